@@ -1,1 +1,1 @@
-"""Facts about IR; an analysis rewrites nothing."""
+"""Analyses: facts about IR, which they read and do not rewrite."""

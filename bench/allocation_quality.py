@@ -16,8 +16,13 @@ import argparse
 from pathlib import Path
 from time import monotonic, process_time
 
-from tlf.support.allocation import Budget, find_faults, max_live_bytes, pack
-from tlf.tools.plan_csv import Problem, read_problem
+from tlf.support.allocation import (
+    VisitBudget,
+    find_offset_faults,
+    max_live_bytes,
+    pack_to_lowest_peak,
+)
+from tlf.tools.plan_csv import AllocationProblem, read_problem
 
 COLUMNS = (
     "problem",
@@ -33,15 +38,17 @@ COLUMNS = (
 
 
 def measure_problem(
-    name: str, problem: Problem, capacity: int | None, budget: float
+    name: str, problem: AllocationProblem, capacity: int | None, budget: float
 ) -> list[str]:
     """Return the table row of one problem."""
     live = max_live_bytes(problem.buffers)
-    simple = pack(problem.buffers, Budget(0))
+    simple = pack_to_lowest_peak(problem.buffers, VisitBudget(0))
     wall, cpu = monotonic(), process_time()
-    placement = pack(problem.buffers, Budget(1 << 62, wall + budget), capacity)
+    placement = pack_to_lowest_peak(
+        problem.buffers, VisitBudget(1 << 62, wall + budget), capacity
+    )
     seconds = monotonic() - wall, process_time() - cpu
-    assert not list(find_faults(problem.buffers, placement.offsets))
+    assert not list(find_offset_faults(problem.buffers, placement.offsets))
     fits = capacity is None or placement.peak <= capacity
     return [
         name,

@@ -29,8 +29,8 @@ from tlf.compiler.driver.driver import PASSES, new_context
 from tlf.compiler.driver.pass_manager import PassManager
 from tlf.compiler.driver.pipeline import build_passes
 from tlf.dialects import graph, tile
-from tlf.dialects.prepack import is_preparation
 from tlf.dialects.target import load_target_spec
+from tlf.dialects.weight_preparation_attributes import is_preparation_function
 from tlf.frontend.torch import from_torch
 from tlf.lowering.pipelines import pipelines_for
 
@@ -63,7 +63,7 @@ def group_module(module: ModuleOp, target: str, level: int) -> ModuleOp:
     Return a copy of a program after the target pipeline's grouping pass number `level`.
     """
     chip, copy = load_target_spec(target), module.clone()
-    chip.attach(copy)
+    chip.attach_to_module(copy)
     passes = build_passes(f"{chip.backend}-pipeline", PASSES, pipelines_for(chip))
     ends = [end for end, each in enumerate(passes, 1) if each.name == "graph-group"]
     PassManager(passes[: ends[level - 1]]).run(new_context(), copy)
@@ -75,7 +75,7 @@ def count_operations(module: ModuleOp, matches: Callable[[Operation], bool]) -> 
     return sum(
         sum(map(matches, op.walk()))
         for op in module.body.block.ops
-        if isinstance(op, func.FuncOp) and not is_preparation(op)
+        if isinstance(op, func.FuncOp) and not is_preparation_function(op)
     )
 
 

@@ -99,7 +99,7 @@ def time_unfused(module: Any, inputs: Sequence[Tensor], settings: Settings) -> f
     """Return the time of a module without fusion of cascaded reductions."""
     with (
         patch.object(CascadeFusion, "is_profitable", return_value=False),
-        patch.object(ChangeEvaluator, "saved_cycles", return_value=0),
+        patch.object(ChangeEvaluator, "cycles_saved_by_change", return_value=0),
     ):
         run = settings.compile_after_reset(module, tlf)
         run(*inputs)

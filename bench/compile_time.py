@@ -24,8 +24,8 @@ import zoo
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
-from tlf.compiler.driver.driver import PASSES, new_context, parse
-from tlf.compiler.driver.gc_tuning import reduce_collections
+from tlf.compiler.driver.driver import PASSES, new_context, parse_module
+from tlf.compiler.driver.gc_tuning import reduce_garbage_collections
 from tlf.compiler.driver.pass_manager import PassManager
 from tlf.compiler.driver.pipeline import build_passes
 from tlf.compiler.driver.source import Source
@@ -33,7 +33,7 @@ from tlf.dialects.target import TargetSpec, load_target_spec
 from tlf.dialects.target.level_lookup import find_tile_level
 from tlf.lowering.pipelines import pipelines_for
 from tlf.passes.plan.graph_partition import GraphPartitionPass
-from tlf.support.partition import Statistics
+from tlf.support.partition import SearchStatistics
 
 NAMES = ("transformer", "mobilenet-v2", "resnet50")
 
@@ -53,7 +53,7 @@ class SearchEffort:
     """Number of sets of groups whose tile sizes were searched."""
     tilings: int
     """Number of tilings that were analysed."""
-    statistics: Statistics
+    statistics: SearchStatistics
     seconds: float
 
 
@@ -70,13 +70,13 @@ def run_passes(
 def measure_search(module: ModuleOp, target: TargetSpec) -> list[SearchEffort]:
     """Return the effort of the search of each block of a program."""
     context = new_context()
-    target.attach(module)
+    target.attach_to_module(module)
     level = find_tile_level(target, None)
     run_passes(
         f"graph-pipeline,graph-group{{level={level.name}}}", context, module, target
     )
     efforts: list[SearchEffort] = []
-    with reduce_collections():
+    with reduce_garbage_collections():
         start = process_time()
         for each in GraphPartitionPass().search_partitions(
             context, module, target, level
@@ -85,9 +85,9 @@ def measure_search(module: ModuleOp, target: TargetSpec) -> list[SearchEffort]:
             groups, costs = len(each.block_problem.nodes), each.costs
             counts = (
                 groups,
-                costs.evaluated_groups,
+                costs.evaluated_group_count,
                 costs.tiling_count,
-                each.result.statistics,
+                each.search_result.statistics,
             )
             efforts.append(SearchEffort(*counts, seconds))
             start = process_time()
@@ -98,9 +98,9 @@ def format_line(name: str, layers: int, target: TargetSpec) -> str:
     """Return the table row of one workload."""
     text = str(zoo.workload(name).module(layers=layers))
     context = new_context()
-    efforts = measure_search(parse(context, Source(text, name)), target)
-    module = parse(context, Source(text, name))
-    target.attach(module)
+    efforts = measure_search(parse_module(context, Source(text, name)), target)
+    module = parse_module(context, Source(text, name))
+    target.attach_to_module(module)
     compile_seconds = run_passes("npu-pipeline", context, module, target)
     counters = [each.statistics for each in efforts]
     return (

@@ -12,17 +12,17 @@ from xdsl.utils.exceptions import DiagnosticException
 
 from tlf.analysis.tiling.group_analysis import tile_rules_of
 from tlf.analysis.tiling.group_members import members_of_group_op
-from tlf.compiler.driver.driver import PASSES, new_context, parse
+from tlf.compiler.driver.driver import PASSES, new_context, parse_module
 from tlf.compiler.driver.pass_manager import PassManager
 from tlf.compiler.driver.pipeline import build_passes
 from tlf.compiler.driver.source import Source
 from tlf.dialects import graph
 from tlf.dialects.target import TargetSpec
 from tlf.dialects.target.level_lookup import find_tile_level
-from tlf.lowering.mem_to_triton.triton_target import build_plan
+from tlf.lowering.mem_to_triton.triton_target import build_launch_plan
 from tlf.lowering.pipelines import PIPELINES
-from tlf.planner.cost.gpu.chip import Chip
 from tlf.planner.cost.gpu.gpu_estimator import GpuEstimator
+from tlf.planner.cost.gpu.gpu_parameters import Chip
 from tlf.planner.cost.gpu.kernel_cost import KernelCost
 from tlf.planner.cost.gpu.kernel_model import KernelModel
 from tlf.planner.cost.gpu.kernel_search import KernelCandidate
@@ -49,7 +49,7 @@ class CaseCompiler:
     target: TargetSpec
 
     def __post_init__(self) -> None:
-        chip = Chip.of(self.target)
+        chip = Chip.from_target(self.target)
         if chip is None:
             raise DiagnosticException(
                 f"expected a target that describes a GPU, got {self.target.name}"
@@ -77,7 +77,7 @@ class CaseCompiler:
             cycles / self.target.clock_ghz / 1e3,
             costs,
             "; ".join(map(_shorten_plan, plans)),
-            build_plan(module).json,
+            build_launch_plan(module).json,
         )
 
     def candidate_tiles(self, case: KernelCase) -> list[KernelCandidate]:
@@ -86,23 +86,23 @@ class CaseCompiler:
         """
         _, module = self._group_case(case)
         groups = _groups_of(module)
-        estimator = GpuEstimator.of(self.target, self.level)
+        estimator = GpuEstimator.create_for_level(self.target, self.level)
         if len(groups) != 1 or estimator is None:
             return []
-        return estimator.candidates_of(members_of_group_op(groups[0]))
+        return estimator.evaluated_candidates_of(members_of_group_op(groups[0]))
 
     def _group_case(self, case: KernelCase) -> tuple[Any, ModuleOp]:
         context = new_context()
-        module = parse(context, Source(case.text, f"{case.name}.mlir"))
-        self.target.attach(module)
+        module = parse_module(context, Source(case.text, f"{case.name}.mlir"))
+        self.target.attach_to_module(module)
         self._run_pipeline(context, module, self.before.rstrip(","))
         return context, module
 
     def _apply_plan(self, module: ModuleOp, choice: KernelCandidate) -> None:
-        estimator = GpuEstimator.of(self.target, self.level)
+        estimator = GpuEstimator.create_for_level(self.target, self.level)
         (group,) = _groups_of(module)
         assert estimator is not None
-        group.plan = estimator.to_attribute(members_of_group_op(group), choice)
+        group.plan = estimator.to_plan_attribute(members_of_group_op(group), choice)
 
     def _estimate_costs(self, module: ModuleOp) -> Sequence[KernelCost]:
         costs: list[KernelCost] = []
@@ -111,7 +111,9 @@ class CaseCompiler:
             plan = group.plan
             assert plan is not None
             members = members_of_group_op(group)
-            tiling = members.tiling_with(plan.tile_sizes, plan.reduce_sizes, rules)
+            tiling = members.analyze_tiles_of_sizes(
+                plan.tile_sizes, plan.reduce_sizes, rules
+            )
             costs.append(self.kernels.estimate_cost(tiling, plan.stage_count))
         return costs
 

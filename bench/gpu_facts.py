@@ -33,21 +33,21 @@ from tlf.compiler.driver.pass_manager import PassManager
 from tlf.compiler.driver.pipeline import build_passes
 from tlf.dialects import graph
 from tlf.dialects.interfaces import ContractionInterface
-from tlf.dialects.numerics import NUMERICS_ATTRIBUTE
+from tlf.dialects.numerics_attribute import NUMERICS_ATTRIBUTE
 from tlf.dialects.target import load_target_spec
 from tlf.dialects.types import itemsize_of
 from tlf.frontend.torch.export import from_torch
-from tlf.lowering.mem_to_triton.triton_target import build_plan
+from tlf.lowering.mem_to_triton.triton_target import build_launch_plan
 from tlf.lowering.pipelines import PIPELINES
-from tlf.planner.cost.gpu.chip import Chip
 from tlf.planner.cost.gpu.gpu_estimator import GpuEstimator
+from tlf.planner.cost.gpu.gpu_parameters import Chip
 from tlf.runtime.triton.launch_plan import (
     Plan,
     iterate_launches,
     load_plan,
 )
 from tlf.runtime.triton.offline_compiler import KernelResources, OfflineCompiler
-from tlf.runtime.triton.report import find_faults
+from tlf.runtime.triton.report import find_kernel_faults
 
 SPILLS = {2: 512, 4: 3072}
 """Maximum number of spilled bytes per thread, by the bytes of an element."""
@@ -106,15 +106,15 @@ def facts_of(row: GateRow) -> Facts:
         module = from_torch(FunctionModule(work), work.arguments).module
     module.attributes[NUMERICS_ATTRIBUTE] = StringAttr(row.numerics)
     target = load_target_spec("h200")
-    target.attach(module)
+    target.attach_to_module(module)
     context = new_context()
     before, after = PIPELINES["triton-pipeline"].split(f"{STEP},")
     PassManager(build_passes(f"{before}{STEP}", PASSES, PIPELINES)).run(context, module)
     expected = _count_matrix_products(module)
     PassManager(build_passes(after, PASSES, PIPELINES)).run(context, module)
-    plan = load_plan(build_plan(module).json)
+    plan = load_plan(build_launch_plan(module).json)
     with OfflineCompiler() as compiler:
-        kernels = compiler.compile(plan)
+        kernels = compiler.compile_plan_kernels(plan)
     faults = [each for kernel in kernels for each in check_kernel(kernel, plan)]
     if (count := _count_dots(plan)) < expected:
         faults.append(
@@ -126,18 +126,23 @@ def facts_of(row: GateRow) -> Facts:
 def _count_matrix_products(module: ModuleOp) -> int:
     """Return the number of 16-bit products that must use matrix instructions."""
     target = load_target_spec("h200")
-    estimator, chip = GpuEstimator.of(target, target.tile_levels[0]), Chip.of(target)
+    estimator, chip = (
+        GpuEstimator.create_for_level(target, target.tile_levels[0]),
+        Chip.from_target(target),
+    )
     assert estimator is not None
     assert chip is not None
-    limit = LANES_MICROSECONDS * 1e3 * target.clock_ghz * chip.lanes * chip.processors
+    limit = (
+        LANES_MICROSECONDS * 1e3 * target.clock_ghz * chip.lane_rate * chip.processors
+    )
     count = 0
     for group in module.walk():
         if isinstance(group, graph.GroupOp):
             members = members_of_group_op(group)
             count += sum(
-                estimator.has_matrix_shape(members, op)
+                estimator.has_mma_shape(members, op)
                 and itemsize_of(op.operands[0]) == 2
-                and math.prod(members.op_facts.of(op).extents) > limit
+                and math.prod(members.op_facts.facts_of(op).extents) > limit
                 for op in members.operations
                 if isinstance(op, ContractionInterface)
             )
@@ -155,7 +160,7 @@ def check_kernel(found: KernelResources, plan: Plan) -> Iterator[str]:
     """Yield the faults of one kernel."""
     (kernel,) = (each for each in plan.kernels if each.name == found.kernel)
     is_narrow = any(f"tl.{name}" in kernel.source for name in ("float16", "bfloat16"))
-    for fault in find_faults(found):
+    for fault in find_kernel_faults(found):
         spilled = found.facts.spilled
         if "spills" not in fault or spilled > SPILLS[2 if is_narrow else 4]:
             yield fault

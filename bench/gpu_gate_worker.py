@@ -33,7 +33,7 @@ from torch_model import T, cast_all
 
 from tlf.compiler.api import torch_backend
 from tlf.compiler.api.torch_report import REPORT
-from tlf.runtime.triton.executable import Executable
+from tlf.runtime.triton.executable_plan import Executable
 
 cuda: Any = torch.cuda
 

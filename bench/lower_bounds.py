@@ -29,8 +29,8 @@ from tlf.analysis.work.engine_throughput import Engines
 from tlf.compiler.driver.driver import PASSES, new_context
 from tlf.compiler.driver.pass_manager import PassManager
 from tlf.compiler.driver.pipeline import build_passes
-from tlf.dialects.prepack import is_preparation
 from tlf.dialects.target import TargetSpec, load_target_spec
+from tlf.dialects.weight_preparation_attributes import is_preparation_function
 from tlf.lowering.pipelines import PIPELINES
 
 
@@ -80,7 +80,7 @@ def optimise_function(module: ModuleOp) -> func.FuncOp:
     (function,) = (
         op
         for op in module.ops
-        if isinstance(op, func.FuncOp) and not is_preparation(op)
+        if isinstance(op, func.FuncOp) and not is_preparation_function(op)
     )
     return function
 
@@ -114,7 +114,7 @@ def format_line(title: str, bounds: LowerBounds, target: TargetSpec) -> str:
 
 def ridge(target: TargetSpec, element: str) -> float:
     """Return the multiply-accumulates in the time of moving one byte."""
-    return Engines.of(target).macs_per_cycle(element) / target.outermost.bandwidth
+    return Engines.of(target).macs_per_cycle(element) / target.outermost_level.bandwidth
 
 
 class BoundsOptions(argparse.Namespace):
@@ -151,7 +151,7 @@ def print_table(options: BoundsOptions) -> None:
         bounds = lower_bounds_of(optimise_function(module), target)
         print(format_line(row.title, bounds, target), flush=True)
         for cut in bounds.extra_traffic:
-            print(f"  moved again by {cut}")
+            print(f"  extra traffic: {cut}")
         for each in bounds.binding_stalls:
             print(f"  waits for {each}")
 

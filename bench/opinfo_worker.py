@@ -14,7 +14,7 @@ import torch
 from opinfo_call import WAYS, CallOutcome, check_call
 from opinfo_samples import SampleChoice, operations, samples_of
 
-from tlf.runtime.triton.device_selection import choose_mode
+from tlf.runtime.triton.device_selection import choose_interpreter_mode
 
 Found = tuple[int, str, CallOutcome]
 """Index and text of a sample, and its outcome."""
@@ -35,7 +35,7 @@ def warm_up() -> None:
     """Load the modules that every sample needs, before processes are forked."""
     torch.set_num_threads(1)
     logging.disable(logging.WARNING)
-    choose_mode()
+    choose_interpreter_mode()
     operation = operations()["add"]
     (sample,) = samples_of(operation, torch.float32, SampleChoice(1))
     for way in WAYS:

@@ -15,17 +15,17 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from tlf.compiler.driver.diagnostics import CompileError
-from tlf.compiler.driver.driver import PASSES, TARGETS, emit, new_context
+from tlf.compiler.driver.driver import PASSES, TARGETS, emit_text, new_context
 from tlf.compiler.driver.pass_manager import PassManager
 from tlf.compiler.driver.pipeline import build_passes, build_target
-from tlf.dialects.prepack import is_preparation
 from tlf.dialects.target import Level, TargetSpec, load_target_spec
 from tlf.dialects.target.description import Data, target_from_data
+from tlf.dialects.weight_preparation_attributes import is_preparation_function
 from tlf.lowering.evaluator import LoweringEvaluator
 from tlf.lowering.pipelines import pipelines_for
 from tlf.passes.plan.graph_partition import GraphPartitionPass
 from tlf.runtime import npu
-from tlf.support.partition import Result
+from tlf.support.partition import SearchResult
 
 PARTITION = "graph-partition"
 LAYOUTS = "graph-assign-layouts"
@@ -96,7 +96,7 @@ class Chip:
     def group_module(self, module: ModuleOp) -> ModuleOp:
         """Return a copy of a program after the passes that form its groups."""
         copy = module.clone()
-        self.target.attach(copy)
+        self.target.attach_to_module(copy)
         self.run_passes(self.group_passes, copy)
         return copy
 
@@ -111,7 +111,7 @@ class Chip:
 
     def search_partitions(
         self, grouped: ModuleOp, strategy: str = "dp", keep: bool = True
-    ) -> list[Result]:
+    ) -> list[SearchResult]:
         """
         Return the results of the compiler's search for each block of a grouped program.
         """
@@ -119,11 +119,11 @@ class Chip:
         partition_pass = GraphPartitionPass(
             self.level.name, strategy, residency=keep, max_evaluations=0
         )
-        target = TargetSpec.of(copy)
+        target = TargetSpec.read_from_module(copy)
         partitions = partition_pass.search_partitions(
             Context(), copy, target, self.level
         )
-        return [each.result for each in partitions]
+        return [each.search_result for each in partitions]
 
     def run_passes(self, passes: Sequence[ModulePass], module: ModuleOp) -> None:
         """Apply passes. Raises `CompileError`."""
@@ -137,7 +137,7 @@ class Chip:
         """
         Return the cycles of a grouped program by the event model, or `None` if refused.
         """
-        return self._evaluator.evaluate_program(grouped.clone())
+        return self._evaluator.evaluate_outermost_groups(grouped.clone())
 
     def simulate_cached(self, grouped: ModuleOp) -> SimulatedRun | None:
         """
@@ -158,10 +158,10 @@ class Chip:
                 raise
             return None
         context = new_context()
-        text = emit(context, module, build_target("npu", TARGETS))
+        text = emit_text(context, module, build_target("npu", TARGETS))
         self.simulated += 1
         report = npu.run(npu.parse(text, Path()), {}, functional=False)
-        traffic = report.traffic[self.target.outermost.name]
+        traffic = report.traffic[self.target.outermost_level.name]
         return SimulatedRun(report.cycles, traffic.read + traffic.written)
 
 
@@ -209,5 +209,5 @@ def functions_of(module: ModuleOp) -> Sequence[func.FuncOp]:
     return [
         op
         for op in module.ops
-        if isinstance(op, func.FuncOp) and not is_preparation(op)
+        if isinstance(op, func.FuncOp) and not is_preparation_function(op)
     ]

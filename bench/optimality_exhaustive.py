@@ -203,7 +203,7 @@ class ExhaustiveSearch:
         memory, with its latency before the first and after the last byte. A tile can
         only be loaded after the tile `stages` iterations earlier.
         """
-        outermost = self.chip.target.outermost
+        outermost = self.chip.target.outermost_level
         loads = sum(byte_count(tensor_type(each)) for each in group.inputs)
         stores = sum(byte_count(tensor_type(each)) for each in group.results)
         transfer_bound = 2 * outermost.latency + (loads + stores) // outermost.bandwidth

@@ -211,7 +211,7 @@ def is_legal(members: GroupMembers, plan: TilePlan, rules: TileRules) -> bool:
             if plan.roll is None
             else RollingPolicy(plan.roll, has_prefetch=plan.has_prefetch)
         )
-        tiling = members.tiling_with(plan.tile, (), rules, rolling)
+        tiling = members.analyze_tiles_of_sizes(plan.tile, (), rules, rolling)
     except TilingError:
         return False
     needed = tiling.prefetch_distances if plan.has_prefetch else tiling.windows
@@ -224,7 +224,7 @@ def build_merged_program(
     """Return a program that computes some groups merged into one."""
     merged = MergedGroup(groups)
     block = Block(arg_types=[value.type for value in merged.inputs])
-    group = merged.to_operation()
+    group = merged.to_group_operation()
     group.operands = block.args
     block.add_ops([group, func.ReturnOp(*group.results)])
     for op in block.walk():
@@ -281,7 +281,7 @@ def _merge_groups(
     if len(groups) == 1:
         return groups[0], list(groups[0].results)
     merged = MergedGroup(groups)
-    group_op = merged.to_operation()
+    group_op = merged.to_group_operation()
     Rewriter.insert_op(group_op, InsertPoint.after(groups[-1]))
     for old, new in zip(merged.results, group_op.results, strict=True):
         old.replace_all_uses_with(new)

@@ -4,13 +4,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tlf.support.partition import (
-    Context,
     CostModel,
-    Node,
     Option,
-    Problem,
-    Value,
-    members,
+    PartitionProblem,
+    ProblemOperation,
+    ProblemValue,
+    ResidencyContext,
+    elements_of_mask,
 )
 
 HEAVY = 100
@@ -21,13 +21,13 @@ HEAVY = 100
 class ProblemBuilder:
     """Builder of a problem; sizes are in kilobytes, work in cycles."""
 
-    values: list[Value] = field(default_factory=list[Value])
-    nodes: list[Node] = field(default_factory=list[Node])
+    values: list[ProblemValue] = field(default_factory=list[ProblemValue])
+    nodes: list[ProblemOperation] = field(default_factory=list[ProblemOperation])
     work: list[int] = field(default_factory=list[int])
 
     def add_input(self, size: int, label: str = "given") -> int:
         """Add an input of the graph, and return its index."""
-        self.values.append(Value(size, label=label))
+        self.values.append(ProblemValue(size, label=label))
         return len(self.values) - 1
 
     def add_operation(
@@ -36,17 +36,19 @@ class ProblemBuilder:
         """Add an operation, a contraction if it has weights, and return its result."""
         if weights:
             operands = (*operands, self.add_input(weights, "weights"))
-        self.values.append(Value(size))
+        self.values.append(ProblemValue(size))
         result = len(self.values) - 1
-        self.nodes.append(Node(operands, (result,), f"{label} to {size}"))
+        self.nodes.append(ProblemOperation(operands, (result,), f"{label} to {size}"))
         contracts = weights or label == "matmul"
         self.work.append(HEAVY + size // 2 if contracts else size // 8)
         return result
 
-    def build_problem(self, output: int, capacity: int) -> Problem:
+    def build_problem(self, output: int, capacity: int) -> PartitionProblem:
         """Return the problem of the graph that returns the value `output`."""
         self.values[output] = replace(self.values[output], is_output=True)
-        return Problem(tuple(self.nodes), tuple(self.values), capacity, siblings=True)
+        return PartitionProblem(
+            tuple(self.nodes), tuple(self.values), capacity, siblings=True
+        )
 
 
 @dataclass
@@ -58,7 +60,7 @@ class RooflineCosts(CostModel):
     a start-up time.
     """
 
-    problem: Problem
+    problem: PartitionProblem
     work: Sequence[int]
     heavy: int = HEAVY
     most: int = 3
@@ -66,16 +68,18 @@ class RooflineCosts(CostModel):
     start: int = 20
     parts: Sequence[int] = (1, 4)
 
-    def objection(self, group: int) -> str | None:
-        count = sum(self.work[index] >= self.heavy for index in members(group))
+    def objection_to_group(self, group: int) -> str | None:
+        count = sum(self.work[index] >= self.heavy for index in elements_of_mask(group))
         if count <= self.most:
             return None
         return f"{count} contractions, expected at most {self.most}"
 
-    def options(self, group: int, context: Context) -> Sequence[Option]:
+    def options_of_group(
+        self, group: int, context: ResidencyContext
+    ) -> Sequence[Option]:
         size_of = self.problem.size_of
         read = written = work = 0
-        for index in members(group):
+        for index in elements_of_mask(group):
             read |= self.problem.reads[index]
             written |= self.problem.writes[index]
             work += self.work[index]
@@ -85,13 +89,13 @@ class RooflineCosts(CostModel):
         candidates: list[Option] = []
         for part in self.parts:
             footprint = resident + size_of(written) // part
-            if footprint + context.occupied <= self.problem.capacity:
+            if footprint + context.occupied_bytes <= self.problem.capacity:
                 time = max(work, traffic) + self.start * part
                 candidates.append(Option(time, traffic, footprint, part))
         return candidates
 
 
-def residual(blocks: int) -> tuple[Problem, Sequence[int]]:
+def residual(blocks: int) -> tuple[PartitionProblem, Sequence[int]]:
     """Return bottlenecks with a skip, ten operations each, as in ResNet."""
     graph = ProblemBuilder()
     x = graph.add_input(256)
@@ -110,7 +114,7 @@ def residual(blocks: int) -> tuple[Problem, Sequence[int]]:
     return graph.build_problem(x, 640), graph.work
 
 
-def u_net(stacked: int, depth: int = 4) -> tuple[Problem, Sequence[int]]:
+def u_net(stacked: int, depth: int = 4) -> tuple[PartitionProblem, Sequence[int]]:
     """Return a sequence of U-Nets, each with a skip for every level."""
     graph = ProblemBuilder()
     x = graph.add_input(256)
@@ -138,7 +142,7 @@ def u_net(stacked: int, depth: int = 4) -> tuple[Problem, Sequence[int]]:
     return graph.build_problem(x, 640), graph.work
 
 
-def transformer(layers: int) -> tuple[Problem, Sequence[int]]:
+def transformer(layers: int) -> tuple[PartitionProblem, Sequence[int]]:
     """Return layers of attention and of a feed-forward network, 20 operations each."""
     graph = ProblemBuilder()
     x = graph.add_input(128)
@@ -168,7 +172,7 @@ def transformer(layers: int) -> tuple[Problem, Sequence[int]]:
     return graph.build_problem(x, 1024), graph.work
 
 
-GRAPHS: Mapping[str, Callable[[int], tuple[Problem, Sequence[int]]]] = {
+GRAPHS: Mapping[str, Callable[[int], tuple[PartitionProblem, Sequence[int]]]] = {
     "residual": residual,
     "u-net": u_net,
     "transformer": transformer,

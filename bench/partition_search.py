@@ -11,7 +11,7 @@ from time import process_time
 
 from partition_graphs import GRAPHS, RooflineCosts
 
-from tlf.support.partition import STRATEGIES, search
+from tlf.support.partition import STRATEGIES, search_schedule
 
 HEADER = (
     f"{'graph':12} {'blocks':>6} {'ops':>5} {'strategy':10} {'cycles':>9} {'kB':>8} "
@@ -28,7 +28,7 @@ def format_line(graph: str, blocks: int, strategy: str) -> str:
     """Run one search, and return its line of the table."""
     problem, work = GRAPHS[graph](blocks)
     start = process_time()
-    result = search(problem, RooflineCosts(problem, work), strategy)
+    result = search_schedule(problem, RooflineCosts(problem, work), strategy)
     seconds = process_time() - start
     schedule, statistics = result.schedule, result.statistics
     exact = "yes" if statistics.exact else "no"

@@ -29,11 +29,14 @@ from tlf.compiler.driver.diagnostics import CompileError
 from tlf.compiler.driver.driver import PASSES, new_context
 from tlf.compiler.driver.pass_manager import PassManager
 from tlf.compiler.driver.pipeline import build_passes
-from tlf.compiler.experiments.measurement import main_function
+from tlf.compiler.experiments.measurement import main_function_of
 from tlf.dialects.target import TargetSpec, load_target_spec
 from tlf.lowering.mem_to_npu.npu_target import NpuTarget
 from tlf.lowering.pipelines import PIPELINES, pipelines_for
-from tlf.planner.cost.program.cycle_estimate import CycleEstimate, estimate_function
+from tlf.planner.cost.program.cycle_estimate import (
+    CycleEstimate,
+    estimate_function_cycles,
+)
 from tlf.runtime import npu
 
 BUFFERS = "convert-tile-to-mem"
@@ -63,7 +66,7 @@ class PredictionRow:
         """Return the program, with the target attached."""
         selected = workload(self.name)
         module = selected.module(self.size, self.batch, self.dtype, self.divisor)
-        load_target_spec(self.target).attach(module)
+        load_target_spec(self.target).attach_to_module(module)
         return module
 
 
@@ -120,18 +123,18 @@ def split_pipeline(target: TargetSpec) -> tuple[str, str]:
 
 def compare_cycles(module: ModuleOp, first: str | None = None) -> CycleComparison:
     """Compile a program, estimate its cycles from its tile loops, and simulate it."""
-    target = TargetSpec.of(module)
+    target = TargetSpec.read_from_module(module)
     before, after = split_pipeline(target)
     context = new_context()
     _run_pipeline(context, module, before if first is None else first)
     start = time.perf_counter()
-    predicted = estimate_function(main_function(module), target)
+    predicted = estimate_function_cycles(main_function_of(module), target)
     seconds = time.perf_counter() - start
     _run_pipeline(context, module, after)
     text = io.StringIO()
     NpuTarget().emit(context, module, text)
     report = npu.run(npu.parse(text.getvalue(), base_dir="."), {}, functional=False)
-    traffic = report.traffic[target.outermost.name].payload
+    traffic = report.traffic[target.outermost_level.name].payload
     return CycleComparison(predicted, report.cycles, traffic, seconds)
 
 
@@ -153,7 +156,7 @@ def format_line(title: str, target: str, found: CycleComparison) -> str:
             f"{title:<28}{target:<12}",
             f"{found.predicted.cycles:>12,}{found.cycles:>12,}",
             f"{found.difference:>8.2f}%",
-            f"{found.predicted.bytes / 1e6:>9.3f}{found.bytes / 1e6:>9.3f}",
+            f"{found.predicted.outer_bytes / 1e6:>9.3f}{found.bytes / 1e6:>9.3f}",
             f"{1e3 * found.seconds:>7.0f}",
         ]
     )

@@ -14,7 +14,13 @@ from xdsl.parser import Parser
 from xdsl.passes import ModulePass
 
 from tlf.compiler.driver.dominance import verify_dominance
-from tlf.compiler.driver.driver import PASSES, TARGETS, emit, new_context, parse
+from tlf.compiler.driver.driver import (
+    PASSES,
+    TARGETS,
+    emit_text,
+    new_context,
+    parse_module,
+)
 from tlf.compiler.driver.pipeline import build_passes, build_target
 from tlf.compiler.driver.source import Source
 from tlf.dialects.located_rewriting import propagate_locations
@@ -59,9 +65,9 @@ def time_steps(name: str, program: Program) -> Seconds:
     clock = Clock()
     context, module = time_parsers(clock, program)
     with clock.measure("print"):
-        emit(context, module, build_target("mlir", TARGETS))
+        emit_text(context, module, build_target("mlir", TARGETS))
     _verify(clock, module)
-    load_target_spec("npu").attach(module)
+    load_target_spec("npu").attach_to_module(module)
     for each in pipeline(name):
         with clock.measure(each.name):
             each.apply(context, module)
@@ -79,7 +85,7 @@ def time_parsers(clock: Clock, program: Program) -> tuple[Context, ModuleOp]:
     with clock.measure("parse, xDSL's own"):
         Parser(xdsl_context, program.text, "program.mlir").parse_module()
     with clock.measure("parse"):
-        module = parse(context, Source(program.text, "program.mlir"))
+        module = parse_module(context, Source(program.text, "program.mlir"))
     return context, module
 
 

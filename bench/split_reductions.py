@@ -101,7 +101,7 @@ def format_line(name: str, mode: str | None) -> str:
     with_tlf = compile_form(form, tlf)
     result = with_tlf(*inputs).float()
     times = [kernel_time(lambda: with_tlf(*inputs))]
-    with patch.object(ChangeEvaluator, "saved_cycles", return_value=0):
+    with patch.object(ChangeEvaluator, "cycles_saved_by_change", return_value=0):
         without_split = compile_form(form, tlf)
         times.append(kernel_time(lambda: without_split(*inputs)))
     inductor = compile_form(form, "inductor", mode)

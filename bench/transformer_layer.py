@@ -54,7 +54,7 @@ def compile_without_folding(
     source: Any, inputs: Sequence[Any], *, options: Mapping[str, Any] | None = None
 ) -> Callable[..., Any]:
     """Compile with the TLF backend without exposing cascaded reductions."""
-    with patch.object(graph_expose_cascaded_reductions, "expose_cascades"):
+    with patch.object(graph_expose_cascaded_reductions, "expose_cascades_of_block"):
         return tlf(source, inputs, options=options)
 
 
@@ -94,7 +94,7 @@ def measure_lines(found: argparse.Namespace, settings: Settings) -> Iterator[str
         name: partial(run, x) for name, run in (*compiled.items(), ("eager", layer))
     }
     result = flatten_outputs(runs[FOLDED]())
-    yield from format_summary([*runs], [*time_rounds(runs, found.turns)])
+    yield from format_summary([*runs], [*time_rounds(runs, found.slot_nest)])
     if found.kernels:
         for name, run in runs.items():
             yield name

@@ -23,8 +23,8 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from tlf.dialects import graph
-from tlf.dialects.graph.tensor_types import element_of, shape_of
-from tlf.dialects.parameters import mark_parameters
+from tlf.dialects.graph.tensor_types import element_type_of_value, shape_of
+from tlf.dialects.parameter_attribute import mark_parameters
 from tlf.dialects.types import is_float
 
 ELEMENTS: Mapping[str, Attribute] = {"f16": f16, "bf16": bf16, "f32": f32, "i8": i8}
@@ -127,13 +127,13 @@ class GraphBuilder:
 
     def cast(self, value: SSAValue, element: Attribute) -> SSAValue:
         """Return the value in an element type."""
-        if element_of(value) == element:
+        if element_type_of_value(value) == element:
             return value
         return self.emit(graph.CastOp(value, element))
 
     def clip(self, value: SSAValue, low: float, high: float) -> SSAValue:
         """Return the value clipped to [low, high]."""
-        element = element_of(value)
+        element = element_type_of_value(value)
         raised = self.emit(graph.MaximumOp(value, self.scalar_constant(low, element)))
         return self.emit(graph.MinimumOp(raised, self.scalar_constant(high, element)))
 
@@ -192,7 +192,7 @@ class GraphBuilder:
 
     def add_bias(self, name: str, value: SSAValue) -> SSAValue:
         """Return the value with a bias added to each channel, axis 1."""
-        element = element_of(value)
+        element = element_type_of_value(value)
         bias = self.weight(f"{name}.bias", _per_channel(value), element=element)
         return self.emit(graph.AddOp(value, bias))
 
@@ -236,7 +236,9 @@ class GraphBuilder:
             graph.MatmulOp(rows, weight, element=i32 if self.is_quantised else None)
         )
         if bias or self.is_quantised:
-            shift = self.weight(f"{name}.bias", (outputs,), element=element_of(value))
+            shift = self.weight(
+                f"{name}.bias", (outputs,), element=element_type_of_value(value)
+            )
             value = self.emit(graph.AddOp(value, shift))
         return self.rescale(name, value, inputs) if self.is_quantised else value
 

@@ -1,1 +1,4 @@
-"""The compiler as a library, between the passes and the command-line tools."""
+"""
+Compiler: driver, API, backends, explanations and experiments, between the passes and
+the command-line tools.
+"""

@@ -1,11 +1,14 @@
-"""The TLF dialects, from whole-tensor graphs down to the instructions of an NPU."""
+"""
+Loaders of the TLF dialects, from whole-tensor graphs down to the instructions of an
+NPU.
+"""
 
 from collections.abc import Callable
 
 from xdsl.ir import Dialect
 
 
-def get_all_dialects() -> dict[str, Callable[[], Dialect]]:
+def get_dialect_loaders() -> dict[str, Callable[[], Dialect]]:
     """
     Return the loaders of all TLF dialects by name. A dialect is imported on first use.
     """

@@ -14,7 +14,7 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 
 from tlf.dialects.mixed_offsets import Index
 from tlf.support.affine.affine_expressions import evaluate_expression
-from tlf.support.affine.index_access import AffineSum, combine_sums
+from tlf.support.affine.index_access import AffineSum, combine_affine_sums
 
 SymbolRule: TypeAlias = Callable[[SSAValue], AffineSum | None]
 """
@@ -43,7 +43,7 @@ def affine_sum_of(index: Index) -> AffineSum:
     Return an index as an affine sum of SSA values. A value that is not computed by
     affine operations becomes a symbol.
     """
-    form = affine_sum_over(index, AffineSum.of)
+    form = affine_sum_over(index, AffineSum.of_symbol)
     assert form is not None
     return form
 
@@ -56,16 +56,18 @@ def affine_sum_over(index: Index, symbol_rule: SymbolRule) -> AffineSum | None:
         return AffineSum(constant)
     assert isinstance(index, SSAValue)
     owner = index.owner
-    found = _sum_of_op(owner, symbol_rule) if isinstance(owner, Operation) else None
+    found = (
+        _affine_sum_of_op(owner, symbol_rule) if isinstance(owner, Operation) else None
+    )
     return symbol_rule(index) if found is None else found
 
 
-def _sum_of_op(op: Operation, symbol_rule: SymbolRule) -> AffineSum | None:
+def _affine_sum_of_op(op: Operation, symbol_rule: SymbolRule) -> AffineSum | None:
     if not isinstance(op, AFFINE_OPS):
         return None
     operands = [affine_sum_over(each, symbol_rule) for each in op.operands]
     if isinstance(op, ApplyOp):
-        return sum_of_expression(op.map.data, operands)
+        return affine_sum_of_map(op.map.data, operands)
     lhs, rhs = operands
     if lhs is None or rhs is None:
         return None
@@ -80,7 +82,7 @@ def _sum_of_op(op: Operation, symbol_rule: SymbolRule) -> AffineSum | None:
             return lhs.floor_divide(rhs)
 
 
-def sum_of_expression(
+def affine_sum_of_map(
     map_: AffineMap, operands: Sequence[AffineSum | None]
 ) -> AffineSum | None:
     """
@@ -89,7 +91,9 @@ def sum_of_expression(
     """
     (expression,) = map_.results
     dims, symbols = operands[: map_.num_dims], operands[map_.num_dims :]
-    return evaluate_expression(expression, dims, symbols, AffineSum, combine_sums)
+    return evaluate_expression(
+        expression, dims, symbols, AffineSum, combine_affine_sums
+    )
 
 
 def value_of_symbol(symbol: Hashable) -> SSAValue:
@@ -98,24 +102,24 @@ def value_of_symbol(symbol: Hashable) -> SSAValue:
     return cast(SSAValue, symbol)
 
 
-def materialize_index(builder: Builder, form: AffineSum) -> Index:
+def materialize_index(builder: Builder, affine_sum: AffineSum) -> Index:
     """Build an index from an affine sum: an integer or an `affine.apply`."""
-    if not form.terms:
-        return form.constant
-    symbols = [value_of_symbol(symbol) for symbol, _ in form.terms]
-    if form.constant == 0 and form.terms[0][1] == 1 and len(symbols) == 1:
+    if not affine_sum.terms:
+        return affine_sum.constant
+    symbols = [value_of_symbol(symbol) for symbol, _ in affine_sum.terms]
+    if affine_sum.constant == 0 and affine_sum.terms[0][1] == 1 and len(symbols) == 1:
         return symbols[0]
     total: AffineExpr | None = None
-    for position, (_, factor) in enumerate(form.terms):
+    for position, (_, factor) in enumerate(affine_sum.terms):
         dimension = AffineExpr.dimension(position)
         term = dimension if factor == 1 else dimension * factor
         total = term if total is None else total + term
     assert total is not None
-    total = total + form.constant if form.constant else total
-    return insert_apply(builder, total, symbols)
+    total = total + affine_sum.constant if affine_sum.constant else total
+    return insert_affine_apply(builder, total, symbols)
 
 
-def insert_apply(
+def insert_affine_apply(
     builder: Builder, expression: AffineExpr, operands: Sequence[SSAValue]
 ) -> SSAValue:
     """Insert an `affine.apply` of an expression and return its result."""

@@ -6,12 +6,12 @@ from xdsl.dialects import func
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 
-from tlf.dialects.calls import callee_name, calls_in
+from tlf.dialects.function_calls import callee_name, calls_in
 from tlf.dialects.interfaces import ReferenceInterface
-from tlf.dialects.parameters import is_parameter
+from tlf.dialects.parameter_attribute import is_parameter
 
 
-def invariant_values(block: Block) -> set[SSAValue]:
+def call_invariant_values_of(block: Block) -> set[SSAValue]:
     """
     Return the values of a block that are equal at every call: arguments that are
     weights, constants, and values computed from these.
@@ -23,13 +23,13 @@ def invariant_values(block: Block) -> set[SSAValue]:
     return invariant
 
 
-class InvariantAnalysis:
+class CallInvariantAnalysis:
     """Lazy query for call-invariant values that classifies each value once."""
 
     def __init__(self) -> None:
         self._known: dict[SSAValue, bool] = {}
 
-    def is_invariant(self, value: SSAValue) -> bool:
+    def is_call_invariant(self, value: SSAValue) -> bool:
         """Return `True` if a value is equal at every call."""
         pending = [value]
         while pending:

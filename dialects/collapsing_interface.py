@@ -8,12 +8,12 @@ from collections.abc import Callable, Sequence
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from tlf.dialects.encoding import layout_of
+from tlf.dialects.encoding_attribute import layout_of
 from tlf.dialects.interfaces import TilingInterface
 from tlf.dialects.mixed_offsets import Index
 
 
-class CollapsingInterface(TilingInterface):
+class AxisCollapsingInterface(TilingInterface):
     """
     Operation with properties that count elements along axes, so that collapsing two
     axes must rewrite its properties.
@@ -24,7 +24,7 @@ class CollapsingInterface(TilingInterface):
         self,
         operands: Sequence[SSAValue],
         axis: int,
-        scaled: Callable[[Index, int], Index],
+        scale_index: Callable[[Index, int], Index],
     ) -> Operation | None:
         """
         Build the operation on operands whose axis `axis` is collapsed with the next
@@ -33,7 +33,7 @@ class CollapsingInterface(TilingInterface):
         """
 
 
-def collapsed_shape(shape: Sequence[int], axis: int) -> tuple[int, ...]:
+def collapse_axes_of_shape(shape: Sequence[int], axis: int) -> tuple[int, ...]:
     """
     Return a shape with axes `axis` and `axis + 1` merged into `axis`, followed by an
     axis of extent 1.
@@ -42,20 +42,24 @@ def collapsed_shape(shape: Sequence[int], axis: int) -> tuple[int, ...]:
     return (*shape[:axis], extent, 1, *shape[axis + 2 :])
 
 
-def collapsed_axis(shape: Sequence[int], seen: Sequence[int]) -> int | None:
+def find_collapsed_axis(
+    shape: Sequence[int], result_shape: Sequence[int]
+) -> int | None:
     """
     Return the axis whose merge with the next axis turns `shape` into `seen`; `None` if
     there is none.
     """
-    if len(shape) != len(seen):
+    if len(shape) != len(result_shape):
         return None
     for axis in range(len(shape) - 1):
-        if shape[axis + 1] != 1 and collapsed_shape(shape, axis) == tuple(seen):
+        if shape[axis + 1] != 1 and collapse_axes_of_shape(shape, axis) == tuple(
+            result_shape
+        ):
             return axis
     return None
 
 
-def collapsed_type(
+def collapse_axes_of_type(
     type_: TensorType[Attribute], axis: int
 ) -> TensorType[Attribute] | None:
     """
@@ -66,4 +70,6 @@ def collapsed_type(
     order = list(layout_of(type_) or range(len(shape)))
     if order.index(axis + 1) != order.index(axis) + 1:
         return None
-    return TensorType(type_.element_type, collapsed_shape(shape, axis), type_.encoding)
+    return TensorType(
+        type_.element_type, collapse_axes_of_shape(shape, axis), type_.encoding
+    )

@@ -1,6 +1,6 @@
 """
-IR utility: entry point of a module, the function that a caller runs, with its arguments
-and results.
+IR utility of the dialects: query for the entry point of a module, the function that a
+caller runs, with its arguments and results.
 """
 
 from __future__ import annotations
@@ -13,12 +13,16 @@ from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp, TensorType
 from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
-from tlf.dialects.calls import callee_name, calls_in
-from tlf.dialects.prepack import RESULTS, is_preparation, prepared_argument_count
+from tlf.dialects.function_calls import callee_name, calls_in
 from tlf.dialects.types import AnyTensor
+from tlf.dialects.weight_preparation_attributes import (
+    RESULTS,
+    is_preparation_function,
+    prepared_argument_count,
+)
 
 
-def entry_point(module: ModuleOp, name: str | None = None) -> func.FuncOp:
+def find_entry_point(module: ModuleOp, name: str | None = None) -> func.FuncOp:
     """
     Return the function called `name`; without a name, the only function with a body
     that is neither called by another function nor a preparation function.
@@ -33,7 +37,7 @@ def entry_point(module: ModuleOp, name: str | None = None) -> func.FuncOp:
         op
         for op in functions
         if (
-            not is_preparation(op) and op.sym_name.data not in callees
+            not is_preparation_function(op) and op.sym_name.data not in callees
             if name is None
             else op.sym_name.data == name
         )
@@ -53,7 +57,7 @@ def _callee_names(functions: Sequence[func.FuncOp]) -> set[str]:
     return {callee_name(call) for function in functions for call in calls_in(function)}
 
 
-def result_count(function: func.FuncOp) -> int:
+def result_argument_count(function: func.FuncOp) -> int:
     """
     Return the number of trailing arguments that hold results; 0 before bufferization.
 
@@ -77,24 +81,24 @@ def argument_names(function: func.FuncOp) -> tuple[str, ...]:
     prepared arguments are excluded.
     """
     arguments = function.body.block.args
-    excluded = result_count(function) + prepared_argument_count(function)
+    excluded = result_argument_count(function) + prepared_argument_count(function)
     inputs = arguments[: len(arguments) - excluded]
-    return _make_unique(
+    return _make_unique_names(
         [each.name_hint or f"arg{position}" for position, each in enumerate(inputs)]
     )
 
 
 def result_names(function: func.FuncOp) -> tuple[str, ...]:
     """Return unique names of the results, in order, from the returned values."""
-    if count := result_count(function):
+    if count := result_argument_count(function):
         values: Sequence[SSAValue] = function.body.block.args[-count:]
     else:
         last = function.body.block.last_op
         values = tuple(last.operands) if last is not None else ()
-    return _make_unique([value.name_hint or "result" for value in values])
+    return _make_unique_names([value.name_hint or "result" for value in values])
 
 
-def _make_unique(hints: Sequence[str]) -> tuple[str, ...]:
+def _make_unique_names(hints: Sequence[str]) -> tuple[str, ...]:
     """
     Return a unique name for each hint: the hint itself, or the hint with a number from
     1 if it occurs several times, since the parser strips such a number off every name.
@@ -118,11 +122,12 @@ def argument_types(function: func.FuncOp) -> tuple[AnyTensor, ...]:
     """
     count = len(argument_names(function))
     return tuple(
-        _static_tensor(argument.type) for argument in function.body.block.args[:count]
+        _to_static_tensor_type(argument.type)
+        for argument in function.body.block.args[:count]
     )
 
 
-def _static_tensor(type_: Attribute) -> AnyTensor:
+def _to_static_tensor_type(type_: Attribute) -> AnyTensor:
     if not isinstance(type_, TensorType | MemRefType):
         raise DiagnosticException(f"expected arguments that are tensors, got {type_}")
     tensor = cast(AnyTensor, type_)

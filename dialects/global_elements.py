@@ -1,5 +1,6 @@
 """
-IR utility: read the elements of `memref.global` constants, inline or in a side file.
+IR utility of the dialects: read the elements of `memref.global` constants, inline or in
+a side file.
 """
 
 from __future__ import annotations
@@ -10,8 +11,8 @@ from xdsl.dialects.builtin import TensorType
 from tlf.dialects.graph.constant import (
     ConstantOp,
     Elements,
-    FileAttr,
-    dense_elements,
+    SideFileAttr,
+    dense_elements_of,
     to_dense_attribute,
 )
 from tlf.dialects.types import tensor_type
@@ -28,8 +29,8 @@ def load_global_elements(op: memref.GlobalOp) -> Elements | None:
     Raises `DiagnosticException` if the file does not contain the elements.
     """
     file = op.attributes.get(SIDE_FILE)
-    if not isinstance(file, FileAttr):
-        return dense_elements(op.initial_value)
+    if not isinstance(file, SideFileAttr):
+        return dense_elements_of(op.initial_value)
     type_ = TensorType(op.type.get_element_type(), op.type.get_shape())
     constant = ConstantOp(file, type_)
     return to_dense_attribute(constant.to_array(), tensor_type(constant.result))

@@ -9,8 +9,8 @@ from xdsl.builder import Builder
 from xdsl.dialects.builtin import IntegerType, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from tlf.dialects.indexed_move import ACCUMULABLE_TYPES
-from tlf.dialects.types import accumulator_of, tensor_type
+from tlf.dialects.indexed_move_operation import ACCUMULABLE_TYPES
+from tlf.dialects.types import accumulator_type_of, tensor_type
 
 
 class IndexedWriteInterface(Operation, abc.ABC):
@@ -26,7 +26,7 @@ class IndexedWriteInterface(Operation, abc.ABC):
 
     @property
     @abc.abstractmethod
-    def written_axis(self) -> int:
+    def scatter_axis(self) -> int:
         """Axis along which indices give the positions."""
 
     @property
@@ -39,7 +39,7 @@ class IndexedWriteInterface(Operation, abc.ABC):
 
     @abc.abstractmethod
     def build_with_element_type(
-        self, builder: Builder, element: Attribute
+        self, builder: Builder, element_type: Attribute
     ) -> Sequence[SSAValue]:
         """
         Build the operation on elements of another type, and return the result cast back
@@ -47,12 +47,12 @@ class IndexedWriteInterface(Operation, abc.ABC):
         """
 
     @property
-    def move_element_type(self) -> Attribute | None:
+    def element_type_of_moves(self) -> Attribute | None:
         """Element type in which moves can perform the write, or None if they cannot."""
         element = tensor_type(self.operands[2]).element_type
         if self.is_scatter_add is None:
             return None
         if not self.is_scatter_add or element in ACCUMULABLE_TYPES:
             return element
-        wide = i32 if isinstance(element, IntegerType) else accumulator_of(element)
+        wide = i32 if isinstance(element, IntegerType) else accumulator_type_of(element)
         return wide if wide in ACCUMULABLE_TYPES else None

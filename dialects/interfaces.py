@@ -1,5 +1,5 @@
 """
-Operation interfaces, after MLIR's TilingInterface and linalg, that passes query.
+Interfaces of operations that passes query, after MLIR's TilingInterface and linalg.
 
 An operation inherits the interfaces that describe it.
 """
@@ -21,7 +21,7 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.rewriter import InsertPoint
 from xdsl.traits import ConstantLike
 
-from tlf.dialects.types import tensor_type, type_like
+from tlf.dialects.types import tensor_type, tensor_type_like
 from tlf.support.affine.index_access import Accesses, IndexAccess, broadcast_accesses
 
 Array: TypeAlias = NDArray[np.generic]
@@ -55,7 +55,7 @@ def reduction_dim(extent: int) -> LoopDim:
     return LoopDim(IteratorType.REDUCTION, extent)
 
 
-class OperationClass(StrEnum):
+class BottleneckKind(StrEnum):
     """Bottleneck of an operation: arithmetic, memory, or data movement only."""
 
     COMPUTE = "compute"
@@ -90,7 +90,7 @@ class TilingInterface(ReferenceInterface):
     def result_indexing_maps(self) -> tuple[Accesses, ...]:
         """Return the indexing map of each result."""
 
-    def padding_value(self, operand: int) -> Scalar | None:
+    def padding_value(self, operand_index: int) -> Scalar | None:
         """
         Return the value that out-of-bounds elements of `operand` must have where an
         iteration reads them: the neutral element of a reduction, the padding of a
@@ -116,9 +116,9 @@ class TilingInterface(ReferenceInterface):
         return 0
 
     @property
-    def operation_class(self) -> OperationClass:
+    def bottleneck_kind(self) -> BottleneckKind:
         """Bottleneck of the operation on most machines."""
-        return OperationClass.MEMORY
+        return BottleneckKind.MEMORY
 
     def linear_operands(self) -> tuple[int, ...]:
         """Return the indices of the operands in each of which a result is linear."""
@@ -129,7 +129,7 @@ class TilingInterface(ReferenceInterface):
         return {}
 
 
-class PositionInterface(TilingInterface):
+class PositionDependentInterface(TilingInterface):
     """
     Operation whose elements depend on their position in the result, so that a tile
     needs its offsets.
@@ -140,8 +140,8 @@ class PositionInterface(TilingInterface):
         self,
         operands: Sequence[SSAValue],
         result_types: Sequence[Attribute],
-        position: Sequence[SSAValue | int],
-        add: Callable[[SSAValue | int, SSAValue | int], SSAValue | int],
+        tile_offsets: Sequence[SSAValue | int],
+        add_indices: Callable[[SSAValue | int, SSAValue | int], SSAValue | int],
     ) -> Operation:
         """
         Build the operation on the tile at offsets `position` of the result. `add`
@@ -156,7 +156,9 @@ class ElementwiseInterface(TilingInterface):
     """
 
     @abc.abstractmethod
-    def build_scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
+    def build_scalar_computation(
+        self, builder: Builder, *elements: SSAValue
+    ) -> SSAValue:
         """Build the computation of one element with `arith` and `math` operations."""
 
     def iteration_domain(self) -> tuple[LoopDim, ...]:
@@ -172,18 +174,20 @@ class ElementwiseInterface(TilingInterface):
 
     def result_indexing_maps(self) -> tuple[Accesses, ...]:
         shape = tensor_type(self.results[0]).get_shape()
-        return (tuple(IndexAccess.of(axis) for axis in range(len(shape))),)
+        return (tuple(IndexAccess.of_iterator(axis) for axis in range(len(shape))),)
 
     def count_scalar_operations(self) -> int:
         """Return the number of scalar operations per element, without constants."""
-        return sum(not op.has_trait(ConstantLike) for op in self.scalar_body().ops)
+        return sum(
+            not op.has_trait(ConstantLike) for op in self.build_scalar_body().ops
+        )
 
-    def scalar_body(self) -> Block:
+    def build_scalar_body(self) -> Block:
         """Return a block that computes one result element from operand elements."""
         body = Block(
             arg_types=[tensor_type(each).element_type for each in self.operands]
         )
-        self.build_scalar(Builder(InsertPoint.at_end(body)), *body.args)
+        self.build_scalar_computation(Builder(InsertPoint.at_end(body)), *body.args)
         return body
 
     def flops(self) -> int:
@@ -219,7 +223,7 @@ class AccumulatingInterface(TilingInterface):
             return tuple(self.operands)
         return tuple(self.operands)[:-1]
 
-    def with_accumulator_result(self) -> Operation | None:
+    def build_with_accumulator_result(self) -> Operation | None:
         """
         Build the operation with a result of the accumulator type; `None` if the result
         already has that type, or the operation has an `init`.
@@ -227,7 +231,7 @@ class AccumulatingInterface(TilingInterface):
         result = tensor_type(self.results[0])
         if result.element_type == self.accumulator_type or self.init_value is not None:
             return None
-        wide = type_like(result, result.get_shape(), self.accumulator_type)
+        wide = tensor_type_like(result, result.get_shape(), self.accumulator_type)
         return type(self).create(
             operands=self.operands,
             result_types=[wide],
@@ -247,8 +251,8 @@ class ContractionInterface(AccumulatingInterface):
     def neutral_element(self) -> Scalar:
         return 0
 
-    def padding_value(self, operand: int) -> Scalar | None:
-        return 0 if operand < 2 else None
+    def padding_value(self, operand_index: int) -> Scalar | None:
+        return 0 if operand_index < 2 else None
 
     def flops(self) -> int:
         count = 2
@@ -257,8 +261,8 @@ class ContractionInterface(AccumulatingInterface):
         return count
 
     @property
-    def operation_class(self) -> OperationClass:
-        return OperationClass.COMPUTE
+    def bottleneck_kind(self) -> BottleneckKind:
+        return BottleneckKind.COMPUTE
 
     def linear_operands(self) -> tuple[int, ...]:
         return (0, 1)
@@ -268,11 +272,13 @@ class ReductionInterface(AccumulatingInterface):
     """Reduction of one operand along some of its axes."""
 
     @abc.abstractmethod
-    def combine(self, builder: Builder, element: SSAValue, total: SSAValue) -> SSAValue:
+    def build_combination_of_scalars(
+        self, builder: Builder, element: SSAValue, accumulator: SSAValue
+    ) -> SSAValue:
         """Build the combination of one element with the accumulator."""
 
-    def padding_value(self, operand: int) -> Scalar | None:
-        return self.neutral_element() if operand == 0 else None
+    def padding_value(self, operand_index: int) -> Scalar | None:
+        return self.neutral_element() if operand_index == 0 else None
 
     def flops(self) -> int:
         return tensor_type(self.operands[0]).element_count()
@@ -285,14 +291,14 @@ class MovementInterface(TilingInterface):
     """
 
     @property
-    def operation_class(self) -> OperationClass:
-        return OperationClass.MOVEMENT
+    def bottleneck_kind(self) -> BottleneckKind:
+        return BottleneckKind.MOVEMENT
 
     def linear_operands(self) -> tuple[int, ...]:
         return (0,)
 
 
-class IndexedInterface(MovementInterface):
+class IndexedReadInterface(MovementInterface):
     """
     Movement that reads its first operand, along one axis, at positions that another
     operand holds as indices.
@@ -309,7 +315,7 @@ class IndexedInterface(MovementInterface):
         return next(axis for axis, index in enumerate(indices) if index is not None)
 
     @property
-    def index_operand(self) -> int:
+    def indices_operand_index(self) -> int:
         """Operand number of the indices."""
         accesses = self.indexing_maps()[0] or ()
         return next(each.index for each in accesses if each.index is not None)
@@ -337,14 +343,14 @@ class ConstantInterface(TilingInterface):
     """Operation whose result is known at compile time."""
 
     @abc.abstractmethod
-    def splat_value(self) -> Attribute | None:
+    def splat_attribute(self) -> Attribute | None:
         """Return the common value of all elements, or `None` if they differ."""
 
 
-def splat_value_of(value: SSAValue) -> Attribute | None:
+def splat_attribute_of(value: SSAValue) -> Attribute | None:
     """Return the value of the splat constant that defines a tensor, or `None`."""
     owner = value.owner
-    return owner.splat_value() if isinstance(owner, ConstantInterface) else None
+    return owner.splat_attribute() if isinstance(owner, ConstantInterface) else None
 
 
 class DecompositionInterface(ReferenceInterface):
@@ -359,11 +365,11 @@ class DecompositionInterface(ReferenceInterface):
 class Simplification:
     """Simpler computation of the single result of an operation."""
 
-    text: str
+    equation: str
     """Equation of the simplification, such as `x * 1 = x`."""
     build: Callable[[Builder], SSAValue]
     """Build the computation, and return a value of the result's type."""
-    exact: bool = True
+    is_exact: bool = True
     """True if the result is bitwise equal for all operands."""
 
 
@@ -374,16 +380,18 @@ class SimplificationInterface(Operation, abc.ABC):
     def simplifications(self) -> Iterable[Simplification]:
         """Return the applicable simplifications, best first."""
 
-    def best_simplification(self, is_relaxed: bool = False) -> Simplification | None:
+    def find_best_simplification(
+        self, is_relaxed: bool = False
+    ) -> Simplification | None:
         """
         Return the best exact simplification, or the best of all if `is_relaxed`; `None`
         if there is none.
         """
         candidates = self.simplifications()
-        return next((each for each in candidates if each.exact or is_relaxed), None)
+        return next((each for each in candidates if each.is_exact or is_relaxed), None)
 
 
-def to_affine_map(accesses: Accesses, iterators: int) -> AffineMapAttr:
+def to_affine_map(accesses: Accesses, iterator_count: int) -> AffineMapAttr:
     """
     Convert accesses to an affine map from the iteration domain.
 
@@ -398,4 +406,4 @@ def to_affine_map(accesses: Accesses, iterators: int) -> AffineMapAttr:
             is_first = position == 0 and access.offset == 0
             expression = term if is_first else expression + term
         results.append(expression)
-    return AffineMapAttr(AffineMap(iterators, 0, tuple(results)))
+    return AffineMapAttr(AffineMap(iterator_count, 0, tuple(results)))

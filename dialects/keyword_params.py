@@ -1,4 +1,6 @@
-"""Parser of attribute parameters that are one keyword of an enumeration."""
+"""
+Attribute parser of the dialects: parameters that are one keyword of an enumeration.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +12,11 @@ from xdsl.utils.str_enum import StrEnum
 WordT = TypeVar("WordT", bound=StrEnum)
 
 
-def parse_keyword_param(parser: AttrParser, words: type[WordT]) -> WordT:
+def parse_keyword_param(parser: AttrParser, keywords: type[WordT]) -> WordT:
     """Parse a keyword of an enumeration in angle brackets."""
     if parser.parse_optional_punctuation("<") is None:
-        *alternatives, last = [f"`<{word}>`" for word in words]
+        *alternatives, last = [f"`<{word}>`" for word in keywords]
         parser.raise_error(f"expected {', '.join(alternatives)} or {last}")
-    keyword = parser.parse_str_enum(words)
+    keyword = parser.parse_str_enum(keywords)
     parser.parse_punctuation(">")
     return keyword

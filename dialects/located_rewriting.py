@@ -1,5 +1,6 @@
 """
-IR utility: rewriters of xDSL that give new operations the locations of replaced ones.
+IR utility of the dialects: rewriters of xDSL that give new operations the locations of
+replaced ones.
 
 xDSL's rewriters leave the location of new operations unknown. Rewrites through this
 module set it, so that an error of a late pass still names a line of the source.
@@ -42,7 +43,7 @@ def propagate_locations(op: Operation) -> None:
                 propagate_locations(inner)
 
 
-def set_location(op: Operation, location: LocationAttr) -> None:
+def set_missing_location(op: Operation, location: LocationAttr) -> None:
     """Set the location of an operation without one, and of its nested operations."""
     if isinstance(op.location, UnknownLoc):
         op.location = location
@@ -56,15 +57,15 @@ def replace_op(
 ) -> None:
     """Replace an operation by others, which take its location."""
     for new in (new_ops,) if isinstance(new_ops, Operation) else new_ops:
-        set_location(new, op.location)
+        set_missing_location(new, op.location)
     Rewriter.replace_op(op, new_ops, new_results)
 
 
-def rewriter_at(op: Operation) -> PatternRewriter:
+def located_rewriter_at(op: Operation) -> PatternRewriter:
     """Return a rewriter whose new operations take the location of `op`."""
     rewriter = PatternRewriter(op)
     rewriter.operation_insertion_handler.append(
-        lambda new: set_location(new, op.location)
+        lambda new: set_missing_location(new, op.location)
     )
     return rewriter
 
@@ -75,7 +76,9 @@ class LocatedPattern(RewritePattern):
     def __init__(self, pattern: RewritePattern) -> None:
         self.pattern = pattern
         self.listener = PatternRewriterListener(
-            operation_insertion_handler=[lambda new: set_location(new, self._location)]
+            operation_insertion_handler=[
+                lambda new: set_missing_location(new, self._location)
+            ]
         )
         self._location: LocationAttr = UnknownLoc()
 

@@ -36,20 +36,20 @@ def split_offsets(offsets: Sequence[Index]) -> tuple[IntArray, list[SSAValue]]:
     return DenseArrayBase.from_list(i64, static), dynamic
 
 
-def verify_offsets(
-    static: IntArray, dynamic: Sequence[SSAValue], rank: int, what: str
+def verify_offset_counts(
+    static: IntArray, dynamic: Sequence[SSAValue], rank: int, operand_name: str
 ) -> None:
     """
     Check that there is one offset per dimension and one value per dynamic offset.
     """
     if len(static) != rank:
         raise VerifyException(
-            f"expected {rank} {what}, one per dimension, got {len(static)}"
+            f"expected {rank} {operand_name}, one per dimension, got {len(static)}"
         )
     expected = [*static.get_values()].count(DYNAMIC_INDEX)
     if expected != len(dynamic):
         raise VerifyException(
-            f"expected {expected} values for dynamic {what}, got {len(dynamic)}"
+            f"expected {expected} values for dynamic {operand_name}, got {len(dynamic)}"
         )
 
 
@@ -66,4 +66,4 @@ class OffsetOperation(IRDLOperation):
 
     def verify_offsets(self, rank: int) -> None:
         """Check that there is one offset per dimension."""
-        verify_offsets(self.static_offsets, self.offsets, rank, "offsets")
+        verify_offset_counts(self.static_offsets, self.offsets, rank, "offsets")

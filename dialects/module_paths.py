@@ -1,4 +1,7 @@
-"""IR utility: names of source modules in the locations of operations."""
+"""
+IR utility of the dialects: query for names of source modules in the locations of
+operations.
+"""
 
 from __future__ import annotations
 

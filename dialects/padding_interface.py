@@ -19,7 +19,7 @@ class PaddingInterface(TilingInterface):
     """
 
     @abc.abstractmethod
-    def padded_axes(self) -> Collection[int]:
+    def implicitly_padded_axes(self) -> Collection[int]:
         """
         Return the axes of the first operand along which windows may exceed its bounds.
         """
@@ -29,7 +29,7 @@ class PaddingInterface(TilingInterface):
         self,
         operands: Sequence[SSAValue],
         result_types: Sequence[Attribute],
-        outside: Sequence[tuple[int, int]],
+        padding_counts: Sequence[tuple[int, int]],
     ) -> Operation:
         """
         Build the operation on tiles. `outside` is the number of elements that the first
@@ -43,15 +43,15 @@ class PaddingInterface(TilingInterface):
         return self.padded_tiled_implementation(operands, result_types, [(0, 0)] * rank)
 
 
-def padded_extents(op: TilingInterface) -> Mapping[int, int]:
+def implicitly_padded_extents(op: TilingInterface) -> Mapping[int, int]:
     """Return the extents of the first operand along implicitly padded axes."""
     if not isinstance(op, PaddingInterface):
         return {}
     shape = tensor_type(op.operands[0]).get_shape()
-    return {axis: shape[axis] for axis in op.padded_axes()}
+    return {axis: shape[axis] for axis in op.implicitly_padded_axes()}
 
 
-def is_implicitly_padded(interval: Interval) -> bool:
+def is_implicitly_padded_interval(interval: Interval) -> bool:
     """
     Return `True` if implicit padding supplies the out-of-bounds elements of an
     interval.
@@ -59,21 +59,21 @@ def is_implicitly_padded(interval: Interval) -> bool:
     return not interval.offset.terms
 
 
-def clip_to_extents(box: Box, extents: Mapping[int, int]) -> Box:
+def clip_box_to_extents(box: Box, extents: Mapping[int, int]) -> Box:
     """Clip a box along implicitly padded axes."""
     if not extents:
         return box
     clipped = [*box]
     for axis, extent in extents.items():
-        if is_implicitly_padded(box[axis]):
+        if is_implicitly_padded_interval(box[axis]):
             clipped[axis] = _clip_interval(box[axis], extent)
     return tuple(clipped)
 
 
-def padding_amounts(box: Box, part: Box) -> list[tuple[int, int]]:
+def padding_of_clipped_box(box: Box, clipped_box: Box) -> list[tuple[int, int]]:
     """Return the padding before and after a clipped box, along each axis."""
     counts: list[tuple[int, int]] = []
-    for full, clipped in zip(box, part, strict=True):
+    for full, clipped in zip(box, clipped_box, strict=True):
         before = (clipped.offset - full.offset).constant
         counts.append((before, full.size - clipped.size - before))
     return counts

@@ -1,5 +1,6 @@
 """
-IR utility: build the graph operation that combines partial results of a reduction.
+IR utility of the dialects: build the `graph` operation that combines partial results of
+a reduction.
 """
 
 from __future__ import annotations
@@ -24,11 +25,11 @@ COMBINE_OPS: Mapping[ReduceKind, type[BinaryOperation]] = {
 
 def reduce_kind_of(op: AccumulatingInterface) -> ReduceKind:
     """Return the kind of combination of a reduction or a contraction."""
-    return op.combination if isinstance(op, graph.ReduceOp) else ReduceKind.SUM
+    return op.reduce_kind if isinstance(op, graph.ReduceOp) else ReduceKind.SUM
 
 
-def build_combination(
-    op: AccumulatingInterface, one: SSAValue, other: SSAValue
+def build_combining_operation(
+    op: AccumulatingInterface, lhs: SSAValue, rhs: SSAValue
 ) -> BinaryOperation:
     """Build the operation that combines two partial results of a reduction."""
-    return COMBINE_OPS[reduce_kind_of(op)](one, other)
+    return COMBINE_OPS[reduce_kind_of(op)](lhs, rhs)

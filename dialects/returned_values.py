@@ -1,5 +1,6 @@
 """
-IR utility: insert copies of returned values, so that every result has its own buffer.
+IR utility of the dialects: insert copies of returned values, so that every result has
+its own buffer.
 """
 
 from __future__ import annotations
@@ -26,10 +27,10 @@ def copy_returned_values(block: Block) -> None:
     for position, value in enumerate(returned.arguments):
         if not isinstance(value.type, TensorType):
             continue
-        origin = _whole_tensor(value)
+        origin = _find_fully_viewed_tensor(value)
         if (
             origin is not None
-            and _is_computed(origin)
+            and _is_computed_value(origin)
             and origin not in returned_origins
         ):
             returned_origins.add(origin)
@@ -37,7 +38,7 @@ def copy_returned_values(block: Block) -> None:
         insert_operand_copy(returned, position)
 
 
-def _whole_tensor(value: SSAValue) -> SSAValue | None:
+def _find_fully_viewed_tensor(value: SSAValue) -> SSAValue | None:
     """
     Return the tensor that a value views in full; `None` if the value is a slice of a
     tensor.
@@ -48,7 +49,7 @@ def _whole_tensor(value: SSAValue) -> SSAValue | None:
     return None if is_part else value
 
 
-def _is_computed(value: SSAValue) -> bool:
+def _is_computed_value(value: SSAValue) -> bool:
     """
     Return `True` if an operation of the function, other than a constant, computes a
     value.

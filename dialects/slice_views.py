@@ -1,6 +1,6 @@
 """
-IR utility: queries for movement operations that are views (strided slices, merged
-axes).
+IR utility of the dialects: queries for movement operations that are views (strided
+slices, merged axes).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from math import prod
 
 from xdsl.ir import Operation, SSAValue
 
-from tlf.dialects.encoding import level_of
+from tlf.dialects.encoding_attribute import level_of
 from tlf.dialects.interfaces import (
     ConstantInterface,
     MovementInterface,
@@ -52,7 +52,7 @@ def is_unit_stride_slice(op: Operation) -> bool:
     is a tile of its operand.
     """
     return is_strided_slice(op) and all(
-        access.terms[0][1] == 1 for access in _source_accesses(op)
+        access.terms[0][1] == 1 for access in _operand_accesses(op)
     )
 
 
@@ -65,13 +65,14 @@ def is_stored_slice(op: Operation) -> bool:
     if not is_strided_slice(op) or _is_in_inner_level(op):
         return False
     (operand,) = op.operands
-    if not _is_stored(operand):
+    if not _is_stored_value(operand):
         return False
-    steps = [access.terms[0][1] for access in _source_accesses(op)]
+    steps = [access.terms[0][1] for access in _operand_accesses(op)]
     strides = [
-        step * stride for step, stride in zip(steps, _strides_of(operand), strict=True)
+        step * stride
+        for step, stride in zip(steps, _strides_of_stored_value(operand), strict=True)
     ]
-    return _can_stride_views(op.results[0], strides)
+    return _can_strides_express_views(op.results[0], strides)
 
 
 def is_axis_merge(op: Operation) -> bool:
@@ -84,10 +85,10 @@ def is_axis_merge(op: Operation) -> bool:
     shape = tensor_type(op.results[0]).get_shape()
     padded_strides = row_major_strides([extent + 1 for extent in shape])
     operand_shape = tensor_type(op.operands[0]).get_shape()
-    return reshaped_strides(shape, padded_strides, operand_shape) is not None
+    return strides_of_reshaped_view(shape, padded_strides, operand_shape) is not None
 
 
-def _is_stored(value: SSAValue) -> bool:
+def _is_stored_value(value: SSAValue) -> bool:
     """
     Return `True` unless a value is an operation's result with a single use, possibly
     through views.
@@ -104,35 +105,39 @@ def _is_in_inner_level(op: Operation) -> bool:
     return level_of(op.results[0].type) is not None
 
 
-def _source_accesses(op: Operation) -> Accesses:
+def _operand_accesses(op: Operation) -> Accesses:
     assert isinstance(op, MovementInterface)
     return op.indexing_maps()[0] or ()
 
 
-def _strides_of(value: SSAValue) -> Sequence[int]:
+def _strides_of_stored_value(value: SSAValue) -> Sequence[int]:
     """Return the strides of a stored value, in elements."""
     owner, shape = value.owner, tensor_type(value).get_shape()
     if isinstance(owner, ViewInterface):
         (operand,) = owner.operands
         operand_shape = tensor_type(operand).get_shape()
-        reshaped = reshaped_strides(operand_shape, _strides_of(operand), shape)
+        reshaped = strides_of_reshaped_view(
+            operand_shape, _strides_of_stored_value(operand), shape
+        )
         return reshaped or row_major_strides(shape)
     if isinstance(owner, Operation) and is_stored_slice(owner):
-        steps = [access.terms[0][1] for access in _source_accesses(owner)]
-        strides = _strides_of(owner.operands[0])
+        steps = [access.terms[0][1] for access in _operand_accesses(owner)]
+        strides = _strides_of_stored_value(owner.operands[0])
         return [step * stride for step, stride in zip(steps, strides, strict=True)]
     return row_major_strides(shape)
 
 
-def _can_stride_views(value: SSAValue, strides: Sequence[int]) -> bool:
+def _can_strides_express_views(value: SSAValue, strides: Sequence[int]) -> bool:
     """Return `True` if strides can express all views of a strided value."""
     shape = tensor_type(value).get_shape()
     for use in value.uses:
         if isinstance(view := use.operation, ViewInterface):
             result = view.results[0]
             view_shape = tensor_type(result).get_shape()
-            view_strides = reshaped_strides(shape, strides, view_shape)
-            if view_strides is None or not _can_stride_views(result, view_strides):
+            view_strides = strides_of_reshaped_view(shape, strides, view_shape)
+            if view_strides is None or not _can_strides_express_views(
+                result, view_strides
+            ):
                 return False
     return True
 
@@ -142,17 +147,17 @@ def row_major_strides(shape: Sequence[int]) -> tuple[int, ...]:
     return tuple(prod(shape[axis + 1 :]) for axis in range(len(shape)))
 
 
-def reshaped_strides(
-    old: Sequence[int], strides: Sequence[int], new: Sequence[int]
+def strides_of_reshaped_view(
+    old_shape: Sequence[int], strides: Sequence[int], new_shape: Sequence[int]
 ) -> tuple[int, ...] | None:
     """
     Return the strides that view elements of shape `old` in shape `new`, in row-major
     order; `None` if strides cannot express the view.
     """
-    runs = _contiguous_runs(old, strides)
+    runs = _merge_contiguous_axes(old_shape, strides)
     result: list[int] = []
     extent, stride = runs.pop() if runs else (1, 1)
-    for size in reversed(new):
+    for size in reversed(new_shape):
         if size == 1:
             result.append(stride)
             continue
@@ -165,7 +170,7 @@ def reshaped_strides(
     return tuple(reversed(result))
 
 
-def _contiguous_runs(
+def _merge_contiguous_axes(
     shape: Sequence[int], strides: Sequence[int]
 ) -> list[tuple[int, int]]:
     """

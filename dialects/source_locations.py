@@ -1,4 +1,7 @@
-"""IR utility: source locations of operations, as file, line and column."""
+"""
+IR utility of the dialects: query for source locations of operations, as file, line and
+column.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation
 
 
-def location_of(op: Operation) -> FileLineColLoc | None:
+def nearest_location_of(op: Operation) -> FileLineColLoc | None:
     """
     Return the source location of `op` or of its nearest ancestor with one; `None` if
     there is none.
@@ -27,10 +30,10 @@ def location_of(op: Operation) -> FileLineColLoc | None:
 
 def own_location_of(op: Operation) -> FileLineColLoc | None:
     """Return the source location of `op` itself, or `None`."""
-    return _file_location(op.location)
+    return _find_file_location(op.location)
 
 
-def _file_location(location: Attribute) -> FileLineColLoc | None:
+def _find_file_location(location: Attribute) -> FileLineColLoc | None:
     """Return the first file location in `location`, or `None`."""
     match location:
         case FileLineColLoc():
@@ -43,4 +46,4 @@ def _file_location(location: Attribute) -> FileLineColLoc | None:
             parts = locations.data
         case _:
             return None
-    return next(filter(None, map(_file_location, parts)), None)
+    return next(filter(None, map(_find_file_location, parts)), None)

@@ -1,4 +1,7 @@
-"""IR utility: sort the operations of a block topologically, definitions before uses."""
+"""
+IR utility of the dialects: sort the operations of a block topologically, definitions
+before uses.
+"""
 
 from __future__ import annotations
 
@@ -32,12 +35,12 @@ def sort_topologically(block: Block) -> None:
 
 
 def _append_after_operands(
-    op: Operation, block: Block, placed: set[Operation], order: list[Operation]
+    op: Operation, block: Block, appended: set[Operation], order: list[Operation]
 ) -> None:
     pending = [op]
     while pending:
         current = pending[-1]
-        if current in placed:
+        if current in appended:
             pending.pop()
             continue
         missing = [
@@ -47,11 +50,11 @@ def _append_after_operands(
             if isinstance(owner := operand.owner, Operation)
             and owner.parent is block
             and owner is not current
-            and owner not in placed
+            and owner not in appended
         ]
         if missing:
             pending.extend(missing)
             continue
-        placed.add(current)
+        appended.add(current)
         order.append(current)
         pending.pop()

@@ -40,7 +40,9 @@ WARP_SIZE = 32
 """Threads per warp."""
 
 
-def default_warp_count(largest: int, reduced: int = 0) -> int:
+def default_warp_count(
+    largest_element_count: int, reduced_element_count: int = 0
+) -> int:
     """
     Return the default number of warps of a program: 4 if a thread then has at most 128
     elements of the `largest` value and 64 elements of `reduced`, else 8.
@@ -49,7 +51,11 @@ def default_warp_count(largest: int, reduced: int = 0) -> int:
     several resident copies.
     """
     threads = 4 * WARP_SIZE
-    return 8 if largest > 128 * threads or reduced > 64 * threads else 4
+    return (
+        8
+        if largest_element_count > 128 * threads or reduced_element_count > 64 * threads
+        else 4
+    )
 
 
 class _LaunchSymbolUse(SymbolUserOpInterface):

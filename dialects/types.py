@@ -1,4 +1,4 @@
-"""IR utility of all dialects: element types, tensor types and their numpy dtypes."""
+"""IR utility of the dialects: element types, tensor types and their numpy dtypes."""
 
 from collections.abc import Sequence
 from typing import Any, TypeAlias, cast
@@ -30,7 +30,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
-from tlf.dialects.encoding import without_layout
+from tlf.dialects.encoding_attribute import without_layout
 
 AnyTensor: TypeAlias = TensorType[Attribute]
 
@@ -91,7 +91,7 @@ def is_16_bit_float(element: Attribute) -> bool:
     return isinstance(element, Float16Type | BFloat16Type)
 
 
-def accumulator_of(element: Attribute) -> Attribute:
+def accumulator_type_of(element: Attribute) -> Attribute:
     """Return the type in which values of `element` are added: f32 for 16-bit floats."""
     return f32 if is_16_bit_float(element) else element
 
@@ -134,17 +134,17 @@ def byte_count(type_: "AnyTensor | MemRefType[Attribute]") -> int:
     return type_.element_count() * dtype_of(type_.get_element_type()).itemsize
 
 
-def type_like(
-    model: AnyTensor, shape: Sequence[int], element: Attribute | None = None
+def tensor_type_like(
+    reference_type: AnyTensor, shape: Sequence[int], element: Attribute | None = None
 ) -> AnyTensor:
     """
     Return a tensor type in the memory level of `model`, by default with its element
     type.
     """
     return TensorType(
-        model.element_type if element is None else element,
+        reference_type.element_type if element is None else element,
         shape,
-        without_layout(model.encoding),
+        without_layout(reference_type.encoding),
     )
 
 
@@ -164,7 +164,7 @@ def broadcast_shape(*shapes: Sequence[int]) -> tuple[int, ...]:
         ) from error
 
 
-def max_finite(element: Attribute) -> float:
+def max_finite_value_of_type(element: Attribute) -> float:
     """Return the greatest finite number of a floating-point type."""
     limits = cast("np.finfo[np.floating[Any]]", ml_dtypes.finfo(dtype_of(element)))
     return float(limits.max)

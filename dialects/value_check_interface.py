@@ -22,7 +22,7 @@ class ValueCheck:
     """Description of the range, such as `indices from 0 to 4`."""
 
 
-def index_check(indices: SSAValue, low: int, high: int) -> ValueCheck:
+def make_index_check(indices: SSAValue, low: int, high: int) -> ValueCheck:
     """Return a check of indices from `low` to `high`, both included."""
     return ValueCheck(indices, low, high, f"indices from {low} to {high}")
 

@@ -1,5 +1,6 @@
 """
-IR utility: insert value checks, which are minima and maxima as extra function results.
+IR utility of the dialects: insert value checks, which are minima and maxima as extra
+function results.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ class InsertedCheck:
     op: Operation
     """Checked operation."""
     check: ValueCheck
-    first: int
+    minimum_result_index: int
     """Index of the result with the minimum; the maximum follows."""
 
 
@@ -45,10 +46,10 @@ def add_value_checks(function: func.FuncOp) -> list[InsertedCheck]:
     values = list(last.operands)
     checks: list[InsertedCheck] = []
     for op in list(function.walk()):
-        for check in _build_checks(op, last):
-            if not _is_statically_satisfied(check):
+        for check in _build_value_checks_at_end(op, last):
+            if not _is_statically_satisfied_check(check):
                 checks.append(InsertedCheck(op, check, len(values)))
-                values += _reduce_extremes(check.values, last)
+                values += _build_minimum_and_maximum(check.values, last)
     last.operands = values
     inputs = function.function_type.inputs.data
     types = [value.type for value in values]
@@ -56,17 +57,19 @@ def add_value_checks(function: func.FuncOp) -> list[InsertedCheck]:
     return checks
 
 
-def _build_checks(op: Operation, last: func.ReturnOp) -> Iterator[ValueCheck]:
+def _build_value_checks_at_end(
+    op: Operation, terminator: func.ReturnOp
+) -> Iterator[ValueCheck]:
     """Yield the value checks of an operation, built in front of the terminator."""
     if not isinstance(op, ValueCheckInterface):
         return
-    if op.parent is not last.parent:
+    if op.parent is not terminator.parent:
         message = f"{op.name}: cannot check values inside of another operation"
         op.emit_error(message, DiagnosticException(message))
-    yield from op.build_value_checks(Builder(InsertPoint.before(last)))
+    yield from op.build_value_checks(Builder(InsertPoint.before(terminator)))
 
 
-def _is_statically_satisfied(check: ValueCheck) -> bool:
+def _is_statically_satisfied_check(check: ValueCheck) -> bool:
     """Return `True` if a check of constants passes."""
     owner = check.values.owner
     if not isinstance(owner, graph.ConstantOp | graph.IotaOp):
@@ -75,9 +78,11 @@ def _is_statically_satisfied(check: ValueCheck) -> bool:
     return check.low <= int(array.min()) and int(array.max()) <= check.high
 
 
-def _reduce_extremes(values: SSAValue, last: func.ReturnOp) -> list[SSAValue]:
+def _build_minimum_and_maximum(
+    values: SSAValue, terminator: func.ReturnOp
+) -> list[SSAValue]:
     """Build the minimum and the maximum of a tensor."""
-    builder = Builder(InsertPoint.before(last))
+    builder = Builder(InsertPoint.before(terminator))
     if not (rank := tensor_type(values).get_num_dims()):
         values = builder.insert(graph.ReshapeOp(values, (1,))).result
         rank = 1

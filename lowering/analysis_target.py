@@ -19,14 +19,17 @@ from xdsl.utils.target import Target
 
 from tlf.analysis.bounds.lower_bounds import LowerBounds
 from tlf.dialects.graph import GroupOp
-from tlf.dialects.interfaces import OperationClass
+from tlf.dialects.interfaces import BottleneckKind
 from tlf.dialects.module_paths import module_path_of
-from tlf.dialects.prepack import is_preparation
-from tlf.passes.report.graph_annotate_lower_bound import bound_figures, function_bounds
+from tlf.dialects.weight_preparation_attributes import is_preparation_function
+from tlf.passes.report.graph_annotate_lower_bound import (
+    figures_of_lower_bounds,
+    lower_bounds_of_functions,
+)
 from tlf.passes.report.graph_annotate_roofline import (
-    OperationCost,
-    operation_costs,
-    total_cost,
+    OperationRooflineCost,
+    roofline_costs_of_operations,
+    total_roofline_cost,
 )
 
 FORMATS = ("table", "json")
@@ -55,25 +58,31 @@ class AnalysisTarget(Target):
             )
         rows = [
             (op, cost)
-            for op, cost in operation_costs(module)
-            if cost.work.bytes and _is_counted(op)
+            for op, cost in roofline_costs_of_operations(module)
+            if cost.work.bytes and _is_ungrouped_runtime_op(op)
         ]
-        bounds = list(function_bounds(module))
+        bounds = list(lower_bounds_of_functions(module))
         if self.format == "json":
-            json.dump(_costs_to_json(rows) | _bounds_to_json(bounds), output, indent=1)
+            json.dump(
+                _costs_of_operations_to_json(rows) | _lower_bounds_to_json(bounds),
+                output,
+                indent=1,
+            )
             output.write("\n")
             return
-        output.write(_format_costs(rows) + _format_bounds(bounds))
+        output.write(
+            _format_operation_cost_table(rows) + _format_lower_bound_table(bounds)
+        )
 
 
-def _is_counted(op: Operation) -> bool:
+def _is_ungrouped_runtime_op(op: Operation) -> bool:
     """Return `True` if an operation is in no group and runs on every call."""
     parent = op.parent_op()
-    is_once = isinstance(parent, func.FuncOp) and is_preparation(parent)
+    is_once = isinstance(parent, func.FuncOp) and is_preparation_function(parent)
     return not isinstance(parent, GroupOp) and not is_once
 
 
-def _display_name(op: Operation) -> str:
+def _display_name_of_op_or_group(op: Operation) -> str:
     """
     Return the operation's name, or the names of a group's members except constants.
     """
@@ -83,17 +92,19 @@ def _display_name(op: Operation) -> str:
     return ", ".join(name for name in names[:-1] if name != "constant")
 
 
-def _totals_by_class(costs: Sequence[OperationCost]) -> dict[str, OperationCost]:
+def _total_costs_by_operation_class(
+    costs: Sequence[OperationRooflineCost],
+) -> dict[str, OperationRooflineCost]:
     """Return the total cost of each operation class present, and of all classes."""
     totals = {
-        str(kind): total_cost([cost for cost in costs if cost.kind == kind])
-        for kind in OperationClass
+        str(kind): total_roofline_cost([cost for cost in costs if cost.kind == kind])
+        for kind in BottleneckKind
         if any(cost.kind == kind for cost in costs)
     }
-    return {**totals, "all": total_cost(list(costs))}
+    return {**totals, "all": total_roofline_cost(list(costs))}
 
 
-def _cost_to_json(cost: OperationCost) -> dict[str, Any]:
+def _operation_cost_to_json(cost: OperationRooflineCost) -> dict[str, Any]:
     return {
         "class": str(cost.kind),
         "flops": cost.work.flops,
@@ -103,15 +114,23 @@ def _cost_to_json(cost: OperationCost) -> dict[str, Any]:
     }
 
 
-def _costs_to_json(rows: Sequence[tuple[Operation, OperationCost]]) -> dict[str, Any]:
+def _costs_of_operations_to_json(
+    operation_costs: Sequence[tuple[Operation, OperationRooflineCost]],
+) -> dict[str, Any]:
     return {
         "operations": [
-            {"name": op.name, "part": module_path_of(op), **_cost_to_json(cost)}
-            for op, cost in rows
+            {
+                "name": op.name,
+                "part": module_path_of(op),
+                **_operation_cost_to_json(cost),
+            }
+            for op, cost in operation_costs
         ],
         "totals": {
-            name: _cost_to_json(cost)
-            for name, cost in _totals_by_class([cost for _, cost in rows]).items()
+            name: _operation_cost_to_json(cost)
+            for name, cost in _total_costs_by_operation_class(
+                [cost for _, cost in operation_costs]
+            ).items()
         },
     }
 
@@ -121,12 +140,14 @@ COST_COLUMNS = (
 )
 
 
-def _format_costs(rows: Sequence[tuple[Operation, OperationCost]]) -> str:
-    totals = _totals_by_class([cost for _, cost in rows])
-    names = [_display_name(op) for op, _ in rows]
+def _format_operation_cost_table(
+    operation_costs: Sequence[tuple[Operation, OperationRooflineCost]],
+) -> str:
+    totals = _total_costs_by_operation_class([cost for _, cost in operation_costs])
+    names = [_display_name_of_op_or_group(op) for op, _ in operation_costs]
     width = max(map(len, [*names, *totals, "operation"])) + 2
     lines = [f"{'operation':<{width}}{COST_COLUMNS}  part"]
-    for name, (op, cost) in zip(names, rows, strict=True):
+    for name, (op, cost) in zip(names, operation_costs, strict=True):
         part = module_path_of(op) or ""
         lines.append(f"{name:<{width}}{_format_cost_columns(cost)}  {part}")
     lines.append("")
@@ -136,7 +157,7 @@ def _format_costs(rows: Sequence[tuple[Operation, OperationCost]]) -> str:
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
-def _format_cost_columns(cost: OperationCost) -> str:
+def _format_cost_columns(cost: OperationRooflineCost) -> str:
     work = cost.work
     return (
         f"{cost.kind!s:<9}{work.flops:>16,}{work.bytes:>14,}"
@@ -148,36 +169,36 @@ FunctionBounds: TypeAlias = tuple[func.FuncOp, LowerBounds, LowerBounds | None]
 
 BOUND_COLUMNS = (
     f"{'payload bytes':>18}{'bus bytes':>16}{'macs':>20}{'cycles':>16}"
-    f"{'in passes':>16}{'any engine':>16}  binds"
+    f"{'quantised':>16}{'any engine':>16}  bottleneck"
 )
 
 
-def _bounds_to_json(rows: Sequence[FunctionBounds]) -> dict[str, Any]:
+def _lower_bounds_to_json(function_bounds: Sequence[FunctionBounds]) -> dict[str, Any]:
     functions = {
         function.sym_name.data: {
-            **bound_figures(bounds),
-            **({} if parts is None else {"partition": bound_figures(parts)}),
+            **figures_of_lower_bounds(bounds),
+            **({} if parts is None else {"partition": figures_of_lower_bounds(parts)}),
         }
-        for function, bounds, parts in rows
+        for function, bounds, parts in function_bounds
     }
     return {"bounds": functions}
 
 
-def _format_bounds(rows: Sequence[FunctionBounds]) -> str:
+def _format_lower_bound_table(function_bounds: Sequence[FunctionBounds]) -> str:
     lines: list[tuple[str, LowerBounds]] = []
-    for function, bounds, parts in rows:
+    for function, bounds, parts in function_bounds:
         lines.append((f"@{function.sym_name.data}", bounds))
         lines += [("  its groups", parts)] if parts is not None else []
     if not lines:
         return ""
-    width = max(len(name) for name, _ in (*lines, ("no schedule beats", None))) + 2
-    text = [f"{'no schedule beats':<{width}}{BOUND_COLUMNS}"]
+    width = max(len(name) for name, _ in (*lines, ("lower bounds", None))) + 2
+    text = [f"{'lower bounds':<{width}}{BOUND_COLUMNS}"]
     for name, bounds in lines:
         text.append(
             f"{name:<{width}}{bounds.payload_bytes:>18,}{bounds.bus_bytes:>16,}"
             f"{bounds.macs:>20,}{bounds.cycles:>16,}{bounds.cycles_quantised:>16,}"
             f"{bounds.cycles_any_engine:>16,}  {bounds.binding}"
         )
-        text += [f"  moved again by {cut}" for cut in bounds.extra_traffic]
+        text += [f"  extra traffic: {cut}" for cut in bounds.extra_traffic]
         text += [f"  waits for {each}" for each in bounds.binding_stalls]
     return "\n" + "\n".join(text) + "\n"

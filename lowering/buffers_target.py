@@ -16,7 +16,7 @@ from xdsl.utils.target import Target
 
 from tlf.analysis.buffers.mem_liveness import MemLiveness
 from tlf.dialects import mem, target
-from tlf.dialects.prepack import is_preparation
+from tlf.dialects.weight_preparation_attributes import is_preparation_function
 from tlf.passes.mem.mem_plan import to_allocation_buffer
 
 
@@ -39,8 +39,8 @@ class BuffersTarget(Target):
     """Symbol name; by default the only function that is not load-time preparation."""
 
     def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
-        machine = target.TargetSpec.of(module)
-        function = self._find_function(module)
+        machine = target.TargetSpec.read_from_module(module)
+        function = self._find_function_to_print(module)
         levels = machine.levels
         if self.level is not None and self.level not in levels:
             raise DiagnosticException(
@@ -59,12 +59,12 @@ class BuffersTarget(Target):
             (span,) = buffer.spans
             offset = "" if op.offset is None else op.offset.value.data
             print(
-                f"{_unique_name(op, names)},{span.start},{span.end},{buffer.size},"
-                f"{buffer.alignment},{offset}",
+                f"{_unique_buffer_name(op, names)},{span.start},{span.end},"
+                f"{buffer.size},{buffer.alignment},{offset}",
                 file=output,
             )
 
-    def _find_function(self, module: ModuleOp) -> func.FuncOp:
+    def _find_function_to_print(self, module: ModuleOp) -> func.FuncOp:
         functions = [
             op
             for op in module.walk()
@@ -76,7 +76,7 @@ class BuffersTarget(Target):
             if (
                 op.sym_name.data == self.function
                 if self.function
-                else not is_preparation(op)
+                else not is_preparation_function(op)
             )
         ]
         if len(matches) != 1:
@@ -88,8 +88,8 @@ class BuffersTarget(Target):
         return matches[0]
 
 
-def _unique_name(op: mem.AllocOp, used: dict[str, int]) -> str:
+def _unique_buffer_name(op: mem.AllocOp, name_counts: dict[str, int]) -> str:
     """Return the buffer's name hint, with a suffix if the name is already used."""
     name = op.buffer.name_hint or "buffer"
-    used[name] = used.get(name, 0) + 1
-    return name if used[name] == 1 else f"{name}.{used[name] - 1}"
+    name_counts[name] = name_counts.get(name, 0) + 1
+    return name if name_counts[name] == 1 else f"{name}.{name_counts[name] - 1}"

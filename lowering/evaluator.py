@@ -1,5 +1,6 @@
 """
-Trial lowering of module copies to tile loops, to evaluate the cost of their plans.
+Lowering of module copies to tile loops, as a trial that evaluates the cost of their
+plans.
 """
 
 from __future__ import annotations
@@ -13,12 +14,12 @@ from xdsl.transforms.canonicalize import CanonicalizePass
 from xdsl.transforms.dead_code_elimination import DeadCodeElimination
 from xdsl.utils.exceptions import DiagnosticException, PassFailedException
 
-from tlf.dialects.prepack import is_preparation
 from tlf.dialects.target import Level, TargetSpec
+from tlf.dialects.weight_preparation_attributes import is_preparation_function
 from tlf.lowering.graph_to_tile.convert_graph_to_tile import ConvertGraphToTilePass
 from tlf.passes.graph.cse import CsePass
 from tlf.passes.plan.graph_assign_layouts import GraphAssignLayoutsPass
-from tlf.passes.plan.graph_collapse_dims import collapse_groups
+from tlf.passes.plan.graph_collapse_dims import collapse_dims_of_groups
 from tlf.passes.plan.graph_group import GraphGroupPass
 from tlf.passes.plan.graph_mark_in_place import GraphMarkInPlacePass
 from tlf.passes.plan.graph_materialize_concat_operands import (
@@ -27,8 +28,8 @@ from tlf.passes.plan.graph_materialize_concat_operands import (
 from tlf.passes.plan.graph_select_tile_sizes import GraphSelectTileSizesPass
 from tlf.planner.context import Memo, PlanningContext
 from tlf.planner.cost.npu.npu_estimator import NpuEstimator
-from tlf.planner.cost.program.clock import TooManyInstructionsError
-from tlf.planner.cost.program.cycle_estimate import estimate_function
+from tlf.planner.cost.program.cycle_estimate import estimate_function_cycles
+from tlf.planner.cost.program.schedule_clock import TooManyInstructionsError
 from tlf.planner.layout.layout_costs import KnownPlans
 
 
@@ -47,46 +48,56 @@ class LoweringEvaluator:
         self._left = steps
         self.context = PlanningContext(memo=memo)
         self._timed = {
-            level.name: NpuEstimator.of(target, level, memo=self.context.memo)
+            level.name: NpuEstimator.create_for_level(
+                target, level, memo=self.context.memo
+            )
             for level in target.tile_levels
         }
         self._known: KnownPlans = {}
 
-    def evaluate_program(self, module: ModuleOp) -> int | None:
+    def evaluate_outermost_groups(self, module: ModuleOp) -> int | None:
         """Return the predicted cycles of a program, or `None`; see `Evaluator`."""
-        return self._evaluate(module, self._lower_from_outermost)
+        return self._predict_cycles_after_lowering(
+            module, self._lower_from_outermost_level
+        )
 
-    def evaluate_grouped(self, module: ModuleOp) -> int | None:
+    def evaluate_innermost_groups(self, module: ModuleOp) -> int | None:
         """Return the cycles of a module that is grouped for the innermost level."""
-        return self._evaluate(module, self._lower_from_innermost)
+        return self._predict_cycles_after_lowering(
+            module, self._lower_module_grouped_for_innermost
+        )
 
-    def evaluate_tiled(self, module: ModuleOp) -> int | None:
+    def evaluate_planned_groups(self, module: ModuleOp) -> int | None:
         """
         Return the cycles of a module whose groups have plans for the innermost level.
         """
-        return self._evaluate(module, self._lower_tiled)
+        return self._predict_cycles_after_lowering(
+            module, self._lower_module_planned_for_innermost
+        )
 
-    def _evaluate(
-        self, module: ModuleOp, lower: Callable[[ModuleOp], None]
+    def _predict_cycles_after_lowering(
+        self, module: ModuleOp, lower_module: Callable[[ModuleOp], None]
     ) -> int | None:
         if self._left <= 0:
             return None
         try:
-            lower(module)
-            return sum(map(self._predict_cycles, _functions_per_call(module)))
+            lower_module(module)
+            return sum(
+                map(self._predict_function_cycles, _functions_run_per_call(module))
+            )
         except (DiagnosticException, PassFailedException, TooManyInstructionsError):
             return None
 
-    def _predict_cycles(self, function: func.FuncOp) -> int:
+    def _predict_function_cycles(self, function: func.FuncOp) -> int:
         try:
-            estimate = estimate_function(function, self.target, self._left)
+            estimate = estimate_function_cycles(function, self.target, self._left)
         except TooManyInstructionsError:
             self._left = 0
             raise
-        self._left -= estimate.steps
+        self._left -= estimate.executed_instructions
         return estimate.cycles
 
-    def _lower_from_outermost(self, module: ModuleOp) -> None:
+    def _lower_from_outermost_level(self, module: ModuleOp) -> None:
         for index, level in enumerate(self.target.tile_levels):
             if index:
                 self._apply_passes(
@@ -95,9 +106,9 @@ class LoweringEvaluator:
                     CsePass(),
                     GraphGroupPass(level.name),
                 )
-                collapse_groups(module, self.target)
+                collapse_dims_of_groups(module, self.target)
             else:
-                GraphAssignLayoutsPass(level.name).assign_layouts(
+                GraphAssignLayoutsPass(level.name).assign_layouts_in_module(
                     module, self._known, self.context.memo
                 )
             self._apply_passes(module, GraphMaterializeConcatOperandsPass())
@@ -105,15 +116,15 @@ class LoweringEvaluator:
             self._apply_passes(module, DeadCodeElimination())
             if not index:
                 self._apply_passes(module, GraphMarkInPlacePass())
-        self._lower_tiled(module)
+        self._lower_module_planned_for_innermost(module)
 
-    def _lower_from_innermost(self, module: ModuleOp) -> None:
+    def _lower_module_grouped_for_innermost(self, module: ModuleOp) -> None:
         """Lower a module that is grouped for the innermost level."""
         self._apply_passes(module, GraphMaterializeConcatOperandsPass())
         self._select_tile_sizes(module, self.target.tile_levels[-1])
-        self._lower_tiled(module)
+        self._lower_module_planned_for_innermost(module)
 
-    def _lower_tiled(self, module: ModuleOp) -> None:
+    def _lower_module_planned_for_innermost(self, module: ModuleOp) -> None:
         """Lower a module whose groups have plans for the innermost level."""
         self._apply_passes(
             module,
@@ -129,11 +140,13 @@ class LoweringEvaluator:
 
     def _select_tile_sizes(self, module: ModuleOp, level: Level) -> None:
         selection = GraphSelectTileSizesPass(level.name)
-        selection.select_plans(module, self.target, level, self._timed[level.name])
+        selection.select_plans_of_groups(
+            module, self.target, level, self._timed[level.name]
+        )
 
 
-def _functions_per_call(module: ModuleOp) -> Iterator[func.FuncOp]:
+def _functions_run_per_call(module: ModuleOp) -> Iterator[func.FuncOp]:
     """Yield the functions that run on every call, without load-time preparation."""
     for function in module.ops:
-        if isinstance(function, func.FuncOp) and not is_preparation(function):
+        if isinstance(function, func.FuncOp) and not is_preparation_function(function):
             yield function

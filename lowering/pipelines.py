@@ -1,5 +1,6 @@
 """
-Named pass pipelines, such as the lowering to NPU or Triton, expanded from `-p NAME`.
+Names of pass pipelines, such as the lowering to NPU or Triton, expanded to text from
+`-p NAME`, without IR.
 
 A pipeline may contain other pipelines; its options are the options of its passes.
 """
@@ -16,11 +17,11 @@ INPUT_PASSES = "tlf-inline,tile-verify-levels,tile-verify-coverage"
 """Passes that inline calls and verify tiles present in the input program."""
 
 
-def tile_level_passes(level: str, merge: str = "", mark: str = "") -> str:
+def tile_level_passes(level: str, merge_passes: str = "", mark_passes: str = "") -> str:
     """Return the passes that tile a program for one more memory level."""
     return (
-        f"graph-group{{level={level}}},{merge}graph-materialize-concat-operands,"
-        f"graph-select-tile-sizes{{level={level}}},dce,{mark}convert-graph-to-tile"
+        f"graph-group{{level={level}}},{merge_passes}graph-materialize-concat-operands,"
+        f"graph-select-tile-sizes{{level={level}}},dce,{mark_passes}convert-graph-to-tile"
     )
 
 

@@ -6,8 +6,8 @@ import numpy as np
 
 
 @lru_cache(maxsize=1 << 16)
-def bus_bytes(
-    phase: int,
+def bus_bytes_of_array(
+    start_in_burst: int,
     shape: tuple[int, ...],
     strides: tuple[int, ...],
     itemsize: int,
@@ -29,7 +29,7 @@ def bus_bytes(
     while axes and axes[-1][0] == run:
         stride, extent = axes.pop()
         run *= extent
-    starts = np.array([phase], np.int64)
+    starts = np.array([start_in_burst], np.int64)
     repeat = 1
     for stride, extent in axes:
         if stride % burst == 0:

@@ -32,9 +32,9 @@ class EventModel:
     Engines, then the levels of the channels, then `issue`: the causes for which an
     engine may stall. An engine of several cores has one entry per core.
     """
-    free: list[int]
+    next_start_times: list[int]
     """Cycle at which each engine can start its next instruction."""
-    done: list[int]
+    result_times: list[int]
     """Cycle at which all results of each engine are available."""
     channels: list[int]
     """Cycle at which each shared channel completes its last transfer."""
@@ -53,10 +53,10 @@ class EventModel:
         self._issue = len(self.names) - 1
 
     @staticmethod
-    def of(costs: InstructionCosts, semaphores: int) -> "EventModel":
+    def of_idle_machine(costs: InstructionCosts, semaphores: int) -> "EventModel":
         """Return the model of an idle machine."""
         machine, channels = costs.machine, costs.channel_levels
-        engines = [name for name, _ in machine.units]
+        engines = [name for name, _ in machine.engine_units]
         names = [*engines, *channels, ISSUE]
         return EventModel(
             names,
@@ -70,43 +70,43 @@ class EventModel:
 
     def save_times(self) -> list[int]:
         """Return the times of the control processor, the engines and the channels."""
-        return [self.time, *self.free, *self.done, *self.channels]
+        return [self.time, *self.next_start_times, *self.result_times, *self.channels]
 
     def restore_times(self, times: Iterator[int]) -> None:
         """Set the times that `save_times` returns to the next ones of an iterator."""
         self.time = next(times)
-        for group in (self.free, self.done, self.channels):
+        for group in (self.next_start_times, self.result_times, self.channels):
             group[:] = islice(times, len(group))
 
-    def _ready_time(self, queue: int) -> int:
+    def _time_engine_accepts_instruction(self, queue: int) -> int:
         """Return the cycle at which an engine can accept the instruction issued now."""
-        free, time = self.free[queue], self.time
+        free, time = self.next_start_times[queue], self.time
         if time > free:
             self.stalls[queue][self._issue] += time - free
             free = time
         self.event_time_sum += free
         return free
 
-    def execute(self, cost: Cost) -> int:
+    def execute_instruction(self, cost: Cost) -> int:
         """
         Execute an instruction on its engine and return the cycle at which it ends.
         """
         queue = cost.queue
-        start = self._ready_time(queue)
+        start = self._time_engine_accepts_instruction(queue)
         end = start + cost.cycles
-        for channel, cycles in cost.shared:
+        for channel, cycles in cost.channel_occupancy:
             finish = max(start, self.channels[channel]) + cycles
             self.channels[channel] = finish
             if finish > end:
-                self.stalls[queue][len(self.free) + channel] += finish - end
+                self.stalls[queue][len(self.next_start_times) + channel] += finish - end
                 end = finish
             self.event_time_sum += finish + end
-        self.free[queue] = end
-        self.done[queue] = max(self.done[queue], end + cost.latency)
+        self.next_start_times[queue] = end
+        self.result_times[queue] = max(self.result_times[queue], end + cost.latency)
         self.event_time_sum += end
         return end
 
-    def signal(
+    def signal_semaphore(
         self, queues: Sequence[int], semaphore: int, core: int | None = None
     ) -> None:
         """
@@ -115,49 +115,49 @@ class EventModel:
         """
         time = self.time
         for queue in queues:
-            time = max(time, self.free[queue], self.done[queue])
+            time = max(time, self.next_start_times[queue], self.result_times[queue])
         self.event_time_sum += time
-        for index in self._semaphores_of(semaphore, core):
+        for index in self._semaphore_indices_of_cores(semaphore, core):
             self.semaphores[index].append((time, queues[0]))
 
-    def wait(
+    def wait_for_semaphore(
         self, queues: Sequence[int], semaphore: int, core: int | None = None
     ) -> bool:
         """
         Block the engines `queues` until the first pending signal of a core's semaphore,
         or of all cores' if `core` is None. Return `False` if no signal is pending.
         """
-        indices = self._semaphores_of(semaphore, core)
+        indices = self._semaphore_indices_of_cores(semaphore, core)
         if not all(self.semaphores[index] for index in indices):
             return False
         signals = [self.semaphores[index].popleft() for index in indices]
         time, cause = max(time for time, _ in signals), signals[0][1]
         for queue in queues:
-            ready = self._ready_time(queue)
+            ready = self._time_engine_accepts_instruction(queue)
             if time > ready:
                 self.stalls[queue][cause] += time - ready
                 ready = time
-            self.free[queue] = ready
+            self.next_start_times[queue] = ready
             self.event_time_sum += ready
         return True
 
-    def _semaphores_of(self, semaphore: int, core: int | None) -> range:
+    def _semaphore_indices_of_cores(self, semaphore: int, core: int | None) -> range:
         first = semaphore * self.cores
         if core is None:
             return range(first, first + self.cores)
         return range(first + core, first + core + 1)
 
     @property
-    def end(self) -> int:
+    def end_time(self) -> int:
         """Cycle at which everything issued so far is complete, issuing included."""
         return max([self.time, self.completion_time])
 
     @property
     def completion_time(self) -> int:
         """Cycle at which all engines have completed everything issued so far."""
-        return max([*self.done, *self.free])
+        return max([*self.result_times, *self.next_start_times])
 
-    def stall_cycles(self) -> dict[str, dict[str, int]]:
+    def stall_cycles_by_cause(self) -> dict[str, dict[str, int]]:
         """Return the stall cycles of each engine by cause, summed over cores."""
         result: dict[str, dict[str, int]] = {}
         for queue, row in enumerate(self.stalls):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import gcd, prod
 
-from tlf.machine.bursts import bus_bytes
+from tlf.machine.bursts import bus_bytes_of_array
 from tlf.machine.engine_cycles import matmul_cycles, transfer_cycles, vector_cycles
 from tlf.machine.machine_spec import (
     DmaEngine,
@@ -33,9 +33,9 @@ class Cost:
     """Cycles that the engine is occupied if it does not wait for a shared channel."""
     latency: int
     """Cycles from the end of the instruction until its results are available."""
-    shared: tuple[tuple[int, int], ...]
+    channel_occupancy: tuple[tuple[int, int], ...]
     """Shared channels that are occupied: index of the channel, cycles."""
-    tally: tuple[tuple[Key, int], ...]
+    counter_increments: tuple[tuple[Key, int], ...]
     """Increments of the counters."""
 
 
@@ -50,7 +50,7 @@ class TransferEnd:
 
 
 @dataclass(frozen=True, slots=True)
-class Indices:
+class RowIndices:
     """
     Row indices of an indexed transfer: a strided array of indices, in bytes. The
     elements behind the last dimension along which indices change form a row. The
@@ -58,15 +58,15 @@ class Indices:
     `step` from its start.
     """
 
-    list: TransferEnd
+    index_array: TransferEnd
     """The array of indices, in `level`; its strides are 0 along rows."""
     itemsize: int
     level: str
-    step: int
+    row_distance: int
     """Distance of neighbouring rows in the table, in bytes."""
-    scatter: bool
+    is_scatter: bool
     """True if the table is the destination, else it is the source."""
-    accumulate: bool = False
+    is_accumulating: bool = False
     """True if rows of the table are read before they are written."""
 
 
@@ -93,18 +93,18 @@ class InstructionCosts:
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
         self.queues = {}
-        for index, (name, _) in enumerate(machine.units):
+        for index, (name, _) in enumerate(machine.engine_units):
             self.queues.setdefault(name, index)
         self.channels, self.channel_levels = _assign_channels(machine)
         self._move = lru_cache(maxsize=1 << 16)(self._compute_move_cost)
-        self._on = lru_cache(maxsize=1 << 16)(_shift_to_core)
+        self._on = lru_cache(maxsize=1 << 16)(_cost_on_engine_of_core)
 
     def queues_of(self, engine: str) -> range:
         """Return the indices of an engine, by core."""
         first = self.queues[engine]
-        return range(first, first + self.machine.copies(engine))
+        return range(first, first + self.machine.engine_copies(engine))
 
-    def on_core(self, cost: Cost, core: int) -> Cost:
+    def move_cost_to_core(self, cost: Cost, core: int) -> Cost:
         """Return the cost on the engine of another core than the first."""
         return self._on(cost, core) if core else cost
 
@@ -114,7 +114,7 @@ class InstructionCosts:
         source: TransferEnd,
         destination: TransferEnd,
         itemsize: int,
-        indices: Indices | None = None,
+        indices: RowIndices | None = None,
     ) -> Cost:
         """
         Return the cost of a transfer by a DMA engine. The shape at the source is the
@@ -124,8 +124,8 @@ class InstructionCosts:
         queue = self.machine.engines[engine]
         assert isinstance(queue, DmaEngine)
         if indices is not None:
-            start = self._reduce_base_to_burst(indices.level, indices.list)
-            indices = replace(indices, list=start)
+            start = self._reduce_base_to_burst(indices.level, indices.index_array)
+            indices = replace(indices, index_array=start)
         return self._move(
             queue,
             self._reduce_base_to_burst(queue.source, source),
@@ -143,46 +143,51 @@ class InstructionCosts:
         source: TransferEnd,
         destination: TransferEnd,
         itemsize: int,
-        indices: Indices | None,
+        indices: RowIndices | None,
     ) -> Cost:
         levels = self.machine.levels
         above, below = levels[queue.source], levels[queue.destination]
-        name, longest = queue.name, _index_cycles(queue, indices)
+        name, longest = queue.name, _cycles_to_process_indices(queue, indices)
         tally: list[tuple[Key, int]] = []
         shared: list[tuple[int, int]] = []
-        for level, end, verb in (
-            (above, source, "read"),
-            (below, destination, "wrote"),
-        ):
-            payload, bus = _bytes_of_end(level, end, itemsize)
-            if indices is not None and indices.scatter is (verb == "wrote"):
+        ends = ((above, source, "read"), (below, destination, "wrote"))
+        for level, end, verb in ends:
+            payload, bus = _bytes_of_transfer_end(level, end, itemsize)
+            if indices is not None and indices.is_scatter is (verb == "wrote"):
                 payload, bus = _bytes_of_rows(level, end, itemsize, indices)
             tally += [((verb, name), payload), ((f"bus {verb}", name), bus)]
             if indices is not None and indices.level == level.name:
-                index_bytes = _bytes_of_end(level, indices.list, indices.itemsize)
+                index_bytes = _bytes_of_transfer_end(
+                    level, indices.index_array, indices.itemsize
+                )
                 if verb == "read":
                     keys = (verb, name), (f"bus {verb}", name)
                     tally += zip(keys, index_bytes, strict=True)
                 bus += index_bytes[1]
             cycles = transfer_cycles(bus, level.bandwidth)
-            if (
-                cycles
-                and (channel := self.channels.get((level.name, name))) is not None
-            ):
+            channel = self.channels.get((level.name, name))
+            if cycles and channel is not None:
                 shared.append((channel, cycles))
             longest = max(longest, cycles)
-        latency = max(above.latency, below.latency)
-        if indices is not None:
-            latency += levels[indices.level].latency
         return Cost(
             self.queues[name],
             longest,
-            latency,
+            self._find_move_latency(queue, indices),
             tuple(shared),
             (*tally, (("busy", name), longest)),
         )
 
-    def is_faster_swapped(self, batch: int, m: int, n: int, k: int, kind: str) -> bool:
+    def _find_move_latency(self, queue: DmaEngine, indices: RowIndices | None) -> int:
+        """Return the latency of the slower level, and of the level of the indices."""
+        levels = self.machine.levels
+        latency = max(levels[queue.source].latency, levels[queue.destination].latency)
+        if indices is not None:
+            latency += levels[indices.level].latency
+        return latency
+
+    def is_faster_transposed(
+        self, batch: int, m: int, n: int, k: int, kind: str
+    ) -> bool:
         """
         Return `True` if the array takes fewer cycles for the transposed product,
         `n x k` by `k x m`.
@@ -220,28 +225,34 @@ class InstructionCosts:
             dataflow=unit.dataflow,
             pipelined=unit.pipelined,
         )
-        return self._cost_of_compute(unit, cycles, (("macs", kind), batch * m * n * k))
+        return self._cost_of_compute_instruction(
+            unit, cycles, (("macs", kind), batch * m * n * k)
+        )
 
-    def cost_of_elementwise(self, elements: int, slow: bool = False) -> Cost:
+    def cost_of_elementwise(
+        self, elements: int, is_transcendental: bool = False
+    ) -> Cost:
         """
         Return the cost of an operation on `elements` elements; `slow` if it is
         transcendental.
         """
         unit = self.machine.engines["vector"]
         assert isinstance(unit, VectorEngine)
-        factor = unit.transcendental if slow else 1
+        factor = unit.transcendental if is_transcendental else 1
         cycles = vector_cycles(elements, lanes=unit.lanes, factor=factor)
-        speed = "slow" if slow else "fast"
-        return self._cost_of_compute(unit, cycles, (("elements", speed), elements))
+        speed = "slow" if is_transcendental else "fast"
+        return self._cost_of_compute_instruction(
+            unit, cycles, (("elements", speed), elements)
+        )
 
-    def _cost_of_compute(
+    def _cost_of_compute_instruction(
         self, unit: MatrixEngine | VectorEngine, cycles: int, work: tuple[Key, int]
     ) -> Cost:
         tally = (work, (("busy", unit.name), cycles))
         return Cost(self.queues[unit.name], cycles, unit.startup, (), tally)
 
 
-def _shift_to_core(cost: Cost, core: int) -> Cost:
+def _cost_on_engine_of_core(cost: Cost, core: int) -> Cost:
     return replace(cost, queue=cost.queue + core)
 
 
@@ -259,40 +270,40 @@ def _assign_channels(machine: Machine) -> tuple[dict[tuple[str, str], int], list
             level = machine.levels[name]
             if level.shared:
                 channels[name, engine.name] = indices[name]
-            elif machine.copies(engine.name) > 1 and not level.of_core:
+            elif machine.engine_copies(engine.name) > 1 and not level.of_core:
                 channels[name, engine.name] = len(levels)
                 levels.append(name)
     return channels, levels
 
 
-def _index_cycles(queue: DmaEngine, indices: Indices | None) -> int:
+def _cycles_to_process_indices(queue: DmaEngine, indices: RowIndices | None) -> int:
     """Return the cycles that a DMA engine takes to process the indices of all rows."""
     if indices is None or queue.indexed is None:
         return 0
-    return queue.indexed * _row_count(indices)
+    return queue.indexed * _count_moved_rows(indices)
 
 
-def _rank_of_rows(indices: Indices) -> int:
+def _count_row_dimensions(indices: RowIndices) -> int:
     """
     Return the number of dimensions along which rows are counted: up to the last
     dimension along which the indices change.
     """
-    axes = zip(indices.list.shape, indices.list.strides, strict=True)
+    axes = zip(indices.index_array.shape, indices.index_array.strides, strict=True)
     indexed_dims = [
         n for n, (extent, stride) in enumerate(axes, 1) if stride and extent > 1
     ]
     return max(indexed_dims, default=0)
 
 
-def _row_count(indices: Indices) -> int:
+def _count_moved_rows(indices: RowIndices) -> int:
     """Return the number of rows that are moved."""
-    if 0 in indices.list.shape:
+    if 0 in indices.index_array.shape:
         return 0
-    return prod(indices.list.shape[: _rank_of_rows(indices)])
+    return prod(indices.index_array.shape[: _count_row_dimensions(indices)])
 
 
 def _bytes_of_rows(
-    level: Level, table: TransferEnd, itemsize: int, indices: Indices
+    level: Level, table: TransferEnd, itemsize: int, indices: RowIndices
 ) -> tuple[int, int]:
     """
     Return the bytes of the rows of a table: payload, and bytes on the bus for the row
@@ -300,23 +311,26 @@ def _bytes_of_rows(
     """
     if 0 in table.shape:
         return 0, 0
-    rank = _rank_of_rows(indices)
+    rank = _count_row_dimensions(indices)
     shape, strides = table.shape[rank:], table.strides[rank:]
-    steps = indices.step, *table.strides[:rank]
+    steps = indices.row_distance, *table.strides[:rank]
     grain = gcd(level.burst, *steps)
     starts = range(table.base % grain, level.burst, grain)
     rows = [
-        _bytes_of_end(level, TransferEnd(at, shape, strides), itemsize) for at in starts
+        _bytes_of_transfer_end(level, TransferEnd(at, shape, strides), itemsize)
+        for at in starts
     ]
     payload, bus = max(rows)
-    count = _row_count(indices)
-    return payload * count, bus * count * (2 if indices.accumulate else 1)
+    count = _count_moved_rows(indices)
+    return payload * count, bus * count * (2 if indices.is_accumulating else 1)
 
 
-def _bytes_of_end(level: Level, end: TransferEnd, itemsize: int) -> tuple[int, int]:
+def _bytes_of_transfer_end(
+    level: Level, end: TransferEnd, itemsize: int
+) -> tuple[int, int]:
     """Return the bytes at one end of a transfer: payload, bytes on the bus."""
     if 0 in end.shape:
         return 0, 0
     extents = [n for n, stride in zip(end.shape, end.strides, strict=True) if stride]
-    bus = bus_bytes(end.base, end.shape, end.strides, itemsize, level.burst)
+    bus = bus_bytes_of_array(end.base, end.shape, end.strides, itemsize, level.burst)
     return itemsize * prod(extents), bus

@@ -1,4 +1,4 @@
-"""Description of an NPU for the timing model: its memory levels, engines and cores."""
+"""Timing model: description of an NPU by its memory levels, engines and cores."""
 
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, get_args
@@ -98,7 +98,7 @@ class Machine:
     levels: dict[str, Level] = field(default_factory=dict[str, Level])
     engines: dict[str, Engine] = field(default_factory=dict[str, Engine])
 
-    def copies(self, engine: str) -> int:
+    def engine_copies(self, engine: str) -> int:
         """
         Return the number of copies of an engine: one per core if it accesses a level of
         a core, else one.
@@ -112,15 +112,17 @@ class Machine:
         return self.cores if in_core else 1
 
     @property
-    def units(self) -> tuple[tuple[str, int], ...]:
+    def engine_units(self) -> tuple[tuple[str, int], ...]:
         """All engine copies, in order: engine name, core."""
         return tuple(
-            (name, core) for name in self.engines for core in range(self.copies(name))
+            (name, core)
+            for name in self.engines
+            for core in range(self.engine_copies(name))
         )
 
-    def unit_name(self, engine: str, core: int) -> str:
+    def engine_unit_name(self, engine: str, core: int) -> str:
         """
         Return the name of an engine of a core: `matrix.2`, or `matrix` if there is only
         one.
         """
-        return engine if self.copies(engine) == 1 else f"{engine}.{core}"
+        return engine if self.engine_copies(engine) == 1 else f"{engine}.{core}"

@@ -66,13 +66,13 @@ def roofline_bound(
         writers = sum(each.destination == name for each in engines)
         cycles.append(moved.read / (bandwidth * max(readers, 1)))
         cycles.append(moved.written / (bandwidth * max(writers, 1)))
-    compute = lower_bounds(machine, totals).get("matrix", 0)
-    copies = machine.copies("matrix") if "matrix" in machine.engines else 1
+    compute = cycle_bounds_by_unit(machine, totals).get("matrix", 0)
+    copies = machine.engine_copies("matrix") if "matrix" in machine.engines else 1
     array = -(-totals.get(("busy", "matrix"), 0) // copies)
     return RooflineBound(ceil(max(cycles)), compute, array)
 
 
-def lower_bounds(machine: Machine, totals: Mapping[Key, int]) -> dict[str, int]:
+def cycle_bounds_by_unit(machine: Machine, totals: Mapping[Key, int]) -> dict[str, int]:
     """
     Return lower bounds on the cycles of any order of instructions with these totals:
     per shared level, its bus bytes over its bandwidth; per DMA engine, its bus bytes
@@ -89,7 +89,7 @@ def lower_bounds(machine: Machine, totals: Mapping[Key, int]) -> dict[str, int]:
             cycles = [
                 _bus_bytes_of_level(machine, totals, level).get(name, 0)
                 / Fraction(machine.levels[level].bandwidth)
-                / (machine.copies(name) if machine.levels[level].of_core else 1)
+                / (machine.engine_copies(name) if machine.levels[level].of_core else 1)
                 for level in (engine.source, engine.destination)
             ]
             result[name] = ceil(max(cycles))
@@ -98,12 +98,14 @@ def lower_bounds(machine: Machine, totals: Mapping[Key, int]) -> dict[str, int]:
                 totals.get(("macs", kind), 0) * Fraction(cycles)
                 for kind, cycles in engine.cycles.items()
             )
-            cells = engine.rows * engine.cols * machine.copies(name)
+            cells = engine.rows * engine.cols * machine.engine_copies(name)
             result[name] = ceil(Fraction(work) / cells)
         else:
             slow = totals.get(("elements", "slow"), 0) * Fraction(engine.transcendental)
             fast = totals.get(("elements", "fast"), 0)
-            result[name] = ceil((fast + slow) / (engine.lanes * machine.copies(name)))
+            result[name] = ceil(
+                (fast + slow) / (engine.lanes * machine.engine_copies(name))
+            )
     return result
 
 

@@ -30,7 +30,7 @@ _MAX_PERIOD = 16
 
 
 @dataclass(frozen=True, slots=True)
-class _State:
+class _ModelState:
     """Snapshot of a model's state."""
 
     times: tuple[int, ...]
@@ -43,10 +43,10 @@ class _State:
     """Sum of all times, for a fast comparison."""
 
     @staticmethod
-    def capture(model: EventModel) -> "_State":
+    def capture(model: EventModel) -> "_ModelState":
         signals = [time for queue in model.semaphores for time, _ in queue]
         times = (*model.save_times(), *signals)
-        return _State(
+        return _ModelState(
             times,
             tuple([tuple([cause for _, cause in queue]) for queue in model.semaphores]),
             tuple([cycles for row in model.stalls for cycles in row]),
@@ -54,7 +54,7 @@ class _State:
             sum(times),
         )
 
-    def restore_to(self, model: EventModel) -> None:
+    def restore_model(self, model: EventModel) -> None:
         """Set the state of the model to this one."""
         times = iter(self.times)
         model.restore_times(times)
@@ -68,7 +68,7 @@ class _State:
 
 
 @dataclass(frozen=True, slots=True)
-class _Change:
+class _StateChange:
     """Change of the state over a period."""
 
     times: tuple[int, ...]
@@ -76,48 +76,52 @@ class _Change:
     event_time_sum: int
 
     @staticmethod
-    def between(before: _State, after: _State) -> "_Change | None":
+    def find_between(before: _ModelState, after: _ModelState) -> "_StateChange | None":
         """Return the change, or None if the pending signals before and after differ."""
         if before.causes != after.causes:
             return None
-        return _Change(
-            change_between(before.times, after.times),
-            change_between(before.stalls, after.stalls),
+        return _StateChange(
+            entrywise_change_between(before.times, after.times),
+            entrywise_change_between(before.stalls, after.stalls),
             after.event_time_sum - before.event_time_sum,
         )
 
-    def has_same_rates(self, other: "_Change") -> bool:
+    def has_same_rates(self, other: "_StateChange") -> bool:
         """Return `True` if `other` has the same changes, except of `event_time_sum`."""
         return self.times == other.times and self.stalls == other.stalls
 
-    def extrapolate(self, state: _State, count: int, growth: int) -> _State:
+    def extrapolate_state(
+        self, state: _ModelState, count: int, growth: int
+    ) -> _ModelState:
         """Return the state `count` periods later."""
         moments = count * self.event_time_sum + growth * (count * (count + 1) // 2)
-        times = extrapolate(state.times, self.times, count)
-        return _State(
+        times = extrapolate_entries(state.times, self.times, count)
+        return _ModelState(
             times,
             state.causes,
-            extrapolate(state.stalls, self.stalls, count),
+            extrapolate_entries(state.stalls, self.stalls, count),
             state.event_time_sum + moments,
             sum(times),
         )
 
 
-def change_between(before: Sequence[int], after: Sequence[int]) -> tuple[int, ...]:
+def entrywise_change_between(
+    before: Sequence[int], after: Sequence[int]
+) -> tuple[int, ...]:
     """Return the change of a state; an empty tuple if entries were added."""
     if len(before) != len(after):
         return ()
     return tuple([y - x for x, y in zip(before, after, strict=True)])
 
 
-def extrapolate(
+def extrapolate_entries(
     state: Sequence[int], change: Sequence[int], count: int
 ) -> tuple[int, ...]:
     """Return a state after `count` more times the same change."""
     return tuple([x + count * y for x, y in zip(state, change, strict=True)])
 
 
-def repeat(model: EventModel, body: Callable[[], None], count: int) -> None:
+def repeat_body(model: EventModel, body: Callable[[], None], count: int) -> None:
     """
     Execute `body` on `model` `count` times, skipping periods of the steady state; the
     result is that of `count` executions.
@@ -125,12 +129,12 @@ def repeat(model: EventModel, body: Callable[[], None], count: int) -> None:
     The body may only issue, execute, signal and wait, and must do the same every time.
     """
     done, captured, patience = 0, 0, 0
-    states: deque[_State] = deque(maxlen=2 * _MAX_PERIOD + 1)
+    states: deque[_ModelState] = deque(maxlen=2 * _MAX_PERIOD + 1)
     while count - done > 1:
-        states.append(_State.capture(model))
+        states.append(_ModelState.capture(model))
         captured += 1
         if captured > patience:
-            skipped = _skip_periods(model, body, states, count - done)
+            skipped = _skip_equal_periods(model, body, states, count - done)
             if skipped:
                 done += skipped
                 captured, patience = 0, 0
@@ -144,38 +148,43 @@ def repeat(model: EventModel, body: Callable[[], None], count: int) -> None:
         body()
 
 
-def _skip_periods(
-    model: EventModel, body: Callable[[], None], states: Sequence[_State], left: int
+def _skip_equal_periods(
+    model: EventModel,
+    body: Callable[[], None],
+    states: Sequence[_ModelState],
+    remaining: int,
 ) -> int | None:
     """
     Skip as many periods as convexity proves equal. Return the number of iterations
     skipped: 0 if there is no period, None if a period was found but does not persist.
     """
-    for period in range(1, min((len(states) - 1) // 2, _MAX_PERIOD, left // 2) + 1):
+    for period in range(
+        1, min((len(states) - 1) // 2, _MAX_PERIOD, remaining // 2) + 1
+    ):
         last, middle, first = (states[-1 - n * period] for n in range(3))
         if last.total - middle.total != middle.total - first.total:
             continue
-        before = _Change.between(first, middle)
-        after = _Change.between(middle, last)
+        before = _StateChange.find_between(first, middle)
+        after = _StateChange.find_between(middle, last)
         if before is None or after is None or not before.has_same_rates(after):
             continue
-        periods = left // period
+        periods = remaining // period
         while periods >= 2:
-            if _try_skip(model, body, period, periods, last, before, after):
+            if _try_skip_periods(model, body, period, periods, last, before, after):
                 return periods * period
             periods //= 2
         return None
     return 0
 
 
-def _try_skip(
+def _try_skip_periods(
     model: EventModel,
     body: Callable[[], None],
     period: int,
     periods: int,
-    state: _State,
-    before: _Change,
-    after: _Change,
+    state: _ModelState,
+    before: _StateChange,
+    after: _StateChange,
 ) -> bool:
     """
     Extrapolate over all but the last of `periods` periods, execute the last one, and
@@ -183,16 +192,16 @@ def _try_skip(
     restore the state.
     """
     growth = after.event_time_sum - before.event_time_sum
-    skipped = after.extrapolate(state, periods - 1, growth)
-    skipped.restore_to(model)
+    skipped = after.extrapolate_state(state, periods - 1, growth)
+    skipped.restore_model(model)
     for _ in range(period):
         body()
-    change = _Change.between(skipped, _State.capture(model))
+    change = _StateChange.find_between(skipped, _ModelState.capture(model))
     if (
         change is not None
         and change.has_same_rates(after)
         and change.event_time_sum == after.event_time_sum + growth * periods
     ):
         return True
-    state.restore_to(model)
+    state.restore_model(model)
     return False

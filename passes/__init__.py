@@ -103,10 +103,10 @@ PASSES: Mapping[str, tuple[str, str]] = {
 """The module and the class of each pass."""
 
 
-def _load(module: str, name: str) -> type[ModulePass]:
+def _import_pass_class(module: str, name: str) -> type[ModulePass]:
     return getattr(import_module(f"tlf.passes.{module}"), name)
 
 
 def get_all_passes() -> dict[str, Callable[[], type[ModulePass]]]:
     """Return all TLF passes by name. Each is imported when it is first needed."""
-    return {name: partial(_load, *where) for name, where in PASSES.items()}
+    return {name: partial(_import_pass_class, *where) for name, where in PASSES.items()}

@@ -29,30 +29,30 @@ def dead_operations(module: ModuleOp) -> Iterator[Operation]:
             yield op
 
 
-def build_program(
+def build_operations_before(
     op: Operation,
     rewriter: PatternRewriter,
-    program: Callable[[Builder], Sequence[SSAValue]],
+    build_values: Callable[[Builder], Sequence[SSAValue]],
 ) -> tuple[Sequence[Operation], Sequence[SSAValue]]:
     """
     Build a program in front of an operation, with its location. Return the new
     operations, and the values that replace the results.
     """
     before = op.prev_op
-    results = program(rewriter)
+    results = build_values(rewriter)
     steps = list(operations_between(before, op))
     for new in steps:
         new.location = op.location
     return steps, results
 
 
-def replace_by_program(
+def replace_by_built_values(
     op: Operation,
     rewriter: PatternRewriter,
-    program: Callable[[Builder], Sequence[SSAValue]],
+    build_values: Callable[[Builder], Sequence[SSAValue]],
 ) -> None:
     """Replace the results of an operation by the values that a program returns."""
-    _, results = build_program(op, rewriter, program)
+    _, results = build_operations_before(op, rewriter, build_values)
     rewriter.replace(op, [], results)
 
 

@@ -7,4 +7,6 @@ from tlf.planner.fusion.remark_collector import RemarkCollector
 def attach_remarks(remarks: RemarkCollector) -> None:
     """Attach remarks to the functions that they are about."""
     for (_, kind, text, topic), operations in remarks.operations.items():
-        add_shared_remark(operations, remarks.source, kind, text, topic, remarks.level)
+        add_shared_remark(
+            operations, remarks.pass_name, kind, text, topic, remarks.level
+        )

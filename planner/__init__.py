@@ -1,1 +1,4 @@
-"""Decisions on grouping, layouts and tile sizes; the planner changes no IR."""
+"""
+Planning of groups, layouts and tile sizes, from estimated costs; passes apply most
+decisions to the IR.
+"""

@@ -1,6 +1,6 @@
 """
-Context of the planner in a compilation: memo of cost estimates, evaluator of
-candidates.
+Planning context of a compilation: memo of cost estimates, and evaluator of candidates
+by trial lowering.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ class Evaluator(Protocol):
     machine.
     """
 
-    def evaluate_program(self, module: ModuleOp) -> int | None:
+    def evaluate_outermost_groups(self, module: ModuleOp) -> int | None:
         """Return the cycles of a module of groups for the outermost level."""
         ...
 
-    def evaluate_grouped(self, module: ModuleOp) -> int | None:
+    def evaluate_innermost_groups(self, module: ModuleOp) -> int | None:
         """Return the cycles of a module of groups for the innermost level."""
         ...
 
-    def evaluate_tiled(self, module: ModuleOp) -> int | None:
+    def evaluate_planned_groups(self, module: ModuleOp) -> int | None:
         """Return the cycles of a module whose groups have plans for that level."""
         ...
 
@@ -48,7 +48,7 @@ class Memo:
     def __init__(self) -> None:
         self._tables: defaultdict[Hashable, dict[Hashable, Any]] = defaultdict(dict)
 
-    def table(self, *circumstances: Hashable) -> dict[Hashable, Any]:
+    def results_table_for(self, *circumstances: Hashable) -> dict[Hashable, Any]:
         """Return the table for some circumstances, which is initially empty."""
         return self._tables[circumstances]
 
@@ -79,11 +79,13 @@ def memo_of(context: Context) -> Memo:
     return context.memo if isinstance(context, PlanningContext) else Memo()
 
 
-def evaluator_of(context: Context, target: TargetSpec, steps: int) -> Evaluator | None:
+def evaluator_of(
+    context: Context, target: TargetSpec, max_instructions: int
+) -> Evaluator | None:
     """
     Return an evaluator on a target that runs at most `steps` instructions, or None if
     the context has none.
     """
     if not isinstance(context, PlanningContext) or context.evaluator is None:
         return None
-    return context.evaluator(target, steps, context.memo)
+    return context.evaluator(target, max_instructions, context.memo)

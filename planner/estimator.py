@@ -1,5 +1,6 @@
 """
-Interface of the planner's cost models, which estimate a group's cycles on a target.
+Cost model interface of the planner: estimated cycles and best tile plan of a group on a
+target.
 """
 
 from __future__ import annotations

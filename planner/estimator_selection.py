@@ -1,4 +1,6 @@
-"""Selection of the planner's cost model for a target: NPU, GPU or none."""
+"""
+Planning: selection of the cost model for a target, that of NPUs, that of GPUs or none.
+"""
 
 from __future__ import annotations
 
@@ -10,15 +12,15 @@ from tlf.planner.estimator import Estimator
 from tlf.planner.search_space import UNRESTRICTED, SearchSpace
 
 
-def estimator_of(
+def select_estimator(
     target: TargetSpec,
     level: Level,
-    freedom: SearchSpace = UNRESTRICTED,
+    search_space: SearchSpace = UNRESTRICTED,
     memo: Memo | None = None,
 ) -> Estimator | None:
     """
     Return the estimator for tiles in a level: that of the machine kind whose parameters
     the target describes. None if the target describes neither fully.
     """
-    npu = NpuEstimator.of(target, level, freedom, memo)
-    return npu or GpuEstimator.of(target, level, freedom, memo)
+    npu = NpuEstimator.create_for_level(target, level, search_space, memo)
+    return npu or GpuEstimator.create_for_level(target, level, search_space, memo)

@@ -1,6 +1,6 @@
 """
-Search space of the planner's tile plans; restrictions measure the benefit of each
-dimension.
+Search space of the planner's tile plans, without IR: restrictions measure the benefit
+of each dimension.
 """
 
 from __future__ import annotations
@@ -15,28 +15,30 @@ from tlf.analysis.tiling.tileable_axes import TileableAxes
 class SearchSpace:
     """Search space of plans; unrestricted by default."""
 
-    sliding: bool = True
+    allows_sliding: bool = True
     """
     True if tiles may keep the elements that they share with the next tile along an
     axis.
     """
-    stages: int | None = None
+    max_stages: int | None = None
     """Maximum number of iterations in flight."""
-    axes: tuple[int, ...] | None = None
+    tileable_axes: tuple[int, ...] | None = None
     """Axes of the first result that may be tiled; other axes stay whole."""
 
-    def restrict_axes(self, axes: TileableAxes) -> TileableAxes:
+    def restrict_tileable_axes(self, axes: TileableAxes) -> TileableAxes:
         """Return the axes of a group with only those free that may be tiled."""
-        free = (is_free and self.can_tile(at) for at, is_free in enumerate(axes.free))
+        free = (
+            is_free and self.can_tile_axis(at) for at, is_free in enumerate(axes.free)
+        )
         return replace(axes, free=tuple(free))
 
-    def can_tile(self, axis: int) -> bool:
+    def can_tile_axis(self, axis: int) -> bool:
         """Return `True` if an axis may be tiled, provided that is legal."""
-        return self.axes is None or axis in self.axes
+        return self.tileable_axes is None or axis in self.tileable_axes
 
-    def restrict_stages(self, stages: Sequence[int]) -> tuple[int, ...]:
+    def restrict_stage_counts(self, stages: Sequence[int]) -> tuple[int, ...]:
         """Return the stage counts that do not exceed the limit."""
-        limit = self.stages
+        limit = self.max_stages
         return tuple(each for each in stages if limit is None or each <= limit)
 
 

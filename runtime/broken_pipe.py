@@ -1,4 +1,7 @@
-"""Runtime: clean exit of a script if the reader of its output closes the pipe."""
+"""
+Runtime of command lines, without IR: clean exit of a script if the reader of its output
+closes the pipe.
+"""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 
-def members(mask: int) -> Iterator[int]:
+def elements_of_mask(mask: int) -> Iterator[int]:
     """Yield the elements of a set, in ascending order."""
     while mask:
         low = mask & -mask

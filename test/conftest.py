@@ -8,7 +8,7 @@ from contextlib import suppress
 
 import pytest
 
-from tlf.runtime.triton.device_selection import choose_mode
+from tlf.runtime.triton.device_selection import choose_interpreter_mode
 from tlf.runtime.triton.runtime_errors import UnavailableError
 
 
@@ -41,7 +41,7 @@ def pytest_configure(config: pytest.Config):
     )
     # Whatever test is the first to import Triton, kernels run where they can.
     with suppress(UnavailableError):
-        choose_mode()
+        choose_interpreter_mode()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]):

@@ -20,8 +20,14 @@ from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, ModuleOp, StringAttr
 from xdsl.ir import Attribute
 
 from tlf.compiler.driver.diagnostics import CompileError, locate_errors
-from tlf.compiler.driver.driver import PASSES, TARGETS, emit, new_context, parse
-from tlf.compiler.driver.pass_manager import PassManager, verify
+from tlf.compiler.driver.driver import (
+    PASSES,
+    TARGETS,
+    emit_text,
+    new_context,
+    parse_module,
+)
+from tlf.compiler.driver.pass_manager import PassManager, verify_module
 from tlf.compiler.driver.pipeline import build_passes, build_target
 from tlf.compiler.driver.snapshot import take_snapshot
 from tlf.compiler.driver.source import Source, read_source
@@ -45,13 +51,13 @@ def parsed(text: str, name: str) -> ModuleOp:
     """A module whose unknown operations stay as they are. Raises `CompileError`."""
     context = new_context(allow_unregistered=True)
     with locate_errors(None, "the parser"):
-        return parse(context, Source(text, name))
+        return parse_module(context, Source(text, name))
 
 
 def generic(module: ModuleOp) -> str:
     """The generic form of a module."""
     target = build_target("mlir", TARGETS)
-    return emit(new_context(), module, target, print_generic_format=True)
+    return emit_text(new_context(), module, target, print_generic_format=True)
 
 
 @cache
@@ -62,11 +68,11 @@ def pieces() -> dict[str, str]:
     for path in files:
         if "Output" in path.parts or path.suffix != ".mlir":
             continue
-        for number, piece in enumerate(read_source(str(path)).split()):
+        for number, piece in enumerate(read_source(str(path)).split_at_separators()):
             try:
                 module = parsed(piece.text, path.name)
                 with locate_errors(module, "verifier"):
-                    verify(module)
+                    verify_module(module)
             except CompileError:
                 continue
             found[f"{path.relative_to(ROOT)}#{number}"] = generic(module)
@@ -78,7 +84,7 @@ def stages(name: str, target_name: str) -> Iterator[tuple[str, str]]:
     path = ROOT / "examples" / f"{name}.mlir"
     module = parsed(path.read_text(encoding="utf-8"), path.name)
     target = load_target_spec(target_name)
-    target.attach(module)
+    target.attach_to_module(module)
     context, known, before = new_context(), take_snapshot(module), ""
     manager = PassManager(())
     pipelines = pipelines_for(target)

@@ -1,1 +1,4 @@
-"""Command-line tools of TLF and their common parts."""
+"""
+Command-line tools: `tlf-opt`, `tlf-run`, `tlf-explain`, `tlf-import`, `tlf-plan` and
+`tlf-bench`.
+"""

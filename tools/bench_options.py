@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from tlf.tools.command_line import CommandLine, end_tool
+from tlf.tools.command_line import CommandLine, print_error_and_exit
 
 DESCRIPTION = "Compare compilation variants of programs on a simulated NPU."
 
@@ -36,9 +36,9 @@ class BenchOptions(argparse.Namespace):
     only: bool
 
 
-def fail(message: str) -> NoReturn:
+def exit_with_error(message: str) -> NoReturn:
     """Exit with an error on one line."""
-    end_tool("tlf-bench", message)
+    print_error_and_exit("tlf-bench", message)
 
 
 def parse_arguments(arguments: Sequence[str] | None = None) -> BenchOptions:
@@ -49,7 +49,7 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> BenchOptions:
     )
     for name, text in SUBCOMMANDS.items():
         command = commands.add_parser(name, help=text, description=text)
-        _add_common(command)
+        _add_common_options(command)
         if name in ("strategies", "sweep-l2"):
             command.add_argument(
                 "--l2", metavar="SIZES", help="capacities of L2, such as 512K,4M"
@@ -76,33 +76,33 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> BenchOptions:
     return parser.parse_args(arguments, namespace=BenchOptions())
 
 
-def _add_common(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
+def _add_common_options(subparser: argparse.ArgumentParser) -> None:
+    subparser.add_argument(
         "files", nargs="+", metavar="FILE", help="programs of whole tensors"
     )
-    command.add_argument(
+    subparser.add_argument(
         "--target",
         default="npu",
         help="an NPU, a target description by name or file (default: npu)",
     )
-    command.add_argument(
+    subparser.add_argument(
         "--layout",
         choices=["any"],
         help="allow any axis order of arguments and results in memory",
     )
-    command.add_argument(
+    subparser.add_argument(
         "--json", action="store_true", help="print JSON instead of a table"
     )
-    command.add_argument(
+    subparser.add_argument(
         "--jobs",
-        type=_parse_positive,
+        type=_parse_positive_integer,
         default=1,
         metavar="NUMBER",
         help="number of parallel processes (default: 1)",
     )
 
 
-def _parse_positive(text: str) -> int:
+def _parse_positive_integer(text: str) -> int:
     if not text.isdecimal() or int(text) == 0:
         raise argparse.ArgumentTypeError(f"expected a number from 1, got `{text}`")
     return int(text)

@@ -1,5 +1,6 @@
 """
-Common parts of the command lines of all tools. Imports little, so that help is quick.
+Command lines of all tools: common parser and error exit. Imports little, so that help
+is quick.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ class CommandLine(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Exit with an error."""
-        end_tool(self.tool, message)
+        print_error_and_exit(self.tool, message)
 
 
 class _Version(argparse.Action):
@@ -42,7 +43,7 @@ class _Version(argparse.Action):
         parser.exit()
 
 
-def end_tool(where: str, message: str) -> NoReturn:
+def print_error_and_exit(location: str, message: str) -> NoReturn:
     """Exit with one line that states the location and the error."""
-    print(f"{where}: error: {' '.join(message.split())}", file=sys.stderr)
+    print(f"{location}: error: {' '.join(message.split())}", file=sys.stderr)
     sys.exit(1)

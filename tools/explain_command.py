@@ -1,4 +1,4 @@
-"""Implementation of `tlf-explain`, apart from its command line."""
+"""Command `tlf-explain`: compilation of a program, and the report on its plans."""
 
 from __future__ import annotations
 
@@ -24,31 +24,38 @@ from tlf.compiler.backends.executables import (
 from tlf.compiler.backends.prepared_program import PreparedProgram
 from tlf.compiler.driver.compilation_records import (
     CompilationRecords,
-    count_until_last_remark,
+    count_passes_until_last_remark,
 )
 from tlf.compiler.driver.diagnostics import locate_errors
 from tlf.compiler.driver.driver import new_context
 from tlf.compiler.driver.pass_manager import PassManager
 from tlf.compiler.driver.pipeline import PipelineError
-from tlf.compiler.driver.pipeline_taps import count_until_planned, has_plans
+from tlf.compiler.driver.planning_observers import (
+    count_passes_until_planned,
+    has_planned_groups,
+)
 from tlf.compiler.driver.source import SourceError, read_source
 from tlf.compiler.driver.source_names import SourceNames, find_named_operations
 from tlf.compiler.driver.target_loading import load_target
 from tlf.compiler.driver.verified_parsing import parse_and_verify
 from tlf.compiler.explain.cost_estimates import GroupEstimator
-from tlf.compiler.explain.group_costs import attribute_cycles
+from tlf.compiler.explain.group_costs import attribute_cycles_to_groups
 from tlf.compiler.explain.kernel_costs import has_kernel_model
-from tlf.compiler.explain.partition_choices import Choice, Cost, RecordingPartitionPass
+from tlf.compiler.explain.partition_choices import (
+    Cost,
+    PartitionChoice,
+    RecordingPartitionPass,
+)
 from tlf.compiler.explain.plan_report import report_functions
 from tlf.compiler.explain.remark_report import collect_remarks
-from tlf.compiler.explain.report_data import Function, function_of
+from tlf.compiler.explain.report_data import Function, make_function_report
 from tlf.compiler.explain.report_text import (
     format_group,
     format_overview,
     format_verdict,
 )
 from tlf.compiler.explain.summary import describe_groups
-from tlf.compiler.explain.why_not_fused import Verdict, explain_why_not_fused
+from tlf.compiler.explain.why_not_fused import FusionVerdict, explain_why_not_fused
 from tlf.dialects.target import TargetSpec, parse_bytes
 from tlf.passes.plan.graph_partition import GraphPartitionPass
 from tlf.tools.explain_options import ExplainOptions
@@ -69,7 +76,7 @@ def explain(options: ExplainOptions) -> str:
     `CompileError` for an invalid program.
     """
     try:
-        return _explain(options)
+        return _make_report(options)
     except (DiagnosticException, PipelineError, SourceError) as error:
         raise ExplainError(str(error)) from error
     except NotSimulatedError as error:
@@ -86,7 +93,7 @@ class _Compilation:
     target: str
     names: SourceNames
     records: CompilationRecords = field(
-        default_factory=lambda: CompilationRecords(keeps_stages=False)
+        default_factory=lambda: CompilationRecords(records_stages=False)
     )
     partitioner: RecordingPartitionPass | None = None
     """Partition pass with its recorded choices, if the pipeline has one."""
@@ -96,25 +103,28 @@ class _Compilation:
     module: ModuleOp = field(init=False)
     """The program after all executed passes."""
 
-    def run(self, until: PassLimit) -> Signature:
+    def run(self, pass_limit: PassLimit) -> Signature:
         """Run the pipeline of the target, up to the limit `until`."""
 
         def manager(passes: Sequence[ModulePass]) -> PassManager:
-            selected = [self._with_recording(each) for each in passes[: until(passes)]]
-            return self.records.make_manager(selected, self._report_plans)
+            selected = [
+                self._replace_by_recording_pass(each)
+                for each in passes[: pass_limit(passes)]
+            ]
+            return self.records.make_pass_manager(selected, self._report_plans)
 
         self.module = self.source_module.clone()
         return self.backend.lower(self.context, self.module, manager)
 
     @property
-    def choices(self) -> Sequence[Choice]:
+    def choices(self) -> Sequence[PartitionChoice]:
         """Partitions chosen by the search, with their alternatives."""
         return () if self.partitioner is None else self.partitioner.choices
 
-    def _with_recording(self, each: ModulePass) -> ModulePass:
-        if not isinstance(each, GraphPartitionPass):
-            return each
-        recording = RecordingPartitionPass.with_options_of(each)
+    def _replace_by_recording_pass(self, module_pass: ModulePass) -> ModulePass:
+        if not isinstance(module_pass, GraphPartitionPass):
+            return module_pass
+        recording = RecordingPartitionPass.with_options_of(module_pass)
         self.partitioner = self.partitioner or recording
         return recording
 
@@ -124,12 +134,12 @@ class _Compilation:
             return
         with locate_errors(module, "the report"):
             self.functions = [
-                function_of(each, self.target, self.choices, self.names)
+                make_function_report(each, self.target, self.choices, self.names)
                 for each in report_functions(module)
             ]
 
 
-def _explain(options: ExplainOptions) -> str:
+def _make_report(options: ExplainOptions) -> str:
     source = read_source(options.file)
     module = parse_and_verify(new_context(), source)
     target, name = _select_target(options, module)
@@ -141,9 +151,9 @@ def _explain(options: ExplainOptions) -> str:
     if has_kernel_model(target):
         return _explain_kernels(options, compilation)
     GroupEstimator(target)
-    pair = _parse_pair(options.why_not_fuse, module, names)
+    pair = _parse_operation_pair(options.why_not_fuse, module, names)
     if pair is not None:
-        compilation.run(count_until_planned)
+        compilation.run(count_passes_until_planned)
         return _explain_why_not_fused(compilation, pair, options.json)
     functions = _report_functions(options, compilation)
     if options.json:
@@ -159,9 +169,9 @@ def _report_functions(
     until = (
         len
         if options.simulate
-        else count_until_planned
+        else count_passes_until_planned
         if is_single_group
-        else count_until_last_remark
+        else count_passes_until_last_remark
     )
     signature = compilation.run(until)
     functions = compilation.functions
@@ -173,7 +183,7 @@ def _report_functions(
     if options.simulate:
         outcome = _simulate_program(compilation, signature)
         target = compilation.backend.target
-        functions = [_with_simulation(each, outcome, target) for each in functions]
+        functions = [_add_simulated_costs(each, outcome, target) for each in functions]
     return [_select_group(each, options.group) for each in functions]
 
 
@@ -191,22 +201,22 @@ def _explain_kernels(options: ExplainOptions, compilation: _Compilation) -> str:
                 f"expected a target of the backend npu for {option}, "
                 f"got {compilation.backend.target.name}"
             )
-    compilation.run(count_until_last_remark)
+    compilation.run(count_passes_until_last_remark)
     planned = compilation.records.planned_module
-    if planned is None or not has_plans(planned):
+    if planned is None or not has_planned_groups(planned):
         raise ExplainError(NO_GROUPS)
     return describe_groups(planned, collect_remarks(compilation.records))
 
 
-def _parse_pair(
-    words: str | None, module: ModuleOp, names: SourceNames
+def _parse_operation_pair(
+    text: str | None, module: ModuleOp, names: SourceNames
 ) -> tuple[str, str] | None:
     """Return the two names in `A,B`, or `None`."""
-    if words is None:
+    if text is None:
         return None
-    parts = [each.strip() for each in words.split(",")]
+    parts = [each.strip() for each in text.split(",")]
     if len(parts) != 2:
-        raise ExplainError(f"expected two names `A,B`, got `{words}`")
+        raise ExplainError(f"expected two names `A,B`, got `{text}`")
     for name in parts:
         if not any(names.is_named(op, name) for op in module.walk()):
             raise _unknown_name_error(name)
@@ -223,7 +233,10 @@ def _unknown_name_error(name: str) -> ExplainError:
 def _select_target(options: ExplainOptions, module: ModuleOp) -> tuple[TargetSpec, str]:
     """Return the target and its display name."""
     if options.target is None and TargetSpec.is_attached_to(module):
-        target, name = TargetSpec.of(module), TargetSpec.of(module).name
+        target, name = (
+            TargetSpec.read_from_module(module),
+            TargetSpec.read_from_module(module).name,
+        )
     else:
         name = options.target or "npu"
         target = load_target(name)
@@ -233,20 +246,20 @@ def _select_target(options: ExplainOptions, module: ModuleOp) -> tuple[TargetSpe
     return target, name
 
 
-def _select_group(function: Function, number: int | None) -> Function:
+def _select_group(function: Function, group_index: int | None) -> Function:
     """Return a function restricted to one of its groups."""
-    if number is None:
+    if group_index is None:
         return function
-    if not 0 <= number < len(function.groups):
+    if not 0 <= group_index < len(function.groups):
         raise ExplainError(
             f"expected a group from 0 to {len(function.groups) - 1} of "
-            f"@{function.name}, got {number}"
+            f"@{function.name}, got {group_index}"
         )
-    return replace(function, groups=[function.groups[number]])
+    return replace(function, groups=[function.groups[group_index]])
 
 
-def _format_function(function: Function, number: int | None) -> str:
-    parts = [] if number is not None else ["\n".join(format_overview(function))]
+def _format_function(function: Function, group_index: int | None) -> str:
+    parts = [] if group_index is not None else ["\n".join(format_overview(function))]
     parts += ["\n".join(format_group(each)) for each in function.groups]
     if function.remarks:
         parts.append("\n".join(map(str, function.remarks)))
@@ -262,20 +275,22 @@ def _simulate_program(compilation: _Compilation, signature: Signature) -> Outcom
         executable = executable.main
     if not isinstance(executable, SimulatedProgram):
         raise NotSimulatedError
-    return executable.time()
+    return executable.simulate_timing()
 
 
-def _with_simulation(
+def _add_simulated_costs(
     function: Function, outcome: Outcome, target: TargetSpec
 ) -> Function:
     """Return a function with the cost of a simulated run."""
-    figures, level = outcome.figures, target.outermost.name
+    figures, level = outcome.figures, target.outermost_level.name
     moved = figures.get(f"{level}.read", 0) + figures.get(f"{level}.written", 0)
     locations = [
-        frozenset(each.place for each in group.operations if each.place is not None)
+        frozenset(
+            each.location for each in group.operations if each.location is not None
+        )
         for group in function.groups
     ]
-    group_cycles = attribute_cycles(locations, outcome.segments)
+    group_cycles = attribute_cycles_to_groups(locations, outcome.segments)
     groups = [
         replace(group, simulated_cycles=group_cycles.get(group.number))
         for group in function.groups
@@ -305,16 +320,16 @@ def _explain_why_not_fused(
     return "\n".join(format_verdict(names, verdict))
 
 
-def _verdict_to_dict(verdict: Verdict) -> dict[str, object]:
-    return {**asdict(verdict), "stake": verdict.stake}
+def _verdict_to_dict(verdict: FusionVerdict) -> dict[str, object]:
+    return {**asdict(verdict), "cycle_difference": verdict.cycle_difference}
 
 
 def _find_operations(
-    compilation: _Compilation, before: ModuleOp, name: str
+    compilation: _Compilation, unmerged_module: ModuleOp, name: str
 ) -> Sequence[Operation]:
     """Return the operations that originate from a name, before groups are merged."""
     operations = find_named_operations(
-        compilation.source_module, before, compilation.names, name
+        compilation.source_module, unmerged_module, compilation.names, name
     )
     if not operations:
         raise _unknown_name_error(name)
@@ -322,16 +337,19 @@ def _find_operations(
 
 
 def _closest_pair(
-    first: Sequence[Operation], second: Sequence[Operation]
+    first_operations: Sequence[Operation], second_operations: Sequence[Operation]
 ) -> tuple[Operation, Operation]:
     """Return the closest pair of operations from two locations, in program order."""
-    order = {op: index for index, op in enumerate(_walk_module(first[0]))}
-    if order[first[-1]] <= order[second[-1]]:
-        return first[-1], second[0]
-    return first[0], second[-1]
+    order = {
+        op: index
+        for index, op in enumerate(_operations_of_enclosing_module(first_operations[0]))
+    }
+    if order[first_operations[-1]] <= order[second_operations[-1]]:
+        return first_operations[-1], second_operations[0]
+    return first_operations[0], second_operations[-1]
 
 
-def _walk_module(op: Operation) -> list[Operation]:
+def _operations_of_enclosing_module(op: Operation) -> list[Operation]:
     """Return all operations of a module, in order."""
     top = op
     while (parent := top.parent_op()) is not None:

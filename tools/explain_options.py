@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from typing import NoReturn
 
-from tlf.tools.command_line import CommandLine, end_tool
+from tlf.tools.command_line import CommandLine, print_error_and_exit
 
 DESCRIPTION = "Report the plan of a program for a target, its cost, and the reasons."
 
@@ -25,9 +25,9 @@ class ExplainOptions(argparse.Namespace):
     json: bool
 
 
-def fail(message: str) -> NoReturn:
+def exit_with_error(message: str) -> NoReturn:
     """Exit with an error that has no source location."""
-    end_tool("tlf-explain", message)
+    print_error_and_exit("tlf-explain", message)
 
 
 def parse_arguments(arguments: Sequence[str] | None = None) -> ExplainOptions:

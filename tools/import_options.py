@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from tlf.tools.command_line import CommandLine, end_tool
+from tlf.tools.command_line import CommandLine, print_error_and_exit
 
 DESCRIPTION = "Write a PyTorch module as a program, and its weights to a side file."
 SOURCE = (
@@ -26,9 +26,9 @@ class ImportOptions(argparse.Namespace):
     locations: bool
 
 
-def fail(message: str) -> NoReturn:
+def exit_with_error(message: str) -> NoReturn:
     """Exit with an error that has no source location."""
-    end_tool("tlf-import", message)
+    print_error_and_exit("tlf-import", message)
 
 
 def parse_arguments(arguments: Sequence[str] | None = None) -> ImportOptions:

@@ -1,4 +1,7 @@
-"""Sources of `tlf-import`: a saved program, or the result of a function."""
+"""
+Command `tlf-import`: import of a saved PyTorch program, or of the module that a
+function returns.
+"""
 
 from __future__ import annotations
 
@@ -19,12 +22,12 @@ def import_source(source: str) -> ImportedProgram:
     the current folder is searched first. Raises `ImportFailure`.
     """
     if source.endswith(".pt2"):
-        return from_torch(_load_exported(source))
+        return from_torch(_load_exported_program(source))
     module, inputs, options = _call_factory(source)
     return from_torch(module, inputs, options)
 
 
-def _load_exported(path: str) -> torch.export.ExportedProgram:
+def _load_exported_program(path: str) -> torch.export.ExportedProgram:
     if not Path(path).is_file():
         raise ImportFailure(f"expected a file `{path}`, got none")
     logger = logging.getLogger("torch.export")

@@ -1,11 +1,14 @@
-"""Weights of an imported program as constants in a side file."""
+"""
+Command `tlf-import`: replacement of the weight arguments of an imported program by
+constants in a side file.
+"""
 
 from __future__ import annotations
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType
 
-from tlf.dialects.entry_point import entry_point
-from tlf.dialects.graph import ConstantOp, FileAttr
+from tlf.dialects.entry_point import find_entry_point
+from tlf.dialects.graph import ConstantOp, SideFileAttr
 from tlf.frontend.torch import ImportedProgram
 
 
@@ -13,9 +16,9 @@ def _has_attributes(attributes: DictionaryAttr) -> bool:
     return bool(attributes.data)
 
 
-def weights_to_constants(imported: ImportedProgram, path: str) -> None:
+def replace_weights_by_constants(imported: ImportedProgram, path: str) -> None:
     """Replace weight arguments by constants in the file `path`."""
-    function = entry_point(imported.module)
+    function = find_entry_point(imported.module)
     block = function.body.block
     first = block.first_op
     assert first is not None
@@ -28,7 +31,7 @@ def weights_to_constants(imported: ImportedProgram, path: str) -> None:
     for argument, source in zip(tuple(block.args), imported.arguments, strict=True):
         if not isinstance(source, str):
             continue
-        constant = ConstantOp(FileAttr(path, source), argument.type)
+        constant = ConstantOp(SideFileAttr(path, source), argument.type)
         constant.result.name_hint = argument.name_hint
         constant.location = argument.location
         block.insert_op_before(constant, first)

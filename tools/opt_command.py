@@ -1,4 +1,4 @@
-"""Implementation of `tlf-opt`, apart from its command line."""
+"""Command `tlf-opt`: parsing of a program, its passes, and the output text."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from tlf.compiler.driver.diagnostics import CompileError, Diagnostic, locate_err
 from tlf.compiler.driver.driver import (
     PASSES,
     TARGETS,
-    emit,
+    emit_text,
     new_context,
-    parse,
+    parse_module,
 )
 from tlf.compiler.driver.expected_diagnostics import (
     ExpectationError,
@@ -30,7 +30,7 @@ from tlf.compiler.driver.expected_diagnostics import (
 )
 from tlf.compiler.driver.pass_manager import PassManager, PrintAfter
 from tlf.compiler.driver.pipeline import PipelineError, build_passes, build_target
-from tlf.compiler.driver.source import Source, SourceError, read_source, write_text
+from tlf.compiler.driver.source import Source, SourceError, read_source, write_text_file
 from tlf.compiler.driver.source_names import SourceNames
 from tlf.compiler.driver.target_loading import load_target
 from tlf.compiler.driver.timing import Timing
@@ -58,19 +58,19 @@ def run(options: OptOptions) -> bool:
             return True
         opt = OptRun.from_options(options)
         source = read_source(options.input)
-        succeeded = opt.process(source)
+        succeeded = opt.process_source(source)
         text = "// -----\n".join(opt.outputs)
         if options.output is None:
             sys.stdout.write(text)
         elif succeeded:
-            write_text(options.output, text)
+            write_text_file(options.output, text)
     except CompileError as error:
         print(error.diagnostic, file=sys.stderr)
         return False
     except (PipelineError, SourceError, DiagnosticException) as error:
         raise UsageError(str(error)) from error
     if options.timing:
-        print(opt.timing.report(), file=sys.stderr)
+        print(opt.timing.format_table(), file=sys.stderr)
     return succeeded
 
 
@@ -80,7 +80,7 @@ class OptRun:
 
     options: OptOptions
     passes: Sequence[ModulePass]
-    format: Target
+    output_format: Target
     target: descriptions.TargetSpec | None
     timing: Timing = field(default_factory=Timing)
     outputs: list[str] = field(default_factory=list[str])
@@ -99,63 +99,65 @@ class OptRun:
         output = build_target(options.emit, TARGETS)
         return cls(options, passes, output, target)
 
-    def process(self, source: Source) -> bool:
+    def process_source(self, source: Source) -> bool:
         """Process all of `source`; return `True` if there were no problems."""
-        parts = source.split() if self.options.split_input_file else [source]
-        problems = [problem for part in parts for problem in self._process_piece(part)]
+        parts = (
+            source.split_at_separators() if self.options.split_input_file else [source]
+        )
+        problems = [problem for part in parts for problem in self._process_part(part)]
         for problem in problems:
             print(problem, file=sys.stderr)
         return not problems
 
-    def _process_piece(self, piece: Source) -> Sequence[object]:
+    def _process_part(self, source_part: Source) -> Sequence[object]:
         """Process one part of the source; return its problems."""
         expects = self.options.verify_diagnostics
         try:
-            expectations = find_expectations(piece) if expects else []
+            expectations = find_expectations(source_part) if expects else []
         except ExpectationError as error:
             return [error]
         diagnostics: list[Diagnostic] = []
         try:
-            self.outputs.append(self._compile(piece))
+            self.outputs.append(self._compile_part(source_part))
         except CompileError as error:
             if self.options.traceback:
                 traceback.print_exception(error)
             diagnostics.append(error.diagnostic)
         return match_diagnostics(expectations, diagnostics) if expects else diagnostics
 
-    def _compile(self, piece: Source) -> str:
+    def _compile_part(self, source_part: Source) -> str:
         options = self.options
         context = new_context(options.allow_unregistered_dialect)
         with self.timing.measure("(parse)"), locate_errors(None, "the parser"):
-            module = parse(context, piece, not options.no_implicit_module)
+            module = parse_module(context, source_part, not options.no_implicit_module)
         if self.target is not None:
-            self.target.attach(module)
+            self.target.attach_to_module(module)
         if options.groups:
-            self._run_with_groups(context, module, piece)
+            self._run_and_print_group_costs(context, module, source_part)
         else:
             self._make_manager(self.passes).run(context, module)
         with self.timing.measure("(print)"), locate_errors(module, "the printer"):
-            return emit(
+            return emit_text(
                 context,
                 module,
-                self.format,
+                self.output_format,
                 print_generic_format=options.print_op_generic,
                 print_debuginfo=options.print_debuginfo,
             )
 
-    def _run_with_groups(
-        self, context: Context, module: ModuleOp, piece: Source
+    def _run_and_print_group_costs(
+        self, context: Context, module: ModuleOp, source_part: Source
     ) -> None:
         """Run the passes, and print the predicted costs of groups to stderr."""
         # Imported late because it loads passes that the program may not need.
-        from tlf.compiler.driver.pipeline_taps import with_watcher
+        from tlf.compiler.driver.planning_observers import insert_planning_observer
         from tlf.compiler.explain.group_costs import GroupTable
 
-        table = GroupTable(SourceNames(piece))
-        self._make_manager(with_watcher(self.passes, table.record_module)).run(
-            context, module
-        )
-        for title, text in table.rows((), None):
+        table = GroupTable(SourceNames(source_part))
+        self._make_manager(
+            insert_planning_observer(self.passes, table.record_module)
+        ).run(context, module)
+        for title, text in table.cost_rows((), None):
             print(f"{title:<14}  {text}", file=sys.stderr)
 
     def _make_manager(self, passes: Sequence[ModulePass]) -> PassManager:
@@ -169,7 +171,7 @@ class OptRun:
             passes,
             verifies=not options.disable_verify,
             print_after=print_after,
-            chosen=frozenset(options.print_ir_after),
+            printed_passes=frozenset(options.print_ir_after),
             timing=self.timing,
         )
 

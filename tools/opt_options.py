@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from typing import NoReturn
 
-from tlf.tools.command_line import CommandLine, end_tool
+from tlf.tools.command_line import CommandLine, print_error_and_exit
 
 DESCRIPTION = "Run passes over a program and print it."
 EPILOG = "`--list` names the passes, pipelines, formats and target descriptions."
@@ -53,9 +53,9 @@ class OptOptions(argparse.Namespace):
     list: bool
 
 
-def fail(message: str) -> NoReturn:
+def exit_with_error(message: str) -> NoReturn:
     """Exit with an error that has no source location."""
-    end_tool("tlf-opt", message)
+    print_error_and_exit("tlf-opt", message)
 
 
 def parse_arguments(arguments: Sequence[str] | None = None) -> OptOptions:

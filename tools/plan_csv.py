@@ -1,5 +1,5 @@
 """
-Static allocation problems as comma-separated values.
+Command `tlf-plan`: static allocation problems as comma-separated values, without IR.
 
 The first line names the columns, every other line is a buffer:
 
@@ -21,7 +21,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tlf.support.allocation import Buffer, Span, wrap_lifetime
+from tlf.support.allocation import Buffer, LiveSpan, wrap_lifetime
 
 REQUIRED = ("id", "lower", "upper", "size")
 OPTIONAL = ("alignment", "gaps", "hint", "offset", "period", "within")
@@ -46,7 +46,7 @@ class CSVError(Exception):
 
 
 @dataclass(frozen=True)
-class Cell:
+class CSVCell:
     """A value of a line, with its location. Lines and columns count from 1."""
 
     text: str
@@ -59,10 +59,10 @@ class Cell:
             self.line, self.column, f"expected {expected}, got `{self.text}`"
         )
 
-    def to_integer(self, least: int = 0) -> int:
+    def to_integer(self, minimum: int = 0) -> int:
         """Return the value as an integer of at least `least`."""
-        if not re.fullmatch(r"-?\d{1,18}", self.text) or int(self.text) < least:
-            raise self.make_error(f"an integer of at least {least}")
+        if not re.fullmatch(r"-?\d{1,18}", self.text) or int(self.text) < minimum:
+            raise self.make_error(f"an integer of at least {minimum}")
         return int(self.text)
 
     def to_integer_or_none(self) -> int | None:
@@ -71,7 +71,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Problem:
+class AllocationProblem:
     """Buffers of a file, with its original lines."""
 
     header: str
@@ -82,7 +82,7 @@ class Problem:
     buffers: Sequence[Buffer]
     columns: Sequence[str]
 
-    def with_offsets(self, offsets: Sequence[int]) -> str:
+    def format_with_offsets(self, offsets: Sequence[int]) -> str:
         """Return the file with the offsets as its last column."""
         columns = [index for index, name in enumerate(self.columns) if name != "offset"]
         rows = [
@@ -97,16 +97,18 @@ class Problem:
 
 
 @dataclass
-class _Reader:
+class _CSVReader:
     """Reader of a file, line by line."""
 
     alignment: int
     replan: bool
     columns: list[str] = field(default_factory=list[str])
-    is_inclusive: bool = False
-    indices: dict[str, int] = field(default_factory=dict[str, int])
+    is_end_inclusive: bool = False
+    indices_by_name: dict[str, int] = field(default_factory=dict[str, int])
     buffers: list[Buffer] = field(default_factory=list[Buffer])
-    containers: list[Cell | None] = field(default_factory=list["Cell | None"])
+    container_cells: list[CSVCell | None] = field(
+        default_factory=list["CSVCell | None"]
+    )
     line_numbers: list[int] = field(default_factory=list[int])
 
     def read_header(self, line: int, text: str) -> None:
@@ -117,7 +119,7 @@ class _Reader:
                 raise cell.make_error(f"a column of {known}")
             if name in self.columns:
                 raise cell.make_error("every column once")
-            self.is_inclusive |= cell.text == "end"
+            self.is_end_inclusive |= cell.text == "end"
             self.columns.append(name)
         for name in REQUIRED:
             if name not in self.columns:
@@ -130,35 +132,35 @@ class _Reader:
                 line, 1, f"expected {len(self.columns)} values, got {len(cells)}"
             )
         row = dict(zip(self.columns, cells, strict=True))
-        if row["id"].text in self.indices:
+        if row["id"].text in self.indices_by_name:
             raise row["id"].make_error("a name of its own")
-        self.indices[row["id"].text] = len(self.buffers)
+        self.indices_by_name[row["id"].text] = len(self.buffers)
         self.line_numbers.append(line)
         container = row.get("within")
-        self.containers.append(
+        self.container_cells.append(
             container if container is not None and container.text else None
         )
-        self.buffers.append(self.make_buffer(row))
+        self.buffers.append(self.parse_buffer(row))
 
-    def make_buffer(self, row: Mapping[str, Cell]) -> Buffer:
-        empty = Cell("", row["id"].line, 1)
+    def parse_buffer(self, row: Mapping[str, CSVCell]) -> Buffer:
+        empty = CSVCell("", row["id"].line, 1)
         size = row["size"].to_integer()
         alignment = row.get("alignment", empty)
         offset = row.get("offset", empty).to_integer_or_none()
         return Buffer(
             size,
-            tuple(self.live_spans(row, size)),
+            tuple(self.parse_live_spans(row, size)),
             alignment.to_integer(1) if alignment.text else self.alignment,
             offset=None if self.replan else offset,
             hint=row.get("hint", empty).to_integer_or_none(),
         )
 
-    def live_spans(self, row: Mapping[str, Cell], size: int) -> list[Span]:
+    def parse_live_spans(self, row: Mapping[str, CSVCell], size: int) -> list[LiveSpan]:
         lower = row["lower"].to_integer()
-        upper = row["upper"].to_integer() + self.is_inclusive
+        upper = row["upper"].to_integer() + self.is_end_inclusive
         if upper < lower:
             raise row["upper"].make_error(f"a step from {lower} on")
-        spans: list[Span] = []
+        spans: list[LiveSpan] = []
         gaps = row.get("gaps")
         for start, end, low, high in self.parse_gaps(gaps, size) if gaps else ():
             if not lower <= start <= end <= upper:
@@ -166,17 +168,19 @@ class _Reader:
                 raise gaps.make_error(
                     f"gaps within {lower} to {upper}, one after the other"
                 )
-            spans.append(Span(lower, start, 0, size))
-            spans.append(Span(start, end, low, high))
+            spans.append(LiveSpan(lower, start, 0, size))
+            spans.append(LiveSpan(start, end, low, high))
             lower = end
-        spans.append(Span(lower, upper, 0, size))
+        spans.append(LiveSpan(lower, upper, 0, size))
         live = [
-            span for span in spans if span.start < span.end and span.low < span.high
+            span
+            for span in spans
+            if span.start < span.end and span.start_byte < span.end_byte
         ]
         period = row.get("period")
         return _wrap_spans(live, period) if period and period.text else live
 
-    def parse_gaps(self, cell: Cell, size: int) -> list[tuple[int, int, int, int]]:
+    def parse_gaps(self, cell: CSVCell, size: int) -> list[tuple[int, int, int, int]]:
         parsed: list[tuple[int, int, int, int]] = []
         for text in cell.text.split():
             if (match := GAP.fullmatch(text)) is None:
@@ -184,19 +188,19 @@ class _Reader:
             start, end, low, high = (int(each or 0) for each in match.groups())
             if not low <= high <= size:
                 raise cell.make_error(f"bytes within {size}")
-            parsed.append((start, end + self.is_inclusive, low, high))
+            parsed.append((start, end + self.is_end_inclusive, low, high))
         return parsed
 
     def resolve_buffers(self) -> list[Buffer]:
         """Return the buffers, each with the index of its containing buffer."""
         resolved: list[Buffer] = []
-        for buffer, cell in zip(self.buffers, self.containers, strict=True):
+        for buffer, cell in zip(self.buffers, self.container_cells, strict=True):
             within = None
             if cell is not None:
                 match = WITHIN.fullmatch(cell.text)
-                if match is None or match["id"] not in self.indices:
+                if match is None or match["id"] not in self.indices_by_name:
                     raise cell.make_error("the `id` of a buffer, or `id+bytes`")
-                within = self.indices[match["id"]], int(match["bytes"] or 0)
+                within = self.indices_by_name[match["id"]], int(match["bytes"] or 0)
             resolved.append(
                 Buffer(
                     buffer.size,
@@ -210,12 +214,14 @@ class _Reader:
         return resolved
 
 
-def read_problem(text: str, alignment: int = 1, replan: bool = False) -> Problem:
+def read_problem(
+    text: str, alignment: int = 1, replan: bool = False
+) -> AllocationProblem:
     """
     Read a problem. Buffers without an `alignment` get the given one, and with `replan`
     offsets are ignored. Raises `CSVError`.
     """
-    reader = _Reader(alignment, replan)
+    reader = _CSVReader(alignment, replan)
     header = ""
     lines: list[str] = []
     for number, line in enumerate(text.splitlines(), 1):
@@ -229,27 +235,27 @@ def read_problem(text: str, alignment: int = 1, replan: bool = False) -> Problem
             reader.read_row(number, line)
     if not reader.columns:
         raise CSVError(1, 1, f"expected columns {', '.join(REQUIRED)}, got nothing")
-    return Problem(
+    return AllocationProblem(
         header,
         lines,
-        list(reader.indices),
+        list(reader.indices_by_name),
         reader.line_numbers,
         reader.resolve_buffers(),
         reader.columns,
     )
 
 
-def _split_cells(line: int, text: str) -> list[Cell]:
-    cells: list[Cell] = []
+def _split_cells(line: int, text: str) -> list[CSVCell]:
+    cells: list[CSVCell] = []
     column = 1
     for part in text.split(","):
         spaces = len(part) - len(part.lstrip())
-        cells.append(Cell(part.strip(), line, column + spaces))
+        cells.append(CSVCell(part.strip(), line, column + spaces))
         column += len(part) + 1
     return cells
 
 
-def _wrap_spans(spans: Sequence[Span], period: Cell) -> list[Span]:
+def _wrap_spans(spans: Sequence[LiveSpan], period: CSVCell) -> list[LiveSpan]:
     """Return the spans modulo a period."""
     steps = period.to_integer(1)
     first, last = spans[0].start if spans else 0, spans[-1].end if spans else 0
@@ -258,7 +264,7 @@ def _wrap_spans(spans: Sequence[Span], period: Cell) -> list[Span]:
             f"a period of at least the lifetime, {last - first} steps"
         )
     return [
-        Span(start, end, span.low, span.high)
+        LiveSpan(start, end, span.start_byte, span.end_byte)
         for span in spans
         for start, end in wrap_lifetime(span.start, span.end, steps)
     ]

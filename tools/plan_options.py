@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from tlf.tools.command_line import CommandLine, end_tool
+from tlf.tools.command_line import CommandLine, print_error_and_exit
 
 DESCRIPTION = "Allocate buffers with lifetimes in a memory, and report the result."
 
@@ -25,9 +25,9 @@ class PlanOptions(argparse.Namespace):
     render: Path | None
 
 
-def fail(message: str, where: str = "tlf-plan") -> NoReturn:
+def exit_with_error(message: str, location: str = "tlf-plan") -> NoReturn:
     """Exit with an error on one line."""
-    end_tool(where, message)
+    print_error_and_exit(location, message)
 
 
 def parse_arguments(arguments: Sequence[str] | None = None) -> PlanOptions:
@@ -49,6 +49,24 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> PlanOptions:
         metavar="SIZE",
         help="default alignment of buffers (default: 1)",
     )
+    _add_search_options(parser)
+    parser.add_argument(
+        "--out",
+        type=Path,
+        metavar="FILE.csv",
+        help="file for the buffers with their offsets",
+    )
+    parser.add_argument(
+        "--render",
+        type=Path,
+        metavar="FILE.svg",
+        help="file for an SVG picture, bytes over steps",
+    )
+    return parser.parse_args(arguments, namespace=PlanOptions())
+
+
+def _add_search_options(parser: CommandLine) -> None:
+    """Add the options of the search."""
     parser.add_argument(
         "--budget",
         type=_parse_seconds,
@@ -66,19 +84,6 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> PlanOptions:
         action="store_true",
         help="ignore the offsets in the file",
     )
-    parser.add_argument(
-        "--out",
-        type=Path,
-        metavar="FILE.csv",
-        help="file for the buffers with their offsets",
-    )
-    parser.add_argument(
-        "--render",
-        type=Path,
-        metavar="FILE.svg",
-        help="file for an SVG picture, bytes over steps",
-    )
-    return parser.parse_args(arguments, namespace=PlanOptions())
 
 
 def _parse_size(text: str) -> int:

@@ -1,8 +1,10 @@
-"""SVG picture of a static allocation: bytes over steps."""
+"""
+Command `tlf-plan`: SVG picture of a static allocation, bytes over steps, without IR.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from html import escape
 
 from tlf.support.allocation import Allocation, Buffer
@@ -52,12 +54,23 @@ def _svg_elements(
         for span in buffer.spans:
             yield (
                 f'<rect x="{MARGIN + (span.start - first) * across:.2f}" '
-                f'y="{height(offset + span.high):.2f}" '
+                f'y="{height(offset + span.end_byte):.2f}" '
                 f'width="{(span.end - span.start) * across:.2f}" '
-                f'height="{(span.high - span.low) * up:.2f}" '
+                f'height="{(span.end_byte - span.start_byte) * up:.2f}" '
                 f'fill="hsl({hue:.1f},60%,70%)" stroke="black" stroke-width="0.3">'
                 f"<title>{title}, steps {span.start} to {span.end}</title></rect>"
             )
+    yield from _draw_marks(placement, capacity, height)
+    y_text = f'y="{HEIGHT - MARGIN + 16:g}"'
+    yield f'<text x="{MARGIN:g}" {y_text}>step {first}</text>'
+    yield f'<text x="{WIDTH - MARGIN:g}" {y_text} text-anchor="end">step {last}</text>'
+    yield "</svg>"
+
+
+def _draw_marks(
+    placement: Allocation, capacity: int | None, height: Callable[[int], float]
+) -> Iterator[str]:
+    """Return the lines at offset 0, at the peak and at the capacity."""
     marks = {"0": 0, f"peak {placement.peak:,}": placement.peak}
     if capacity is not None and capacity != placement.peak:
         marks[f"capacity {capacity:,}"] = capacity
@@ -67,7 +80,3 @@ def _svg_elements(
             f'y2="{height(offset):.2f}" stroke="black" stroke-dasharray="4"/>'
         )
         yield f'<text x="{MARGIN:g}" y="{height(offset) - 4:.2f}">{label}</text>'
-    y_text = f'y="{HEIGHT - MARGIN + 16:g}"'
-    yield f'<text x="{MARGIN:g}" {y_text}>step {first}</text>'
-    yield f'<text x="{WIDTH - MARGIN:g}" {y_text} text-anchor="end">step {last}</text>'
-    yield "</svg>"

@@ -1,4 +1,7 @@
-"""Comparison of results with the reference, within tolerances by dtype."""
+"""
+Command `tlf-run`: comparison of results with the reference, within tolerances by dtype,
+without IR.
+"""
 
 from __future__ import annotations
 
@@ -32,9 +35,9 @@ class Comparison:
     """
 
     name: str
-    relative: float
+    relative_error: float
     """||d|| / ||reference||; without a tolerance, the fraction that differs."""
-    largest: float
+    largest_error: float
     """
     Largest |d| of an element, relative to its magnitude or, for small ones, to the root
     mean square of the reference.
@@ -47,20 +50,20 @@ class Comparison:
     def is_within_tolerance(self) -> bool:
         """True if the result is within the tolerance of its dtype."""
         bound = MAX_ELEMENT_RATIO * self.tolerance
-        return self.relative <= self.tolerance and self.largest <= bound
+        return self.relative_error <= self.tolerance and self.largest_error <= bound
 
     def to_row(self) -> tuple[str, str]:
         """Return the comparison as a row of a table."""
         errors = (
-            f"{self.relative:.1e} relative (at most {self.tolerance:g}), "
-            f"{self.largest:.1e} at most in one element"
+            f"{self.relative_error:.1e} relative (at most {self.tolerance:g}), "
+            f"{self.largest_error:.1e} at most in one element"
         )
         verdict = "ok" if self.is_within_tolerance else "WRONG"
         note = f", {self.note}" if self.note else ""
         return f"error of {self.name}", f"{errors}{note}: {verdict}"
 
 
-def compare(name: str, result: Array, reference: Array) -> Comparison:
+def compare_result(name: str, result: Array, reference: Array) -> Comparison:
     """Compare a result with its reference."""
     tolerance = TOLERANCES.get(reference.dtype)
     expected, actual = _describe_array(reference), _describe_array(result)
@@ -91,15 +94,15 @@ def _compare_exactly(name: str, result: Array, reference: Array) -> Comparison:
 
 
 def _relative_errors(
-    left: NDArray[np.float64], right: NDArray[np.float64], step: float
+    result: NDArray[np.float64], reference: NDArray[np.float64], ignored_error: float
 ) -> tuple[float, float]:
     """
     Return the relative error of all elements, and of the worst one, for finite arrays.
     An error of `step`, the distance between the smallest numbers, is ignored.
     """
     with np.errstate(over="ignore"):
-        difference = np.maximum(np.abs(left - right) - step, 0.0)
-    magnitude = np.abs(right)
+        difference = np.maximum(np.abs(result - reference) - ignored_error, 0.0)
+    magnitude = np.abs(reference)
     if not difference.any():
         return 0.0, 0.0
     if (scale := float(magnitude.max())) == 0:

@@ -1,4 +1,7 @@
-"""Implementation of `tlf-run`, apart from its command line."""
+"""
+Command `tlf-run`: compilation of a program, its run, and the table of its cost and
+errors.
+"""
 
 from __future__ import annotations
 
@@ -24,9 +27,9 @@ from tlf.compiler.backends.npu_report_rows import Row
 from tlf.compiler.backends.prepared_program import PreparedProgram
 from tlf.compiler.driver.diagnostics import locate_errors
 from tlf.compiler.driver.driver import new_context
-from tlf.compiler.driver.entry_function import entry_of
+from tlf.compiler.driver.entry_function import entry_function_of
 from tlf.compiler.driver.pipeline import PipelineError
-from tlf.compiler.driver.pipeline_taps import pass_manager_with_watcher
+from tlf.compiler.driver.planning_observers import make_observed_manager_factory
 from tlf.compiler.driver.source import SourceError, read_source
 from tlf.compiler.driver.source_names import SourceNames
 from tlf.compiler.driver.target_loading import load_target
@@ -38,7 +41,7 @@ from tlf.dialects.interpreters.interpret import interpret_poison_free
 from tlf.dialects.target import TargetSpec, parse_bytes
 from tlf.runtime.npu.npu_errors import NPUError
 from tlf.runtime.triton.runtime_errors import TritonRuntimeError
-from tlf.tools.run_check import compare
+from tlf.tools.run_check import Comparison, compare_result
 from tlf.tools.run_inputs import InputError, make_inputs
 from tlf.tools.run_layouts import declare_layouts
 from tlf.tools.run_options import RunOptions
@@ -69,7 +72,7 @@ def run(options: RunOptions) -> bool:
     Raises `RunError`, and `CompileError` for an invalid program.
     """
     try:
-        return _run(options)
+        return _compile_and_run(options)
     except FAILURES as error:
         raise RunError(str(error)) from error
     except MemoryError as error:
@@ -80,11 +83,11 @@ def run(options: RunOptions) -> bool:
         raise RunError(f"cannot write `{error.filename}`: {error.strerror}") from error
 
 
-def _run(options: RunOptions) -> bool:
+def _compile_and_run(options: RunOptions) -> bool:
     source = read_source(options.file)
     context = new_context()
     module = parse_and_verify(context, source)
-    function = entry_of(module, options.entry)
+    function = entry_function_of(module, options.entry)
     declare_layouts(function, options.layout)
     base = Path(options.file).parent
     name = options.target or _default_target(module)
@@ -92,9 +95,11 @@ def _run(options: RunOptions) -> bool:
     backend = select_backend(target, options.entry, base, options.passes)
     table = GroupTable(SourceNames(source))
     if options.dump_dir is not None:
-        _check_folder(options.dump_dir)
+        _check_folder_is_writable(options.dump_dir)
     if options.timing:
-        return _run_timing(context, module, backend, options, _name_of(name), table)
+        return _compile_and_time(
+            context, module, backend, options, _display_name_of(name), table
+        )
     if options.check and not result_names(function):
         raise InputError(NO_RESULTS)
     inputs = make_inputs(function, options.input, options.seed)
@@ -106,14 +111,24 @@ def _run(options: RunOptions) -> bool:
     if checks is not None:
         outcome.results = checks.verify_and_strip(outcome.results)
     elapsed = time.perf_counter() - started
-    comparisons = [
-        compare(name, result, reference)
-        for (name, result), reference in zip(
-            outcome.results.items(), references or (), strict=references is not None
-        )
-    ]
+    comparisons = _compare_results(outcome, references)
+    _print_report(options, _display_name_of(name), table, outcome, comparisons, elapsed)
+    if options.dump_dir is not None:
+        _dump_files(options.dump_dir, outcome, module)
+    return all(comparison.is_within_tolerance for comparison in comparisons)
+
+
+def _print_report(
+    options: RunOptions,
+    target_name: str,
+    table: GroupTable,
+    outcome: Outcome,
+    comparisons: Sequence[Comparison],
+    elapsed: float,
+) -> None:
+    """Print the results and the cost of a program that ran."""
     rows = [
-        ("program", f"{options.file} on {_name_of(name)}"),
+        ("program", f"{options.file} on {target_name}"),
         *outcome.rows,
         *_group_rows(table, outcome),
         *_result_rows(outcome.results),
@@ -121,9 +136,18 @@ def _run(options: RunOptions) -> bool:
         ("compiled and run in", f"{elapsed:.1f} s"),
     ]
     print(_format_rows(rows))
-    if options.dump_dir is not None:
-        _dump_files(options.dump_dir, outcome, module)
-    return all(comparison.is_within_tolerance for comparison in comparisons)
+
+
+def _compare_results(
+    outcome: Outcome, references: Sequence[Array] | None
+) -> list[Comparison]:
+    """Return the comparison of each result with its reference, if there are any."""
+    return [
+        compare_result(name, result, reference)
+        for (name, result), reference in zip(
+            outcome.results.items(), references or (), strict=references is not None
+        )
+    ]
 
 
 def _lower_and_record(
@@ -137,16 +161,16 @@ def _lower_and_record(
     if not options.groups:
         return backend.lower(context, module)
     return backend.lower(
-        context, module, pass_manager_with_watcher(table.record_module)
+        context, module, make_observed_manager_factory(table.record_module)
     )
 
 
 def _group_rows(table: GroupTable, outcome: Outcome) -> Iterator[Row]:
     cycles = outcome.figures.get("cycles")
-    return table.rows(outcome.segments, None if cycles is None else int(cycles))
+    return table.cost_rows(outcome.segments, None if cycles is None else int(cycles))
 
 
-def _run_timing(
+def _compile_and_time(
     context: Context,
     module: ModuleOp,
     backend: Backend,
@@ -161,7 +185,7 @@ def _run_timing(
     executable = backend.build(context, module, signature)
     if not isinstance(executable, SimulatedProgram | PreparedProgram):
         raise NotSimulatedError
-    outcome = executable.time()
+    outcome = executable.simulate_timing()
     elapsed = time.perf_counter() - started
     rows = [
         ("program", f"{options.file} on {name}"),
@@ -177,7 +201,11 @@ def _run_timing(
 
 def _default_target(module: ModuleOp) -> str | TargetSpec:
     """Return the target attached to a program, or the default target."""
-    return TargetSpec.of(module) if TargetSpec.is_attached_to(module) else "npu"
+    return (
+        TargetSpec.read_from_module(module)
+        if TargetSpec.is_attached_to(module)
+        else "npu"
+    )
 
 
 def _with_l2_size(target: str | TargetSpec, size: str) -> TargetSpec:
@@ -187,7 +215,7 @@ def _with_l2_size(target: str | TargetSpec, size: str) -> TargetSpec:
     return chip.with_capacities({"L2": parse_bytes(size)})
 
 
-def _name_of(target: str | TargetSpec) -> str:
+def _display_name_of(target: str | TargetSpec) -> str:
     return target if isinstance(target, str) else target.name
 
 
@@ -210,7 +238,7 @@ def _format_rows(rows: Sequence[Row]) -> str:
     return "\n".join(f"{title:<{width}}  {text}" for title, text in rows)
 
 
-def _check_folder(folder: Path) -> None:
+def _check_folder_is_writable(folder: Path) -> None:
     """Check before compilation that a folder can be created."""
     existing = next(each for each in (folder, *folder.parents) if each.exists())
     if not existing.is_dir():

@@ -1,4 +1,4 @@
-"""Input arrays of a program, from files or random."""
+"""Command `tlf-run`: input arrays of a program, from files or random."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class InputError(Exception):
 
 
 def make_inputs(
-    function: func.FuncOp, given: Sequence[str], seed: int
+    function: func.FuncOp, input_options: Sequence[str], seed: int
 ) -> dict[str, Array]:
     """
     Return an array for every argument of a function, by name.
@@ -36,7 +36,7 @@ def make_inputs(
     with locate_errors(function, "the arguments"):
         names, ranges = argument_names(function), declared_ranges(function)
     files = collect_by_name(
-        map(_parse_input, given),
+        map(_parse_input_option, input_options),
         lambda name, one, two: f"expected one input `{name}`, got {one} and {two}",
     )
     if unknown := [name for name in files if name not in names]:
@@ -56,7 +56,8 @@ def make_inputs(
 
 
 def collect_by_name(
-    pairs: Iterable[tuple[str, ValueT]], repeated: Callable[[str, ValueT, ValueT], str]
+    pairs: Iterable[tuple[str, ValueT]],
+    format_repetition: Callable[[str, ValueT, ValueT], str],
 ) -> dict[str, ValueT]:
     """
     Return the value given for each name.
@@ -66,26 +67,26 @@ def collect_by_name(
     values: dict[str, ValueT] = {}
     for name, value in pairs:
         if name in values:
-            raise InputError(repeated(name, values[name], value))
+            raise InputError(format_repetition(name, values[name], value))
         values[name] = value
     return values
 
 
-def _parse_input(word: str) -> tuple[str, str]:
-    name, _, file = word.partition("=")
+def _parse_input_option(option: str) -> tuple[str, str]:
+    name, _, file = option.partition("=")
     if not name or not file:
-        raise InputError(f"expected an input NAME=FILE.npy, got `{word}`")
+        raise InputError(f"expected an input NAME=FILE.npy, got `{option}`")
     return name, file
 
 
-def _load_input(name: str, file: str, model: Array) -> Array:
+def _load_input(name: str, file: str, expected_array: Array) -> Array:
     try:
         with open(file, "rb") as stream:
             array = _read_npy(name, file, stream)
     except OSError as error:
         reason = error.strerror or error
         raise InputError(f"cannot read input `{name}` from {file}: {reason}") from error
-    return _match_model(name, array, model)
+    return _check_dtype_and_shape(name, array, expected_array)
 
 
 def _read_npy(name: str, file: str, stream: BinaryIO) -> Array:
@@ -108,16 +109,19 @@ def _read_error_reason(error: Exception) -> str:
     return str(error)
 
 
-def _match_model(name: str, array: Array, model: Array) -> Array:
+def _check_dtype_and_shape(name: str, array: Array, expected_array: Array) -> Array:
     """
     Return the array if its dtype and shape match the model. Files of numpy have no name
     for bf16.
     """
-    if array.dtype.kind == "V" and array.dtype.itemsize == model.dtype.itemsize:
-        array = array.view(model.dtype)
-    if array.shape != model.shape or array.dtype != model.dtype:
+    if (
+        array.dtype.kind == "V"
+        and array.dtype.itemsize == expected_array.dtype.itemsize
+    ):
+        array = array.view(expected_array.dtype)
+    if array.shape != expected_array.shape or array.dtype != expected_array.dtype:
         raise InputError(
-            f"expected input `{name}` of {_describe_array(model)}, got "
+            f"expected input `{name}` of {_describe_array(expected_array)}, got "
             f"{_describe_array(array)}"
         )
     return np.asarray(array, order="C")

@@ -1,4 +1,7 @@
-"""Layouts of arguments and results, given on the command line."""
+"""
+Command `tlf-run`: layouts of arguments and results from the command line, set as
+attributes of the function.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from xdsl.dialects.builtin import TensorType
 
 from tlf.compiler.driver.diagnostics import locate_errors
 from tlf.dialects.entry_point import argument_names, result_names
-from tlf.dialects.io_layouts import (
+from tlf.dialects.io_layout_attributes import (
     ANY_LAYOUT,
     Layout,
     get_argument_layouts,
@@ -20,7 +23,7 @@ from tlf.dialects.io_layouts import (
 from tlf.tools.run_inputs import InputError, collect_by_name
 
 
-def declare_layouts(function: func.FuncOp, given: Sequence[str]) -> None:
+def declare_layouts(function: func.FuncOp, layout_options: Sequence[str]) -> None:
     """
     Declare layouts of the arguments and results of a function.
 
@@ -29,7 +32,7 @@ def declare_layouts(function: func.FuncOp, given: Sequence[str]) -> None:
     and `CompileError` for an invalid layout that the function declares.
     """
     by_name = collect_by_name(
-        (_parse_layout(word) for word in given if word != ANY_LAYOUT),
+        (_parse_layout_option(word) for word in layout_options if word != ANY_LAYOUT),
         lambda name, _one, _two: f"expected one layout of {name}, got two",
     )
     inputs, outputs = argument_names(function), result_names(function)
@@ -40,7 +43,7 @@ def declare_layouts(function: func.FuncOp, given: Sequence[str]) -> None:
         _check_layout(function, name, layout)
     with locate_errors(function, "the layouts"):
         before = get_argument_layouts(function), get_result_layouts(function)
-    is_default_any = ANY_LAYOUT in given
+    is_default_any = ANY_LAYOUT in layout_options
     arguments = _layouts_by_index(inputs, by_name, before[0], is_default_any)
     results = _layouts_by_index(outputs, by_name, before[1], is_default_any)
     set_argument_layouts(function, arguments)
@@ -49,28 +52,29 @@ def declare_layouts(function: func.FuncOp, given: Sequence[str]) -> None:
 
 def _layouts_by_index(
     names: Sequence[str],
-    named: Mapping[str, Layout],
-    declared: Sequence[object],
-    everything: bool,
+    layouts_by_name: Mapping[str, Layout],
+    declared_layouts: Sequence[object],
+    is_default_any: bool,
 ) -> dict[int, Layout]:
     """Return the layouts that are declared for some names, by their index."""
     layouts: dict[int, Layout] = {}
-    for index, (name, before) in enumerate(zip(names, declared, strict=False)):
-        if name in named:
-            layouts[index] = named[name]
-        elif everything and before is None:
+    for index, (name, before) in enumerate(zip(names, declared_layouts, strict=False)):
+        if name in layouts_by_name:
+            layouts[index] = layouts_by_name[name]
+        elif is_default_any and before is None:
             layouts[index] = ANY_LAYOUT
     return layouts
 
 
-def _parse_layout(word: str) -> tuple[str, Layout]:
-    name, _, text = word.partition("=")
+def _parse_layout_option(option: str) -> tuple[str, Layout]:
+    name, _, text = option.partition("=")
     axes = text.split(",")
     if name and text == ANY_LAYOUT:
         return name, ANY_LAYOUT
     if not name or not all(axis.isdecimal() for axis in axes):
         raise InputError(
-            f"expected a layout `any`, NAME=any, or axes as NAME=0,2,3,1, got `{word}`"
+            "expected a layout `any`, NAME=any, or axes as NAME=0,2,3,1, got "
+            f"`{option}`"
         )
     return name, tuple(map(int, axes))
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from tlf.tools.command_line import CommandLine, end_tool
+from tlf.tools.command_line import CommandLine, print_error_and_exit
 
 DESCRIPTION = "Compile a program, run it, and report its results and cost."
 TARGET = "reference, npu, triton, or a target description by name or file"
@@ -31,9 +31,9 @@ class RunOptions(argparse.Namespace):
     dump_dir: Path | None
 
 
-def fail(message: str) -> NoReturn:
+def exit_with_error(message: str) -> NoReturn:
     """Exit with an error that has no source location."""
-    end_tool("tlf-run", message)
+    print_error_and_exit("tlf-run", message)
 
 
 def parse_arguments(arguments: Sequence[str] | None = None) -> RunOptions:
@@ -68,6 +68,12 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> RunOptions:
         help="axis order in memory of an argument or result, as 0,2,3,1 or any",
     )
     parser.add_argument("--seed", type=int, default=0, help="seed of random arrays")
+    _add_check_and_report_options(parser)
+    return parser.parse_args(arguments, namespace=RunOptions())
+
+
+def _add_check_and_report_options(parser: CommandLine) -> None:
+    """Add the options of the checks and of the reported facts."""
     parser.add_argument(
         "--check", action="store_true", help="compare the results with the reference"
     )
@@ -93,4 +99,3 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> RunOptions:
         metavar="FOLDER",
         help="folder for the results and the compiled texts",
     )
-    return parser.parse_args(arguments, namespace=RunOptions())

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from tlf.runtime.broken_pipe import exit_on_broken_pipe
-from tlf.tools.bench_options import BenchOptions, fail, parse_arguments
+from tlf.tools.bench_options import BenchOptions, exit_with_error, parse_arguments
 
 if TYPE_CHECKING:
     from tlf.compiler.experiments.experiment_program import Program
@@ -41,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(error.diagnostic, file=sys.stderr)
         sys.exit(1)
     except (DiagnosticException, SourceError) as error:
-        fail(str(error))
+        exit_with_error(str(error))
     print(json.dumps(table.to_data(), indent=1) if options.json else table.to_text())
 
 
@@ -56,10 +56,10 @@ def _run_experiment(options: BenchOptions) -> Table:
     from tlf.compiler.experiments.experiment_program import Program
 
     target = load_target(options.target)
-    target.check_backend("npu")
+    target.require_backend("npu")
     programs = [Program(each, options.layout is not None) for each in options.files]
     for program in programs:
-        program.read()
+        program.read_module()
     jobs = options.jobs
     match options.experiment:
         case "baselines":
@@ -70,7 +70,7 @@ def _run_experiment(options: BenchOptions) -> Table:
             variants = (
                 {options.target: target}
                 if options.only
-                else machine_balance.balance_variants(target)
+                else machine_balance.make_balance_variants(target)
             )
             return machine_balance.tabulate_gaps(programs, variants, jobs)
         case "strategies":
@@ -101,7 +101,7 @@ def _targets_by_size(
 def _sweep_l2(
     options: BenchOptions, programs: Sequence[Program], target: TargetSpec
 ) -> Table:
-    from tlf.compiler.driver.source import write_text
+    from tlf.compiler.driver.source import write_text_file
     from tlf.compiler.experiments.capacity_sweep import (
         sweep_capacities,
         tabulate_curves,
@@ -114,7 +114,7 @@ def _sweep_l2(
         sizes = [parse_bytes(size) for size in options.l2.split(",")]
     curves = sweep_capacities(programs, target, "L2", sizes, options.jobs)
     if options.plot is not None:
-        write_text(str(options.plot), render_curves(curves, "L2"))
+        write_text_file(str(options.plot), render_curves(curves, "L2"))
     return tabulate_curves(curves, "L2")
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from tlf.compiler.driver.atomic_write import write_atomically
 from tlf.runtime.broken_pipe import exit_on_broken_pipe
-from tlf.tools.import_options import ImportOptions, fail, parse_arguments
+from tlf.tools.import_options import ImportOptions, exit_with_error, parse_arguments
 
 if TYPE_CHECKING:
     from tlf.frontend.torch import ImportedProgram
@@ -23,7 +23,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the `tlf-import` command."""
     options = parse_arguments(arguments)
     if find_spec("torch") is None:
-        fail("PyTorch is needed; install the extra 'torch': pip install -e '.[torch]'")
+        exit_with_error(
+            "PyTorch is needed; install the extra 'torch': pip install -e '.[torch]'"
+        )
 
     from tlf.frontend.torch import ImportFailure
     from tlf.tools.import_source import import_source
@@ -31,9 +33,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         _write_files(options, import_source(options.source))
     except ImportFailure as error:
-        fail(str(error))
+        exit_with_error(str(error))
     except OSError as error:
-        fail(f"{error.filename}: {error.strerror}")
+        exit_with_error(f"{error.filename}: {error.strerror}")
 
 
 def _write_files(options: ImportOptions, imported: ImportedProgram) -> None:
@@ -41,7 +43,7 @@ def _write_files(options: ImportOptions, imported: ImportedProgram) -> None:
 
     from tlf.frontend.torch import ImportFailure
     from tlf.frontend.torch.element_types import to_array
-    from tlf.tools.import_weights import weights_to_constants
+    from tlf.tools.import_weights import replace_weights_by_constants
 
     if not options.output.name:
         raise ImportFailure(f"expected a file to write to, got `{options.output}`")
@@ -49,7 +51,7 @@ def _write_files(options: ImportOptions, imported: ImportedProgram) -> None:
     if weights == options.output:
         raise ImportFailure(f"expected two files, got `{weights}` for both")
     if not options.arguments:
-        weights_to_constants(imported, str(weights))
+        replace_weights_by_constants(imported, str(weights))
     text = _print_module(imported, options.locations)
     used = {source for source in imported.arguments if isinstance(source, str)}
     arrays = {name: to_array(imported.weights[name]) for name in sorted(used)}
@@ -63,9 +65,11 @@ def _write_files(options: ImportOptions, imported: ImportedProgram) -> None:
 def _print_module(imported: ImportedProgram, locations: bool) -> str:
     from xdsl.targets.mlir import MLIRTarget
 
-    from tlf.compiler.driver.driver import emit, new_context
+    from tlf.compiler.driver.driver import emit_text, new_context
 
-    return emit(new_context(), imported.module, MLIRTarget(), print_debuginfo=locations)
+    return emit_text(
+        new_context(), imported.module, MLIRTarget(), print_debuginfo=locations
+    )
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 
 from tlf.runtime.broken_pipe import exit_on_broken_pipe
-from tlf.tools.opt_options import fail, parse_arguments
+from tlf.tools.opt_options import exit_with_error, parse_arguments
 
 
 @exit_on_broken_pipe()
@@ -24,7 +24,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         succeeded = run(options)
     except UsageError as error:
-        fail(str(error))
+        exit_with_error(str(error))
     if not succeeded:
         sys.exit(1)
 

@@ -1,5 +1,5 @@
 """
-`tlf-plan`: static allocation of buffers with lifetimes in a memory.
+Command `tlf-plan`: static allocation of buffers with lifetimes in a memory, without IR.
 
 Reads and writes comma-separated values, see `plan_csv`. Errors are one line on stderr,
 and the exit status is 1; files are written atomically.
@@ -13,11 +13,11 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from tlf.runtime.broken_pipe import exit_on_broken_pipe
-from tlf.tools.plan_options import PlanOptions, fail, parse_arguments
+from tlf.tools.plan_options import PlanOptions, exit_with_error, parse_arguments
 
 if TYPE_CHECKING:
     from tlf.support.allocation import Allocation
-    from tlf.tools.plan_csv import Problem
+    from tlf.tools.plan_csv import AllocationProblem
 
 UNLIMITED = 1 << 62
 """Number of visits of a search that is limited by time only."""
@@ -29,10 +29,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parse_arguments(arguments)
     problem = _read_csv(options)
     start = monotonic()
-    placement = _allocate(options, problem)
+    placement = _allocate_buffers(options, problem)
     seconds = monotonic() - start
     if options.out is not None:
-        _write_file(options.out, problem.with_offsets(placement.offsets))
+        _write_file(options.out, problem.format_with_offsets(placement.offsets))
     if options.render is not None:
         from tlf.tools.plan_svg import render_allocation
 
@@ -44,39 +44,49 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(f"{title:<13}  {value}")
 
 
-def _read_csv(options: PlanOptions) -> Problem:
+def _read_csv(options: PlanOptions) -> AllocationProblem:
     from tlf.tools.plan_csv import CSVError, read_problem
 
     try:
         text = options.csv.read_text(encoding="utf-8-sig")
         return read_problem(text, options.alignment, options.replan)
     except CSVError as error:
-        fail(str(error), f"{options.csv}:{error.line}:{error.column}")
+        exit_with_error(str(error), f"{options.csv}:{error.line}:{error.column}")
     except UnicodeDecodeError:
-        fail("expected text in UTF-8", str(options.csv))
+        exit_with_error("expected text in UTF-8", str(options.csv))
     except OSError as error:
-        fail(f"cannot read `{error.filename}`: {error.strerror}")
+        exit_with_error(f"cannot read `{error.filename}`: {error.strerror}")
 
 
-def _allocate(options: PlanOptions, problem: Problem) -> Allocation:
+def _allocate_buffers(options: PlanOptions, problem: AllocationProblem) -> Allocation:
     """Return a verified allocation that fits; exit with an error if there is none."""
-    from tlf.support.allocation import Budget, Fault, find_faults, max_live_bytes, pack
+    from tlf.support.allocation import (
+        AllocationFault,
+        VisitBudget,
+        find_offset_faults,
+        max_live_bytes,
+        pack_to_lowest_peak,
+    )
 
     sufficient_peak = None if options.minimize else options.capacity
-    budget = Budget(UNLIMITED, monotonic() + options.budget)
+    budget = VisitBudget(UNLIMITED, monotonic() + options.budget)
     try:
-        placement = pack(problem.buffers, budget, sufficient_peak)
-    except Fault as fault:
+        placement = pack_to_lowest_peak(problem.buffers, budget, sufficient_peak)
+    except AllocationFault as fault:
         line = max((problem.line_numbers[index] for index in fault.buffers), default=1)
-        fail(fault.format_with_names(problem.names), f"{options.csv}:{line}:1")
-    if fault := next(find_faults(problem.buffers, placement.offsets), None):
-        fail(f"internal error: {fault}", str(options.csv))
+        exit_with_error(
+            fault.format_with_names(problem.names), f"{options.csv}:{line}:1"
+        )
+    if fault := next(find_offset_faults(problem.buffers, placement.offsets), None):
+        exit_with_error(f"internal error: {fault}", str(options.csv))
     if options.capacity is not None and placement.peak > options.capacity:
         cause = (
-            "which is too little" if placement.bound > options.capacity else "so far"
+            "which is below the lower bound"
+            if placement.bound > options.capacity
+            else "none found within the time limit"
         )
-        fail(
-            f"expected a placement within {options.capacity} bytes, {cause}: "
+        exit_with_error(
+            f"expected an allocation within {options.capacity} bytes, {cause}: "
             f"got a peak of {placement.peak} bytes "
             f"({max_live_bytes(problem.buffers)} live at once)",
             str(options.csv),
@@ -85,13 +95,16 @@ def _allocate(options: PlanOptions, problem: Problem) -> Allocation:
 
 
 def _report_rows(
-    options: PlanOptions, problem: Problem, placement: Allocation, seconds: float
+    options: PlanOptions,
+    problem: AllocationProblem,
+    placement: Allocation,
+    seconds: float,
 ) -> dict[str, str]:
     from tlf.support.allocation import max_live_bytes
 
     live = max_live_bytes(problem.buffers)
     ratio = placement.peak / live if live else 1.0
-    optimality = f"{'' if placement.is_optimal else 'not '}known to be the least"
+    optimality = f"{'' if placement.is_optimal else 'not '}proven optimal"
     if placement.method == "given":
         optimality = "as the file says"
     rows: dict[str, str] = {}
@@ -113,7 +126,7 @@ def _write_file(file: Path, text: str) -> None:
     try:
         write_atomically(file, lambda path: path.write_text(text, encoding="utf-8"))
     except OSError as error:
-        fail(f"cannot write `{error.filename}`: {error.strerror}")
+        exit_with_error(f"cannot write `{error.filename}`: {error.strerror}")
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 
 from tlf.runtime.broken_pipe import exit_on_broken_pipe
-from tlf.tools.run_options import fail, parse_arguments
+from tlf.tools.run_options import exit_with_error, parse_arguments
 
 
 @exit_on_broken_pipe()
@@ -29,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(error.diagnostic, file=sys.stderr)
         sys.exit(1)
     except RunError as error:
-        fail(str(error))
+        exit_with_error(str(error))
     if not is_correct:
         sys.exit(1)
 

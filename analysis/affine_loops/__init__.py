@@ -1,3 +1,4 @@
 """
-Dependences, coverage and trip counts of loop nests with affine bounds and accesses.
+Analysis of loop nests with affine bounds and accesses: dependences, coverage and trip
+counts.
 """

@@ -1,4 +1,7 @@
-"""Boxes of tensor elements that the iterations of a nest read and write."""
+"""
+Analysis of accesses in a nest: the boxes of tensor elements that iterations read and
+write.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from tlf.dialects import tile
 from tlf.dialects.affine_values import affine_sum_of
 from tlf.dialects.types import tensor_type
 from tlf.support.affine.index_access import AffineSum
-from tlf.support.affine.linear_access import access_functions
+from tlf.support.affine.linear_access import linear_accesses_of_map
 
 
 @dataclass(frozen=True)
@@ -32,7 +35,7 @@ def write_access_of(op: tile.DesliceOp) -> BoxAccess:
     """Return the access of the box that a `tile.deslice` writes."""
     starts = tuple(affine_sum_of(offset) for offset in op.mixed_offsets)
     shape = tensor_type(op.destination).get_shape()
-    return BoxAccess(op, starts, op.extents, shape, is_write=True)
+    return BoxAccess(op, starts, op.valid_box_extents, shape, is_write=True)
 
 
 def read_access_of(op: Operation, value: SSAValue) -> BoxAccess | None:
@@ -44,9 +47,13 @@ def read_access_of(op: Operation, value: SSAValue) -> BoxAccess | None:
     match op:
         case tile.SliceOp() if op.source is value:
             map_ = None if op.map is None else op.map.data
-            boxes = _boxes_of_move(op.mixed_offsets, op.extents, map_)
+            boxes = _starts_and_extents_of_move(
+                op.mixed_offsets, op.valid_box_extents, map_
+            )
         case tile.GatherOp() if op.source is value and op.indices is not value:
-            boxes = _boxes_of_move(op.mixed_offsets, op.extents, op.table_map)
+            boxes = _starts_and_extents_of_move(
+                op.mixed_offsets, op.valid_box_extents, op.table_map
+            )
             axis = op.axis.value.data
             boxes[axis] = (AffineSum(), shape[axis])
         case _:
@@ -55,7 +62,7 @@ def read_access_of(op: Operation, value: SSAValue) -> BoxAccess | None:
     return BoxAccess(op, starts, tuple(extent for _, extent in boxes), shape)
 
 
-def _boxes_of_move(
+def _starts_and_extents_of_move(
     offsets: Sequence[tile.Index], extents: Sequence[int], map_: AffineMap | None
 ) -> list[tuple[AffineSum, int]]:
     """
@@ -65,7 +72,7 @@ def _boxes_of_move(
     if map_ is None:
         return list(zip(starts, extents, strict=True))
     boxes: list[tuple[AffineSum, int]] = []
-    for start, access in zip(starts, access_functions(map_), strict=True):
-        low, high = access.bounds(extents)
+    for start, access in zip(starts, linear_accesses_of_map(map_), strict=True):
+        low, high = access.index_bounds(extents)
         boxes.append((start + low, high - low + 1))
     return boxes

@@ -1,4 +1,4 @@
-"""Accesses of a nest to its loop-carried tensors, in program order."""
+"""Analysis of a nest: accesses to its loop-carried tensors, in program order."""
 
 from __future__ import annotations
 
@@ -27,22 +27,26 @@ class CarriedAccesses:
         return [each for each in self.accesses if each.is_write]
 
 
-def carried_accesses_of(nest: tile.WhileOp, number: int) -> CarriedAccesses | None:
+def carried_accesses_of(
+    nest: tile.WhileOp, carried_index: int
+) -> CarriedAccesses | None:
     """
     Return the accesses to a carried value by its index, including those of inner nests;
     None if the value is not a tensor that tiles are stored into, one after another.
     """
     chain = CarriedAccesses()
-    value: SSAValue = nest.carried_values[number]
-    while (following := _next_value(value, chain, nest, number)) is not None:
+    value: SSAValue = nest.carried_values[carried_index]
+    while (
+        following := _next_carried_value(value, chain, nest, carried_index)
+    ) is not None:
         if following is value:
             return chain
         value = following
     return None
 
 
-def _next_value(
-    value: SSAValue, chain: CarriedAccesses, nest: tile.WhileOp, number: int
+def _next_carried_value(
+    value: SSAValue, chain: CarriedAccesses, nest: tile.WhileOp, carried_index: int
 ) -> SSAValue | None:
     """
     Return the next value of a chain, the value itself at the end of the chain, or None
@@ -65,7 +69,7 @@ def _next_value(
                 chain.values.extend(inner.values)
                 next_values.append(op.outputs[position])
             case tile.YieldOp() as op if op.parent is nest.body.block:
-                if use.index != number:
+                if use.index != carried_index:
                     return None
                 next_values.append(value)
             case op:

@@ -1,5 +1,5 @@
 """
-Distances of data dependences between two nests, and those that prevent fusion.
+Analysis of two nests: distances of data dependences, and those that prevent fusion.
 
 Let S1 in the first nest and S2 in the second access a common element, at least one of
 them writing it, S1 in iteration i, S2 in iteration j. The first nest runs before the
@@ -26,7 +26,10 @@ from dataclasses import dataclass
 
 from tlf.analysis.affine_loops.access_boxes import BoxAccess
 from tlf.analysis.affine_loops.integer_solver import UNBOUNDED, UndecidedError
-from tlf.analysis.affine_loops.iteration_systems import IterationSystem, counter_symbol
+from tlf.analysis.affine_loops.iteration_systems import (
+    IterationSystem,
+    loop_counter_symbol,
+)
 from tlf.dialects import tile
 from tlf.support.affine.index_access import AffineSum
 
@@ -40,34 +43,38 @@ class NestPair:
     first: tile.WhileOp
     second: tile.WhileOp
 
-    def find_preventing_distance(
-        self, one: BoxAccess, other: BoxAccess
+    def find_fusion_preventing_distance(
+        self, first_access: BoxAccess, second_access: BoxAccess
     ) -> tuple[int, ...] | None:
         """
         Return the distance of a fusion-preventing dependence; None if there is none.
         Raises `UndecidedError`.
         """
-        for level, is_later in self._iteration_orders():
+        for level, is_later in self._candidate_iteration_orders():
             if (
-                distance := self._find_distance(one, other, level, is_later)
+                distance := self._find_distance_at_loop(
+                    first_access, second_access, level, is_later
+                )
             ) is not None:
                 return distance
         return None
 
-    def can_alias_in_iteration(self, one: BoxAccess, other: BoxAccess) -> bool:
+    def can_alias_in_iteration(
+        self, first_access: BoxAccess, second_access: BoxAccess
+    ) -> bool:
         """
         Return `True` if two accesses may access the same element in the same iteration,
         or if this is undecided.
         """
-        system = self._make_system(one, other)
+        system = self._build_overlap_system(first_access, second_access)
         for level in range(len(self.first.steps)):
-            self._equate_counters(system, level)
+            self._equate_loop_counters(system, level)
         try:
             return system.find_solution() is not None
         except UndecidedError:
             return True
 
-    def _iteration_orders(self) -> Iterator[tuple[int, bool]]:
+    def _candidate_iteration_orders(self) -> Iterator[tuple[int, bool]]:
         """
         Yield the outermost loop in which iterations differ, and `True` if the iteration
         of the first nest is the later one.
@@ -77,44 +84,52 @@ class NestPair:
             if self.first.is_parallel:
                 yield level, False
 
-    def _find_distance(
-        self, one: BoxAccess, other: BoxAccess, level: int, is_later: bool
+    def _find_distance_at_loop(
+        self,
+        first_access: BoxAccess,
+        second_access: BoxAccess,
+        loop_index: int,
+        is_first_later: bool,
     ) -> tuple[int, ...] | None:
-        system = self._make_system(one, other)
-        later, earlier = (FIRST, SECOND) if is_later else (SECOND, FIRST)
+        system = self._build_overlap_system(first_access, second_access)
+        later, earlier = (FIRST, SECOND) if is_first_later else (SECOND, FIRST)
         if self.first.order is None or self.first.is_parallel:
-            for index in range(level):
-                self._equate_counters(system, index)
+            for index in range(loop_index):
+                self._equate_loop_counters(system, index)
         system.domains[GAP] = (1, UNBOUNDED)
-        shifted = AffineSum.of(counter_symbol(level, earlier)) + AffineSum.of(GAP)
-        system.substitute_variable(counter_symbol(level, later), shifted)
+        shifted = AffineSum.of_symbol(
+            loop_counter_symbol(loop_index, earlier)
+        ) + AffineSum.of_symbol(GAP)
+        system.substitute_variable(loop_counter_symbol(loop_index, later), shifted)
         if (values := system.find_solution()) is None:
             return None
-        values[counter_symbol(level, later)] = (
-            values[counter_symbol(level, earlier)] + values[GAP]
+        values[loop_counter_symbol(loop_index, later)] = (
+            values[loop_counter_symbol(loop_index, earlier)] + values[GAP]
         )
         return tuple(
-            values.get(counter_symbol(index, SECOND), 0)
-            - values.get(counter_symbol(index, FIRST), 0)
-            if index >= level
+            values.get(loop_counter_symbol(index, SECOND), 0)
+            - values.get(loop_counter_symbol(index, FIRST), 0)
+            if index >= loop_index
             else 0
             for index in range(len(self.first.steps))
         )
 
-    def _make_system(self, one: BoxAccess, other: BoxAccess) -> IterationSystem:
+    def _build_overlap_system(
+        self, first_access: BoxAccess, second_access: BoxAccess
+    ) -> IterationSystem:
         system = IterationSystem()
         for nest, at in ((self.first, FIRST), (self.second, SECOND)):
             for variable in nest.induction_variables:
-                system.normalize_form(AffineSum.of(variable), nest, at)
-        system.require_overlap(
-            system.box_of_access(one, self.first, FIRST),
-            system.box_of_access(other, self.second, SECOND),
+                system.express_in_loop_counters(AffineSum.of_symbol(variable), nest, at)
+        system.require_common_element(
+            system.box_of_access(first_access, self.first, FIRST),
+            system.box_of_access(second_access, self.second, SECOND),
         )
         return system
 
     @staticmethod
-    def _equate_counters(system: IterationSystem, number: int) -> None:
-        variable: Hashable = counter_symbol(number, SECOND)
+    def _equate_loop_counters(system: IterationSystem, loop_index: int) -> None:
+        variable: Hashable = loop_counter_symbol(loop_index, SECOND)
         system.substitute_variable(
-            variable, AffineSum.of(counter_symbol(number, FIRST))
+            variable, AffineSum.of_symbol(loop_counter_symbol(loop_index, FIRST))
         )

@@ -14,13 +14,16 @@ from tlf.analysis.affine_loops.carried_accesses import (
 )
 from tlf.analysis.affine_loops.dependence_distance import NestPair
 from tlf.analysis.affine_loops.integer_solver import UndecidedError
-from tlf.analysis.affine_loops.loop_matching import FusedLoop, match_loops
+from tlf.analysis.affine_loops.loop_matching import FusedLoop, match_loops_of_nests
 from tlf.analysis.affine_loops.motion_legality import find_motion_barrier
-from tlf.analysis.affine_loops.storage_roots import storage_root_of, values_used_by
+from tlf.analysis.affine_loops.storage_roots import (
+    outside_values_used_by,
+    storage_root_of,
+)
 from tlf.analysis.affine_loops.tile_forwarding import (
     ForwardedSlice,
-    find_forward,
-    normalize_to_counters,
+    express_in_nest_counters,
+    find_tile_containing_slice,
 )
 from tlf.dialects import tile
 from tlf.dialects.types import tensor_type
@@ -51,7 +54,7 @@ READS_OTHER_BOX = (
 UNDECIDED = "a dependence is undecided"
 
 
-class ObjectionError(Exception):
+class FusionObjectionError(Exception):
     """Error: nests cannot be fused. The message is the reason."""
 
 
@@ -64,13 +67,13 @@ class NestFusion:
     has_views: bool
     """True if tiles may be accessed through subviews."""
     loops: Sequence[FusedLoop] = ()
-    merged: dict[int, int] = field(default_factory=dict[int, int])
+    merged_result_indices: dict[int, int] = field(default_factory=dict[int, int])
     """
     Index of the result of the first nest, by the index of the carried value of the
     second nest that is initialized with this result.
     """
-    forwards: list[ForwardedSlice] = field(default_factory=list[ForwardedSlice])
-    rereads: list[tuple[Operation, int]] = field(
+    forwarded_slices: list[ForwardedSlice] = field(default_factory=list[ForwardedSlice])
+    redirected_reads: list[tuple[Operation, int]] = field(
         default_factory=list[tuple[Operation, int]]
     )
     """
@@ -81,80 +84,84 @@ class NestFusion:
     def __post_init__(self) -> None:
         self.pair = NestPair(self.first, self.second)
 
-    def find_objection(self) -> str | None:
+    def find_fusion_objection(self) -> str | None:
         """Return the reason why the nests cannot be fused; None if they can."""
         try:
-            self._check_loops()
+            self._check_loops_match()
             for index in range(len(self.second.inits)):
-                self._check_destination(index)
+                self._check_carried_tensor(index)
             for index in range(len(self.first.results)):
-                if index not in self.merged.values():
-                    self._check_result(index)
-        except ObjectionError as reason:
+                if index not in self.merged_result_indices.values():
+                    self._check_reads_of_result(index)
+        except FusionObjectionError as reason:
             return str(reason)
         except UndecidedError:
             return UNDECIDED
         return None
 
-    def _check_loops(self) -> None:
+    def _check_loops_match(self) -> None:
         first, second = self.first, self.second
         if (reason := find_motion_barrier(first, second)) is not None:
-            raise ObjectionError(reason)
+            raise FusionObjectionError(reason)
         names = ("kind", "mapping", "order", "stages")
         if first.attributes != second.attributes or any(
             getattr(first, name) != getattr(second, name) for name in names
         ):
-            raise ObjectionError(DIFFERENT_KINDS)
+            raise FusionObjectionError(DIFFERENT_KINDS)
         if len(first.steps) != len(second.steps):
-            raise ObjectionError(DIFFERENT_TRIP_COUNTS)
-        if (loops := match_loops(first, second)) is None:
-            raise ObjectionError(DIFFERENT_TRIP_COUNTS)
+            raise FusionObjectionError(DIFFERENT_TRIP_COUNTS)
+        if (loops := match_loops_of_nests(first, second)) is None:
+            raise FusionObjectionError(DIFFERENT_TRIP_COUNTS)
         self.loops = loops
 
     # Carried values of the second nest
 
-    def _check_destination(self, number: int) -> None:
+    def _check_carried_tensor(self, carried_index: int) -> None:
         init, chain = (
-            self.second.inits[number],
-            carried_accesses_of(self.second, number),
+            self.second.inits[carried_index],
+            carried_accesses_of(self.second, carried_index),
         )
         if init.owner is self.first:
-            self._check_merged(number, chain)
+            self._check_tensor_of_both_nests(carried_index, chain)
             return
         if self.first.is_parallel:
             storage = storage_root_of(init)
             if any(storage_root_of(each) is storage for each in self.first.inits):
-                raise ObjectionError(BOTH_WRITE)
+                raise FusionObjectionError(BOTH_WRITE)
         if chain is not None:
-            self._check_overwritten(init, number, chain)
+            self._check_reads_before_overwrite(init, carried_index, chain)
 
-    def _check_merged(self, number: int, chain: CarriedAccesses | None) -> None:
+    def _check_tensor_of_both_nests(
+        self, carried_index: int, chain: CarriedAccesses | None
+    ) -> None:
         """
         Check a tensor that both nests write, the second after the first. Raises
         `ObjectionError`.
         """
-        init = self.second.inits[number]
+        init = self.second.inits[carried_index]
         position = list[SSAValue](self.first.results).index(init)
         before = carried_accesses_of(self.first, position)
         if chain is None or before is None:
-            raise ObjectionError(NEEDS_WHOLE_RESULT)
-        reads = self._collect_reads(init, self.second)
+            raise FusionObjectionError(NEEDS_WHOLE_RESULT)
+        reads = self._collect_reads_in_nest(init, self.second)
         if len(reads) + 1 != init.uses.get_length():
-            raise ObjectionError(NEEDED_ELSEWHERE)
-        self._check_dependences(before.accesses, [*chain.accesses, *reads])
+            raise FusionObjectionError(NEEDED_ELSEWHERE)
+        self._check_dependences_allow_fusion(before.accesses, [*chain.accesses, *reads])
         if self.first.is_parallel:
             start, writes = self.first.inits[position], before.write_accesses
-            self._check_overwritten(start, number, chain, writes)
+            self._check_reads_before_overwrite(start, carried_index, chain, writes)
         for each in reads:
             for write in chain.write_accesses:
-                self._check_dependence(NestPair(self.second, self.second), each, write)
-        self.merged[number] = position
-        self._collect_forwards(reads, position)
+                self._check_dependence_allows_fusion(
+                    NestPair(self.second, self.second), each, write
+                )
+        self.merged_result_indices[carried_index] = position
+        self._collect_forwarded_slices(reads, position)
 
-    def _check_overwritten(
+    def _check_reads_before_overwrite(
         self,
         init: SSAValue,
-        number: int,
+        carried_index: int,
         chain: CarriedAccesses,
         writes: Sequence[BoxAccess] = (),
     ) -> None:
@@ -163,20 +170,20 @@ class NestFusion:
         also the first, writes. Raises `ObjectionError`.
         """
         storage = storage_root_of(init)
-        used_values = values_used_by(self.first) - {init, *self.first.inits}
+        used_values = outside_values_used_by(self.first) - {init, *self.first.inits}
         if self.first.is_parallel and any(
             storage_root_of(each) is storage for each in used_values
         ):
-            raise ObjectionError(READ_IN_OTHER_SHAPE)
-        if not (reads := self._collect_reads(init, self.first)):
+            raise FusionObjectionError(READ_IN_OTHER_SHAPE)
+        if not (reads := self._collect_reads_in_nest(init, self.first)):
             return
-        self._check_dependences(reads, chain.accesses)
+        self._check_dependences_allow_fusion(reads, chain.accesses)
         if self.first.is_parallel:
             own = (*writes, *chain.write_accesses)
             if not all(self._is_own_tile_read(each, own) for each in reads):
-                raise ObjectionError(READS_OTHER_BOX)
+                raise FusionObjectionError(READS_OTHER_BOX)
             return
-        self.rereads += [(each.op, number) for each in reads]
+        self.redirected_reads += [(each.op, carried_index) for each in reads]
 
     def _is_own_tile_read(self, access: BoxAccess, writes: Sequence[BoxAccess]) -> bool:
         """
@@ -189,14 +196,16 @@ class NestFusion:
         ):
             return False
         extents = tensor_type(slice_op.result).get_shape()
-        starts = [normalize_to_counters(each, first) for each in access.starts]
+        starts = [express_in_nest_counters(each, first) for each in access.starts]
         for each in writes:
             deslice, nest = each.op, each.op.parent_op()
             if not isinstance(deslice, tile.DesliceOp) or not isinstance(
                 nest, tile.WhileOp
             ):
                 continue
-            write_starts = [normalize_to_counters(start, nest) for start in each.starts]
+            write_starts = [
+                express_in_nest_counters(start, nest) for start in each.starts
+            ]
             if extents == tensor_type(deslice.source).get_shape() and all(
                 one - other == AffineSum()
                 for one, other in zip(starts, write_starts, strict=True)
@@ -206,41 +215,45 @@ class NestFusion:
 
     # Results of the first nest
 
-    def _check_result(self, number: int) -> None:
-        result, init = self.first.results[number], self.first.inits[number]
+    def _check_reads_of_result(self, result_index: int) -> None:
+        result, init = self.first.results[result_index], self.first.inits[result_index]
         if self.first.is_parallel:
             storage = storage_root_of(init)
-            used = values_used_by(self.second) - {*self.first.results}
+            used = outside_values_used_by(self.second) - {*self.first.results}
             if any(storage_root_of(each) is storage for each in used):
-                raise ObjectionError(READ_AS_BEFORE)
-        if not (reads := self._collect_reads(result, self.second)):
+                raise FusionObjectionError(READ_AS_BEFORE)
+        if not (reads := self._collect_reads_in_nest(result, self.second)):
             return
-        if (chain := carried_accesses_of(self.first, number)) is None:
-            raise ObjectionError(NEEDS_WHOLE_RESULT)
-        self._check_dependences(chain.accesses, reads)
-        self._collect_forwards(reads, number)
+        if (chain := carried_accesses_of(self.first, result_index)) is None:
+            raise FusionObjectionError(NEEDS_WHOLE_RESULT)
+        self._check_dependences_allow_fusion(chain.accesses, reads)
+        self._collect_forwarded_slices(reads, result_index)
 
-    def _collect_forwards(self, reads: Sequence[BoxAccess], number: int) -> None:
+    def _collect_forwarded_slices(
+        self, reads: Sequence[BoxAccess], result_index: int
+    ) -> None:
         """
         Collect the tiles that slices of a result can read directly. Raises
         `ObjectionError` if a slice of parallel nests cannot be forwarded.
         """
-        end = self.first.yield_op.arguments[number]
+        end = self.first.yield_op.arguments[result_index]
         for each in reads:
             slice_op = each.op
             forward = None
             if isinstance(slice_op, tile.SliceOp):
-                forward = find_forward(slice_op, end, self.pair)
-            if forward is not None and (forward.is_whole or self.has_views):
-                self.forwards.append(forward)
+                forward = find_tile_containing_slice(slice_op, end, self.pair)
+            if forward is not None and (forward.is_whole_tile or self.has_views):
+                self.forwarded_slices.append(forward)
             elif self.first.is_parallel:
-                raise ObjectionError(
+                raise FusionObjectionError(
                     NO_COMMON_TILE if forward is None else NEEDS_SUBVIEW
                 )
 
     # Dependences
 
-    def _collect_reads(self, value: SSAValue, nest: tile.WhileOp) -> list[BoxAccess]:
+    def _collect_reads_in_nest(
+        self, value: SSAValue, nest: tile.WhileOp
+    ) -> list[BoxAccess]:
         """
         Return the accesses by which the body of a nest reads a value from outside, one
         per slice. Raises `ObjectionError` if a read has no known access.
@@ -250,31 +263,38 @@ class NestFusion:
             if use.operation is nest or not nest.is_ancestor(use.operation):
                 continue
             if (access := read_access_of(use.operation, value)) is None:
-                raise ObjectionError(NEEDS_WHOLE_RESULT)
+                raise FusionObjectionError(NEEDS_WHOLE_RESULT)
             accesses.append(access)
         return accesses
 
-    def _check_dependences(
-        self, ones: Sequence[BoxAccess], others: Sequence[BoxAccess]
+    def _check_dependences_allow_fusion(
+        self, first_accesses: Sequence[BoxAccess], second_accesses: Sequence[BoxAccess]
     ) -> None:
-        for one in ones:
-            for other in others:
+        for one in first_accesses:
+            for other in second_accesses:
                 if one.is_write or other.is_write:
-                    self._check_dependence(self.pair, one, other)
+                    self._check_dependence_allows_fusion(self.pair, one, other)
 
     @staticmethod
-    def _check_dependence(pair: NestPair, one: BoxAccess, other: BoxAccess) -> None:
-        if (distance := pair.find_preventing_distance(one, other)) is not None:
+    def _check_dependence_allows_fusion(
+        pair: NestPair, first_access: BoxAccess, second_access: BoxAccess
+    ) -> None:
+        if (
+            distance := pair.find_fusion_preventing_distance(
+                first_access, second_access
+            )
+        ) is not None:
             text = ", ".join(str(each) for each in distance)
-            raise ObjectionError(
-                f"{_describe_dependence(one, other)} at a distance of ({text})"
+            raise FusionObjectionError(
+                f"{_describe_dependence(first_access, second_access)} at a distance "
+                f"of ({text})"
             )
 
 
-def _describe_dependence(one: BoxAccess, other: BoxAccess) -> str:
+def _describe_dependence(first_access: BoxAccess, second_access: BoxAccess) -> str:
     """Return the text of a dependence."""
-    if one.is_write and other.is_write:
+    if first_access.is_write and second_access.is_write:
         return "both nests write an element (WAW)"
-    if one.is_write:
+    if first_access.is_write:
         return "the second nest reads what the first writes (RAW)"
     return "the second nest writes what the first reads (WAR)"

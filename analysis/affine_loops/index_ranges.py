@@ -1,4 +1,6 @@
-"""Value ranges of indices over the iterations of the enclosing loops."""
+"""
+Analysis of indices: their value ranges over the iterations of the enclosing loops.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ from tlf.dialects.tile import Index
 from tlf.support.affine.index_access import AffineSum
 
 
-def range_of(index: Index | AffineSum) -> tuple[int, int] | None:
+def value_range_of(index: Index | AffineSum) -> tuple[int, int] | None:
     """
     Return the smallest and the largest value of an index; None if it depends on
     anything but loops with constant bounds.
@@ -18,13 +20,13 @@ def range_of(index: Index | AffineSum) -> tuple[int, int] | None:
     form = index if isinstance(index, AffineSum) else affine_sum_of(index)
     ranges: dict[Hashable, tuple[int, int]] = {}
     for symbol, _ in form.terms:
-        if (variable_range := _range_of_variable(symbol)) is None:
+        if (variable_range := _range_of_induction_variable(symbol)) is None:
             return None
         ranges[symbol] = variable_range
-    return form.bounds(ranges)
+    return form.value_bounds(ranges)
 
 
-def _range_of_variable(symbol: Hashable) -> tuple[int, int] | None:
+def _range_of_induction_variable(symbol: Hashable) -> tuple[int, int] | None:
     """Return the range of an induction variable, assuming at least one iteration."""
     if (owner := loop_of_variable(symbol)) is None:
         return None
@@ -36,14 +38,14 @@ def _range_of_variable(symbol: Hashable) -> tuple[int, int] | None:
     return first, first + max(0, loop.trips - 1) * loop.step
 
 
-def is_within_bounds(
+def is_box_within_tensor(
     offsets: Sequence[Index], extents: Sequence[int], shape: Sequence[int]
 ) -> bool:
     """
     Return `True` if a box is inside a tensor in every iteration of the enclosing loops.
     """
     for offset, extent, bound in zip(offsets, extents, shape, strict=True):
-        offset_range = range_of(offset)
+        offset_range = value_range_of(offset)
         if (
             offset_range is None
             or offset_range[0] < 0

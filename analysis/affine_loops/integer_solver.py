@@ -37,7 +37,7 @@ class UndecidedError(Exception):
 class Constraint:
     """Constraint `low <= form <= high`."""
 
-    form: AffineSum
+    affine_sum: AffineSum
     low: int
     high: int
 
@@ -71,7 +71,7 @@ def find_solution(
 
 def _divide_by_gcd(constraint: Constraint) -> Constraint:
     """Return the constraint divided by the greatest common divisor of its factors."""
-    form = constraint.form
+    form = constraint.affine_sum
     divisor = gcd(*(factor for _, factor in form.terms)) if form.terms else 1
     low, high = constraint.low - form.constant, constraint.high - form.constant
     terms = tuple((symbol, factor // divisor) for symbol, factor in form.terms)
@@ -82,13 +82,13 @@ def _merge_constraints(constraints: Sequence[Constraint]) -> list[Constraint]:
     """Merge constraints on the same form, or on its negation."""
     merged: dict[frozenset[tuple[Hashable, int]], Constraint] = {}
     for each in constraints:
-        opposite = frozenset((each.form * -1).terms)
+        opposite = frozenset((each.affine_sum * -1).terms)
         if opposite in merged:
-            each = Constraint(each.form * -1, -each.high, -each.low)
-        key = frozenset(each.form.terms)
+            each = Constraint(each.affine_sum * -1, -each.high, -each.low)
+        key = frozenset(each.affine_sum.terms)
         known = merged.get(key, each)
         low, high = max(known.low, each.low), min(known.high, each.high)
-        merged[key] = Constraint(known.form, low, high)
+        merged[key] = Constraint(known.affine_sum, low, high)
     return list(merged.values())
 
 
@@ -101,12 +101,12 @@ def _propagate_bounds(domains: Domains, constraints: Sequence[Constraint]) -> bo
     while changed and rounds < MAX_PROPAGATIONS:
         changed, rounds = False, rounds + 1
         for each in constraints:
-            least, greatest = each.form.bounds(domains)
+            least, greatest = each.affine_sum.value_bounds(domains)
             if least > each.high or greatest < each.low or each.low > each.high:
                 return False
             if each.low <= least and greatest <= each.high:
                 continue
-            for variable, factor in each.form.terms:
+            for variable, factor in each.affine_sum.terms:
                 narrowed = _narrow_domain(
                     each, factor, domains[variable], least, greatest
                 )
@@ -115,7 +115,7 @@ def _propagate_bounds(domains: Domains, constraints: Sequence[Constraint]) -> bo
                 if narrowed[0] > narrowed[1]:
                     return False
                 domains[variable] = narrowed
-                least, greatest = each.form.bounds(domains)
+                least, greatest = each.affine_sum.value_bounds(domains)
                 changed = True
     return True
 
@@ -124,16 +124,16 @@ def _narrow_domain(
     constraint: Constraint,
     factor: int,
     domain: tuple[int, int],
-    least: int,
-    greatest: int,
+    form_minimum: int,
+    form_maximum: int,
 ) -> tuple[int, int]:
     """
     Return the domain of one variable under a constraint, for any values of the others.
     """
     low, high = domain
     ends = (factor * low, factor * high)
-    max_term = constraint.high - (least - min(ends))
-    min_term = constraint.low - (greatest - max(ends))
+    max_term = constraint.high - (form_minimum - min(ends))
+    min_term = constraint.low - (form_maximum - max(ends))
     if factor > 0:
         return max(low, -(-min_term // factor)), min(high, max_term // factor)
     return max(low, -(max_term // -factor)), min(high, (-min_term) // -factor)
@@ -149,10 +149,10 @@ def _select_branch_variable(
     narrowest: Hashable | None = None
     width = 0
     for each in constraints:
-        least, greatest = each.form.bounds(domains)
+        least, greatest = each.affine_sum.value_bounds(domains)
         if each.low <= least and greatest <= each.high:
             continue
-        for variable, _ in each.form.terms:
+        for variable, _ in each.affine_sum.terms:
             low, high = domains[variable]
             if high > low and (narrowest is None or high - low < width):
                 narrowest, width = variable, high - low

@@ -1,4 +1,7 @@
-"""Constraint systems over loop counters: iterations that access a common element."""
+"""
+Analysis of nests as constraints on loop counters: iterations that access a common
+element.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,9 @@ class LoopBounds:
 
 def loop_bounds_of(op: tile.WhileOp) -> tuple[LoopBounds, ...]:
     """Return the bounds of the loops of a nest, outermost first."""
-    bounds = zip(op.mixed_lower, op.mixed_upper, op.step_values, strict=True)
+    bounds = zip(
+        op.mixed_lower_bounds, op.mixed_upper_bounds, op.step_values, strict=True
+    )
     return tuple(
         LoopBounds(affine_sum_of(lower), affine_sum_of(upper), step)
         for lower, upper, step in bounds
@@ -66,41 +71,45 @@ class IterationSystem:
     domains: Domains = field(default_factory=dict[Hashable, tuple[int, int]])
     constraints: list[Constraint] = field(default_factory=list[Constraint])
 
-    def normalize_form(self, form: AffineSum, nest: tile.WhileOp, at: str) -> AffineSum:
+    def express_in_loop_counters(
+        self, affine_sum: AffineSum, nest: tile.WhileOp, execution: str
+    ) -> AffineSum:
         """Rewrite a form in terms of the normalized loop counters of one execution."""
-        total = AffineSum(form.constant)
-        for symbol, factor in form.terms:
-            total += self._normalize_symbol(symbol, nest, at) * factor
+        total = AffineSum(affine_sum.constant)
+        for symbol, factor in affine_sum.terms:
+            total += self._express_symbol_in_counters(symbol, nest, execution) * factor
         return total
 
-    def _normalize_symbol(
-        self, symbol: Hashable, nest: tile.WhileOp, at: str
+    def _express_symbol_in_counters(
+        self, symbol: Hashable, nest: tile.WhileOp, execution: str
     ) -> AffineSum:
         if (owner := loop_of_variable(symbol)) is None:
             key = (
-                (at, symbol)
+                (execution, symbol)
                 if _is_defined_in(value_of_symbol(symbol), nest)
                 else symbol
             )
             self.domains.setdefault(key, (-UNBOUNDED, UNBOUNDED))
-            return AffineSum.of(key)
+            return AffineSum.of_symbol(key)
         op, index = owner
         inside = nest.is_ancestor(op)
         loop = loop_bounds_of(op)[index]
         key = (
-            counter_symbol(index, at) if op is nest else (at if inside else "", symbol)
+            loop_counter_symbol(index, execution)
+            if op is nest
+            else (execution if inside else "", symbol)
         )
-        lower = self.normalize_form(loop.lower, nest, at)
-        value = lower + AffineSum.of(key) * loop.step
+        lower = self.express_in_loop_counters(loop.lower, nest, execution)
+        value = lower + AffineSum.of_symbol(key) * loop.step
         if key not in self.domains:
             trips = loop.trips
             self.domains[key] = (0, UNBOUNDED if trips is None else trips - 1)
             if trips is None:
-                upper = self.normalize_form(loop.upper, nest, at)
+                upper = self.express_in_loop_counters(loop.upper, nest, execution)
                 self.constraints.append(Constraint(upper - value, 1, UNBOUNDED))
         return value
 
-    def require_overlap(self, first: TensorBox, second: TensorBox) -> None:
+    def require_common_element(self, first: TensorBox, second: TensorBox) -> None:
         """Require that two boxes have an element of their tensor in common."""
         axes = zip(first.starts, second.starts, strict=True)
         for axis, (one, other) in enumerate(axes):
@@ -111,23 +120,28 @@ class IterationSystem:
                 self.constraints.append(Constraint(start, 1 - extent, bound - 1))
 
     def box_of_access(
-        self, access: BoxAccess, nest: tile.WhileOp, at: str
+        self, access: BoxAccess, nest: tile.WhileOp, execution: str
     ) -> TensorBox:
         """Return the box of an access in one execution of a nest."""
-        starts = tuple(self.normalize_form(start, nest, at) for start in access.starts)
+        starts = tuple(
+            self.express_in_loop_counters(start, nest, execution)
+            for start in access.starts
+        )
         return TensorBox(starts, access.extents, access.shape)
 
-    def substitute_variable(self, variable: Hashable, form: AffineSum) -> None:
+    def substitute_variable(self, variable: Hashable, affine_sum: AffineSum) -> None:
         """
         Substitute a form for a variable; the bounds of the variable become a
         constraint.
         """
         low, high = self.domains.pop(variable)
         self.constraints = [
-            Constraint(each.form.substitute({variable: form}), each.low, each.high)
+            Constraint(
+                each.affine_sum.substitute({variable: affine_sum}), each.low, each.high
+            )
             for each in (
                 *self.constraints,
-                Constraint(AffineSum.of(variable), low, high),
+                Constraint(AffineSum.of_symbol(variable), low, high),
             )
         ]
 
@@ -148,11 +162,11 @@ class TensorBox:
     shape: Sequence[int]
 
 
-def counter_symbol(number: int, at: str) -> Hashable:
+def loop_counter_symbol(loop_index: int, execution: str) -> Hashable:
     """
     Return the symbol of the normalized counter of a loop of a nest in execution `at`.
     """
-    return at, number
+    return execution, loop_index
 
 
 def _is_defined_in(value: SSAValue, nest: Operation) -> bool:

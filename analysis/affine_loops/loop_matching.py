@@ -17,45 +17,57 @@ from tlf.support.affine.index_access import AffineSum
 class FusedLoop:
     """Common loop of two loops with equal trip counts."""
 
-    loop: LoopBounds
-    first: tuple[int, AffineSum]
+    common_loop: LoopBounds
+    factor_and_offset_of_first: tuple[int, AffineSum]
     """
     Factor and summand that map the common induction variable to that of the first loop.
     """
-    second: tuple[int, AffineSum]
+    factor_and_offset_of_second: tuple[int, AffineSum]
 
 
-def match_loops(
+def match_loops_of_nests(
     first: tile.WhileOp, second: tile.WhileOp
 ) -> Sequence[FusedLoop] | None:
     """Return one common loop per pair of loops; None if trip counts may differ."""
     pairs = zip(loop_bounds_of(first), loop_bounds_of(second), strict=True)
-    matches = [_match_pair(one, other) for one, other in pairs]
+    matches = [_find_common_loop(one, other) for one, other in pairs]
     loops = [each for each in matches if each is not None]
     return loops if len(loops) == len(matches) else None
 
 
-def _match_pair(one: LoopBounds, other: LoopBounds) -> FusedLoop | None:
+def _find_common_loop(
+    first_loop: LoopBounds, second_loop: LoopBounds
+) -> FusedLoop | None:
     """
     Return the common loop of two with equal trip counts; None if there is none. If the
     steps differ, its induction variable is that of the loop whose step divides the
     other; if neither divides the other, it counts iterations.
     """
     identity = (1, AffineSum())
-    if one == other:
-        return FusedLoop(one, identity, identity)
-    if one.trips is None or one.trips != other.trips:
+    if first_loop == second_loop:
+        return FusedLoop(first_loop, identity, identity)
+    if first_loop.trips is None or first_loop.trips != second_loop.trips:
         return None
-    if other.step % one.step == 0:
-        return FusedLoop(one, identity, _relate_to_base(one, other))
-    if one.step % other.step == 0:
-        return FusedLoop(other, _relate_to_base(other, one), identity)
-    counting = LoopBounds(AffineSum(), AffineSum(one.trips), 1)
+    if second_loop.step % first_loop.step == 0:
+        return FusedLoop(
+            first_loop, identity, _affine_relation_to_base_loop(first_loop, second_loop)
+        )
+    if first_loop.step % second_loop.step == 0:
+        return FusedLoop(
+            second_loop,
+            _affine_relation_to_base_loop(second_loop, first_loop),
+            identity,
+        )
+    counting = LoopBounds(AffineSum(), AffineSum(first_loop.trips), 1)
     return FusedLoop(
-        counting, _relate_to_base(counting, one), _relate_to_base(counting, other)
+        counting,
+        _affine_relation_to_base_loop(counting, first_loop),
+        _affine_relation_to_base_loop(counting, second_loop),
     )
 
 
-def _relate_to_base(base: LoopBounds, loop: LoopBounds) -> tuple[int, AffineSum]:
+def _affine_relation_to_base_loop(
+    base: LoopBounds, loop: LoopBounds
+) -> tuple[int, AffineSum]:
     factor = loop.step // base.step
     return factor, loop.lower - base.lower * factor

@@ -8,9 +8,9 @@ from xdsl.ir import Operation
 from xdsl.traits import MemoryEffectKind, get_effects
 
 from tlf.analysis.affine_loops.storage_roots import (
+    outside_values_used_by,
     roots_overwritten_by,
     storage_root_of,
-    values_used_by,
 )
 
 SIDE_EFFECTS = "an operation may have side effects"
@@ -25,7 +25,7 @@ def dependents_between(first: Operation, second: Operation) -> list[Operation]:
     """
     dependents, producers = list[Operation](), set[Operation]([first])
     for op in operations_between(first, second):
-        if any(value.owner in producers for value in values_used_by(op)):
+        if any(value.owner in producers for value in outside_values_used_by(op)):
             dependents.append(op)
             producers.add(op)
     return dependents
@@ -38,18 +38,18 @@ def find_motion_barrier(first: Operation, second: Operation) -> str | None:
     if not _is_side_effect_free(first) or not _is_side_effect_free(second):
         return SIDE_EFFECTS
     dependents = dependents_between(first, second)
-    if any(value.owner in dependents for value in values_used_by(second)):
+    if any(value.owner in dependents for value in outside_values_used_by(second)):
         return DEPENDENCE_PATH
     if not all(map(_is_side_effect_free, dependents)):
         return SIDE_EFFECTS
-    read_roots = {storage_root_of(value) for value in values_used_by(first)}
+    read_roots = {storage_root_of(value) for value in outside_values_used_by(first)}
     for op in operations_between(first, second):
         if op not in dependents and not read_roots.isdisjoint(roots_overwritten_by(op)):
             return OVERWRITES_READ
     overwritten = roots_overwritten_by(second)
     for op in dependents:
         if not overwritten.isdisjoint(
-            storage_root_of(value) for value in values_used_by(op)
+            storage_root_of(value) for value in outside_values_used_by(op)
         ):
             return READS_OVERWRITTEN
     return None

@@ -1,4 +1,7 @@
-"""Values that share storage once destination tensors are written in place."""
+"""
+Analysis of values: those that share storage once destination tensors are written in
+place.
+"""
 
 from __future__ import annotations
 
@@ -18,18 +21,20 @@ def storage_root_of(value: SSAValue) -> SSAValue:
                 value = owner.destination
             case ViewInterface():
                 value = owner.operands[0]
-            case tile.SliceOp() if _level_of(owner.source) == _level_of(owner.result):
+            case tile.SliceOp() if _memory_level_of(owner.source) == _memory_level_of(
+                owner.result
+            ):
                 value = owner.source
             case _:
                 break
     return value
 
 
-def _level_of(value: SSAValue) -> str | None:
+def _memory_level_of(value: SSAValue) -> str | None:
     return tile.level_of(value.type)
 
 
-def values_used_by(op: Operation) -> set[SSAValue]:
+def outside_values_used_by(op: Operation) -> set[SSAValue]:
     """Return the outside values that an operation or its nested operations use."""
     return {
         operand

@@ -1,4 +1,6 @@
-"""Coverage of tensors by the tiles that nests write: written and missing elements."""
+"""
+Analysis of the tiles that nests write: elements of tensors that are written or missing.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +19,10 @@ from tlf.analysis.affine_loops.write_conflicts import WriteConflict, find_write_
 from tlf.analysis.affine_loops.write_counts import (
     UncountedError,
     WriteCounts,
-    count_single_write,
+    count_write_outside_loops,
     count_writes,
-    find_missing,
-    union_size,
+    count_written_elements,
+    find_unwritten_element,
 )
 from tlf.dialects import tile
 from tlf.dialects.interfaces import ViewInterface
@@ -39,7 +41,7 @@ class Destination:
     """Tiles that are stored."""
     write_counts: tuple[WriteCounts, ...] = ()
     conflict: WriteConflict | None = None
-    unknown: str | None = None
+    unknown_reason: str | None = None
     """Reason why the coverage is unknown."""
 
     @property
@@ -60,7 +62,7 @@ class Destination:
     @property
     def tile_count(self) -> int:
         """Number of stored tiles."""
-        return sum(each.tiles for each in self.write_counts)
+        return sum(each.tile_count for each in self.write_counts)
 
 
 @dataclass
@@ -89,49 +91,51 @@ class TileCoverage:
                 if chain is None or not (chain.write_accesses or op.is_parallel):
                     continue
                 inner.update(chain.values)
-                destination = analyze_destination(op, index, chain)
+                destination = analyze_writes_to_destination(op, index, chain)
                 coverage.destinations.append(destination)
                 coverage.by_result[destination.result] = destination
         return coverage
 
-    def find_missing(self, value: SSAValue) -> tuple[int, ...] | None:
+    def find_uncovered_element(self, value: SSAValue) -> tuple[int, ...] | None:
         """
         Return an element of a tensor that no tile covers; None if there is none. Raises
         `UncountedError`.
         """
         counts: list[WriteCounts] = []
         shape = tensor_type(value).get_shape()
-        while (previous := self._value_before(value, counts)) is not None:
-            if find_missing(counts, shape) is None:
+        while (previous := self._tensor_before_writes(value, counts)) is not None:
+            if find_unwritten_element(counts, shape) is None:
                 return None
             value = previous
         if isinstance(value.owner, tile.EmptyOp):
-            return find_missing(counts, shape)
-        self._check_complete(value)
+            return find_unwritten_element(counts, shape)
+        self._check_source_is_complete(value)
         return None
 
     @staticmethod
-    def final_value_of(value: SSAValue) -> SSAValue:
+    def tensor_after_all_stores(value: SSAValue) -> SSAValue:
         """Return a tensor after all subsequent stores of tiles into it."""
         users = {use.operation for use in value.uses}
         user = users.pop() if len(users) == 1 else None
         if not isinstance(user, tile.DesliceOp) or user.destination is not value:
             return value
-        return TileCoverage.final_value_of(user.result)
+        return TileCoverage.tensor_after_all_stores(user.result)
 
-    def count_tiles(self, value: SSAValue) -> int:
+    def count_stored_tiles(self, value: SSAValue) -> int:
         """Return the number of tiles stored into a tensor and its sources."""
         if (destination := self.by_result.get(value)) is not None:
             return destination.tile_count
         match value.owner:
             case ViewInterface() as op:
-                return self.count_tiles(op.operands[0])
+                return self.count_stored_tiles(op.operands[0])
             case tile.DesliceOp() as op:
-                return self.count_tiles(op.source) + self.count_tiles(op.destination)
+                return self.count_stored_tiles(op.source) + self.count_stored_tiles(
+                    op.destination
+                )
             case _:
                 return 0
 
-    def _value_before(
+    def _tensor_before_writes(
         self, value: SSAValue, counts: list[WriteCounts]
     ) -> SSAValue | None:
         """
@@ -139,20 +143,20 @@ class TileCoverage:
         None if the writes are unknown. Raises `UncountedError`.
         """
         if (destination := self.by_result.get(value)) is not None:
-            if destination.unknown is not None:
-                raise UncountedError(destination.unknown)
+            if destination.unknown_reason is not None:
+                raise UncountedError(destination.unknown_reason)
             counts.extend(destination.write_counts)
             return destination.nest.inits[destination.result_index]
         if not isinstance(deslice := value.owner, tile.DesliceOp):
             return None
-        if (write_counts := count_single_write(deslice)) is None:
+        if (write_counts := count_write_outside_loops(deslice)) is None:
             return None
-        if self.find_missing(deslice.source) is not None:
+        if self.find_uncovered_element(deslice.source) is not None:
             raise UncountedError(INCOMPLETE)
         counts.append(write_counts)
         return deslice.destination
 
-    def _check_complete(self, value: SSAValue) -> None:
+    def _check_source_is_complete(self, value: SSAValue) -> None:
         """
         Check that a tensor is computed as a whole, or derived from a complete one.
         Raises `UncountedError`.
@@ -171,29 +175,33 @@ class TileCoverage:
                     raise UncountedError("it is not written tile by tile")
             case _:
                 return
-        if self.find_missing(source) is not None:
+        if self.find_uncovered_element(source) is not None:
             raise UncountedError(INCOMPLETE)
 
 
-def analyze_destination(
-    nest: tile.WhileOp, number: int, chain: CarriedAccesses
+def analyze_writes_to_destination(
+    nest: tile.WhileOp, carried_index: int, chain: CarriedAccesses
 ) -> Destination:
     """
     Count the writes of a nest to a tensor, and find a conflict if an element is written
     twice.
     """
-    shape = tensor_type(nest.results[number]).get_shape()
+    shape = tensor_type(nest.results[carried_index]).get_shape()
     writes: Sequence[BoxAccess] = chain.write_accesses
     try:
         counts = tuple(count_writes(each, nest) for each in writes)
-        is_once = sum(each.total_writes for each in counts) == union_size(counts, shape)
+        is_once = sum(each.total_writes for each in counts) == count_written_elements(
+            counts, shape
+        )
         conflict = None if is_once else find_write_conflict(writes, nest)
         if not is_once and conflict is None:
             raise UndecidedError
     except UncountedError as reason:
-        return Destination(nest, number, unknown=str(reason))
+        return Destination(nest, carried_index, unknown_reason=str(reason))
     except UndecidedError:
-        return Destination(nest, number, unknown="its offsets are undecided")
+        return Destination(
+            nest, carried_index, unknown_reason="its offsets are undecided"
+        )
     operations = (each.op for each in writes)
     sources = tuple(op.source for op in operations if isinstance(op, tile.DesliceOp))
-    return Destination(nest, number, sources, counts, conflict)
+    return Destination(nest, carried_index, sources, counts, conflict)

@@ -1,5 +1,5 @@
 """
-Exact write counts of tensor elements under loop nests, without sampling.
+Analysis of loop nests: exact write counts of tensor elements, without sampling.
 
 The box of an execution is a product of intervals. Axes without common loops are
 independent, so the counts are a product of one array per group of axes. Within a group,
@@ -38,46 +38,48 @@ class UncountedError(Exception):
 class WriteCounts:
     """Write counts of the elements of a tensor by one operation."""
 
-    groups: tuple[tuple[tuple[int, ...], CountArray], ...]
+    counts_by_axes: tuple[tuple[tuple[int, ...], CountArray], ...]
     """
     Groups of axes with common loops, and the write count of each of their elements.
     """
-    repeats: int
+    repeat_count: int
     """
     Trip count of the loops that do not move the box; each iteration repeats all writes.
     """
-    tiles: int
+    tile_count: int
     """Number of boxes."""
 
     @property
     def total_writes(self) -> int:
         """Total number of element writes."""
-        return self.repeats * prod(int(each.sum()) for _, each in self.groups)
+        return self.repeat_count * prod(
+            int(each.sum()) for _, each in self.counts_by_axes
+        )
 
     @property
     def distinct_elements(self) -> int:
         """Number of distinct elements written."""
-        if not self.repeats:
+        if not self.repeat_count:
             return 0
-        return prod(int(np.count_nonzero(each)) for _, each in self.groups)
+        return prod(int(np.count_nonzero(each)) for _, each in self.counts_by_axes)
 
     def to_mask(self, shape: Sequence[int]) -> NDArray[np.bool_]:
         """Return a mask of the written elements."""
-        mask = np.full(shape, self.repeats > 0)
-        for axes, counts in self.groups:
+        mask = np.full(shape, self.repeat_count > 0)
+        for axes, counts in self.counts_by_axes:
             sizes = [shape[axis] if axis in axes else 1 for axis in range(len(shape))]
             mask &= (counts > 0).reshape(sizes)
         return mask
 
 
-def count_single_write(op: tile.DesliceOp) -> WriteCounts | None:
+def count_write_outside_loops(op: tile.DesliceOp) -> WriteCounts | None:
     """
     Return the write counts of a tile outside of loops; None if its offsets are not
     constant.
     """
     shape = tensor_type(op.destination).get_shape()
     groups: list[tuple[tuple[int, ...], CountArray]] = []
-    starts = zip(op.mixed_offsets, op.extents, shape, strict=True)
+    starts = zip(op.mixed_offsets, op.valid_box_extents, shape, strict=True)
     for axis, (start, extent, bound) in enumerate(starts):
         if not isinstance(start, int):
             return None
@@ -106,25 +108,30 @@ def count_writes(access: BoxAccess, nest: tile.WhileOp) -> WriteCounts:
     """Count the writes of an operation in a nest. Raises `UncountedError`."""
     system = IterationSystem()
     for loop, index in loops_around(access.op, nest):
-        system.normalize_form(AffineSum.of(loop.induction_variables[index]), nest, "")
+        system.express_in_loop_counters(
+            AffineSum.of_symbol(loop.induction_variables[index]), nest, ""
+        )
     trips = {key: high + 1 for key, (_, high) in system.domains.items()}
     box = system.box_of_access(access, nest, "")
     if system.constraints or len(system.domains) != len(trips):
         raise UncountedError("an offset or a bound depends on other values")
     if any(each > UNBOUNDED // 2 for each in trips.values()):
         raise UncountedError("an offset or a bound depends on other values")
-    groups = _group_axes(box)
+    groups = _group_axes_by_loops(box)
     moving = {symbol for _, symbols in groups for symbol in symbols}
     repeats = prod(max(0, each) for key, each in trips.items() if key not in moving)
     counts = tuple(
-        (axes, _count_hits(box, axes, sorted(symbols, key=str), system.domains))
+        (
+            axes,
+            _count_covering_boxes(box, axes, sorted(symbols, key=str), system.domains),
+        )
         for axes, symbols in groups
     )
     tiles = prod(max(0, each) for each in trips.values())
     return WriteCounts(counts, repeats, tiles)
 
 
-def _group_axes(box: TensorBox) -> list[tuple[tuple[int, ...], set[Hashable]]]:
+def _group_axes_by_loops(box: TensorBox) -> list[tuple[tuple[int, ...], set[Hashable]]]:
     """Return groups of axes with common loops, with the loop counters of each group."""
     groups: list[tuple[tuple[int, ...], set[Hashable]]] = []
     for axis, start in enumerate(box.starts):
@@ -137,7 +144,7 @@ def _group_axes(box: TensorBox) -> list[tuple[tuple[int, ...], set[Hashable]]]:
     return groups
 
 
-def _count_hits(
+def _count_covering_boxes(
     box: TensorBox, axes: Sequence[int], symbols: Sequence[Hashable], domains: Domains
 ) -> CountArray:
     """
@@ -151,7 +158,7 @@ def _count_hits(
     firsts: list[CountArray] = []
     lasts: list[CountArray] = []
     for axis, bound in zip(axes, bounds, strict=True):
-        start = _enumerate_values(box.starts[axis], symbols, trips)
+        start = _evaluate_in_all_iterations(box.starts[axis], symbols, trips)
         firsts.append(start.clip(0, bound))
         lasts.append((start + box.extents[axis]).clip(0, bound))
     hits = np.zeros([bound + 1 for bound in bounds], np.int64)
@@ -163,42 +170,42 @@ def _count_hits(
     return hits[tuple(slice(bound) for bound in bounds)]
 
 
-def _enumerate_values(
-    form: AffineSum, symbols: Sequence[Hashable], trips: Sequence[int]
+def _evaluate_in_all_iterations(
+    affine_sum: AffineSum, symbols: Sequence[Hashable], trips: Sequence[int]
 ) -> CountArray:
     """Return the value of a form in all iterations."""
-    factors = dict(form.terms)
-    total = np.full([1] * len(symbols), form.constant, np.int64)
+    factors = dict(affine_sum.terms)
+    total = np.full([1] * len(symbols), affine_sum.constant, np.int64)
     for axis, (symbol, trip) in enumerate(zip(symbols, trips, strict=True)):
         sizes = [trip if i == axis else 1 for i in range(len(symbols))]
         total = total + factors.get(symbol, 0) * np.arange(trip).reshape(sizes)
     return np.broadcast_to(total, trips).reshape(-1)
 
 
-def find_missing(
+def find_unwritten_element(
     counts: Sequence[WriteCounts], shape: Sequence[int]
 ) -> tuple[int, ...] | None:
     """
     Return an element of a tensor that is never written; None if all are written. Raises
     `UncountedError`.
     """
-    if len(counts) == 1 and counts[0].repeats:
-        return _find_missing_in(counts[0], len(shape))
+    if len(counts) == 1 and counts[0].repeat_count:
+        return _find_element_unwritten_by(counts[0], len(shape))
     if prod(shape) > MAX_COUNTED:
         raise UncountedError("there are too many elements to count")
-    return _first_true(~_union_mask(counts, shape))
+    return _index_of_first_true(~_mask_of_written_elements(counts, shape))
 
 
-def union_size(counts: Sequence[WriteCounts], shape: Sequence[int]) -> int:
+def count_written_elements(counts: Sequence[WriteCounts], shape: Sequence[int]) -> int:
     """Return the number of distinct elements written. Raises `UncountedError`."""
     if len(counts) == 1:
         return counts[0].distinct_elements
     if prod(shape) > MAX_COUNTED:
         raise UncountedError("there are too many elements to count")
-    return int(np.count_nonzero(_union_mask(counts, shape)))
+    return int(np.count_nonzero(_mask_of_written_elements(counts, shape)))
 
 
-def _union_mask(
+def _mask_of_written_elements(
     counts: Iterable[WriteCounts], shape: Sequence[int]
 ) -> NDArray[np.bool_]:
     mask = np.zeros(shape, np.bool_)
@@ -207,9 +214,11 @@ def _union_mask(
     return mask
 
 
-def _find_missing_in(counts: WriteCounts, rank: int) -> tuple[int, ...] | None:
-    for axes, hits in counts.groups:
-        if (position := _first_true(hits == 0)) is not None:
+def _find_element_unwritten_by(
+    counts: WriteCounts, rank: int
+) -> tuple[int, ...] | None:
+    for axes, hits in counts.counts_by_axes:
+        if (position := _index_of_first_true(hits == 0)) is not None:
             element = [0] * rank
             for axis, index in zip(axes, position, strict=True):
                 element[axis] = index
@@ -217,7 +226,7 @@ def _find_missing_in(counts: WriteCounts, rank: int) -> tuple[int, ...] | None:
     return None
 
 
-def _first_true(mask: NDArray[np.bool_]) -> tuple[int, ...] | None:
+def _index_of_first_true(mask: NDArray[np.bool_]) -> tuple[int, ...] | None:
     if not mask.any():
         return None
     return tuple(int(each) for each in np.unravel_index(int(mask.argmax()), mask.shape))

@@ -1,1 +1,3 @@
-"""Lower bounds on the time and the memory traffic of programs, over all schedules."""
+"""
+Analysis of programs: lower bounds on their time and memory traffic, over all schedules.
+"""

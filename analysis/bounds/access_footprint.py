@@ -1,4 +1,7 @@
-"""Access footprint: number of tensor elements accessed, exact or a lower bound."""
+"""
+Analysis of affine accesses, without IR: the number of elements accessed, or a lower
+bound.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +19,8 @@ class AxisFootprint:
     """Accessed indices of one axis, as a range with gaps."""
 
     count: int
-    first: int
-    last: int
+    first_index: int
+    last_index: int
     step: int
     """Largest distance of neighbouring indices."""
 
@@ -56,7 +59,9 @@ def axis_footprint_of(
     )
 
 
-def is_in_bounds(access: IndexAccess, extents: Sequence[int], extent: int) -> bool:
+def is_access_in_bounds(
+    access: IndexAccess, extents: Sequence[int], extent: int
+) -> bool:
     """Return `True` if every iteration accesses only indices within the tensor."""
     spans = [factor * (extents[each] - 1) for each, factor in access.terms]
     first = access.offset + sum(min(0, span) for span in spans)
@@ -82,7 +87,7 @@ def access_footprint_of(
         iterators_per_axis, accesses, shape, strict=True
     ):
         is_shared = sum(bool(iterators & other) for other in iterators_per_axis) > 1
-        if is_shared and not is_in_bounds(access, extents, extent):
+        if is_shared and not is_access_in_bounds(access, extents, extent):
             footprints.append(NO_INDICES)
         elif iterators & visited:
             footprints.append(AxisFootprint(1, 0, 0, 1))
@@ -92,21 +97,27 @@ def access_footprint_of(
     return tuple(footprints)
 
 
-def footprint_size(reached: Sequence[AxisFootprint]) -> int:
+def footprint_size(footprints: Sequence[AxisFootprint]) -> int:
     """Return the number of elements of a box of indices."""
-    return reduce(lambda total, each: total * each.count, reached, 1)
+    return reduce(lambda total, each: total * each.count, footprints, 1)
 
 
-def can_overlap(one: Sequence[AxisFootprint], other: Sequence[AxisFootprint]) -> bool:
+def can_footprints_overlap(
+    left: Sequence[AxisFootprint], right: Sequence[AxisFootprint]
+) -> bool:
     """Return `True` if two boxes of indices may have an element in common."""
     return all(
-        first.first <= second.last and second.first <= first.last
-        for first, second in zip(one, other, strict=True)
+        first.first_index <= second.last_index
+        and second.first_index <= first.last_index
+        for first, second in zip(left, right, strict=True)
     )
 
 
-def min_bursts(
-    reached: Sequence[AxisFootprint], shape: Sequence[int], width: int, burst: int
+def min_bursts_of_footprint(
+    footprints: Sequence[AxisFootprint],
+    shape: Sequence[int],
+    itemsize: int,
+    burst_bytes: int,
 ) -> int:
     """
     Return a lower bound on the number of bursts of `burst` bytes with an accessed
@@ -115,16 +126,16 @@ def min_bursts(
     If accessed elements are at most one burst apart, every burst between the first and
     the last one is accessed. If they are farther apart, only their bytes count.
     """
-    if not (elements := footprint_size(reached)):
+    if not (elements := footprint_size(footprints)):
         return 0
-    least = -(-elements * width // burst)
+    least = -(-elements * itemsize // burst_bytes)
     stride, inner, span, gap = 1, 0, 0, 1
-    for each, extent in zip(reversed(reached), reversed(shape), strict=True):
+    for each, extent in zip(reversed(footprints), reversed(shape), strict=True):
         if each.count > 1:
             gap = max(gap, each.step * stride - inner)
-        inner += (each.last - each.first) * stride
+        inner += (each.last_index - each.first_index) * stride
         span = inner
         stride *= extent
-    if gap * width > burst:
+    if gap * itemsize > burst_bytes:
         return least
-    return max(least, -(-(span + 1) * width // burst))
+    return max(least, -(-(span + 1) * itemsize // burst_bytes))

@@ -1,5 +1,6 @@
 """
-Multiply-accumulates of a contraction, and the passes of a systolic array over them.
+Analysis of contractions: multiply-accumulates, and passes of a systolic array over
+them.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from tlf.analysis.bounds.access_footprint import is_in_bounds
+from tlf.analysis.bounds.access_footprint import is_access_in_bounds
 from tlf.analysis.operations.banded_matmul import MatmulWork, Windows
 from tlf.analysis.operations.op_facts import OpFacts
 from tlf.dialects.interfaces import ContractionInterface
@@ -33,7 +34,7 @@ class ContractionDims:
     @staticmethod
     def of(op: ContractionInterface) -> ContractionDims:
         """Return the iterators of an operation."""
-        roles = list(enumerate(OpFacts(op).roles))
+        roles = list(enumerate(OpFacts(op).iterator_roles))
         return ContractionDims(
             *(
                 tuple(iterator for iterator, role in roles if role == each)
@@ -51,12 +52,12 @@ class ContractionSteps:
     be skipped, so they are not counted.
     """
 
-    copies: int
+    repeat_count: int
     """Number of repetitions of all steps: for batches, and for indices of k."""
-    rows: tuple[int, ...]
+    rows_per_step: tuple[int, ...]
     """Number of rows of each step."""
-    columns: int
-    banded: BandedSteps | None = None
+    columns_per_step: int
+    banded_steps: BandedSteps | None = None
     """
     Steps of banded matmuls, with neighbouring results as columns, if there are windows.
     """
@@ -70,7 +71,7 @@ class ContractionSteps:
         rows, bound = np.ones(1, np.int64), set[int]()
         for access, extent in zip(op.indexing_maps()[0] or (), shape, strict=True):
             iterators = {iterator for iterator, _ in access.terms}
-            if is_in_bounds(access, extents, extent) or not iterators <= {
+            if is_access_in_bounds(access, extents, extent) or not iterators <= {
                 *sides.m,
                 *sides.k,
             }:
@@ -90,7 +91,7 @@ class ContractionSteps:
     @property
     def macs(self) -> int:
         """Total number of multiply-accumulates."""
-        return self.copies * self.columns * sum(self.rows)
+        return self.repeat_count * self.columns_per_step * sum(self.rows_per_step)
 
     def min_passes(self, rows: int, cols: int) -> int:
         """
@@ -104,11 +105,11 @@ class ContractionSteps:
         orientations.
         """
         cells, total = rows * cols, 0
-        across = min_cells_of_row(self.columns, rows, cols)
-        for count, times in Counter(self.rows).items():
-            along = self.columns * min_cells_of_row(count, rows, cols)
+        across = min_cells_of_product_row(self.columns_per_step, rows, cols)
+        for count, times in Counter(self.rows_per_step).items():
+            along = self.columns_per_step * min_cells_of_product_row(count, rows, cols)
             total += times * -(-max(count * across, along) // cells)
-        unbanded, banded = self.copies * total, self.banded
+        unbanded, banded = self.repeat_count * total, self.banded_steps
         return (
             unbanded if banded is None else min(unbanded, banded.min_passes(rows, cols))
         )
@@ -116,8 +117,9 @@ class ContractionSteps:
     def min_cells_per_mac(self, rows: int, cols: int) -> float:
         """Return a lower bound on the cells of a pass per multiply-accumulate."""
         unbanded, banded = (
-            min_cells_of_row(self.columns, rows, cols) / self.columns,
-            self.banded,
+            min_cells_of_product_row(self.columns_per_step, rows, cols)
+            / self.columns_per_step,
+            self.banded_steps,
         )
         return (
             unbanded
@@ -148,36 +150,37 @@ class BandedSteps:
         cells.
         """
         least: list[int] = []
-        for batch, m, n, k in self.candidate_matmuls(max(rows, cols)):
+        for batch, m, n, k in self.candidate_banded_matmuls(max(rows, cols)):
             cells = max(
-                m * min_cells_of_row(n, rows, cols), n * min_cells_of_row(m, rows, cols)
+                m * min_cells_of_product_row(n, rows, cols),
+                n * min_cells_of_product_row(m, rows, cols),
             )
             least.append(batch * k * -(-cells // (rows * cols)))
         return min(least)
 
     def min_cells_per_mac(self, rows: int, cols: int) -> float:
         """Return a lower bound on the cells of a pass per multiply-accumulate."""
-        unbanded_k = MatmulWork.of(self.windows.roles, self.extents).k
+        unbanded_k = MatmulWork.of_iterators(self.windows.roles, self.extents).k
         return min(
-            work.k / unbanded_k * min_cells_of_row(work.n, rows, cols) / work.n
-            for work in self.candidate_matmuls(max(rows, cols))
+            work.k / unbanded_k * min_cells_of_product_row(work.n, rows, cols) / work.n
+            for work in self.candidate_banded_matmuls(max(rows, cols))
         )
 
-    def candidate_matmuls(self, most: int) -> tuple[MatmulWork, ...]:
+    def candidate_banded_matmuls(self, max_columns: int) -> tuple[MatmulWork, ...]:
         """
         Return the banded matmuls with up to `most` columns, without remainders of
         neighbours.
         """
-        return _candidate_matmuls(self.windows, self.extents, most)
+        return _candidate_banded_matmuls(self.windows, self.extents, max_columns)
 
 
 @lru_cache(maxsize=1 << 10)
-def _candidate_matmuls(
-    windows: Windows, extents: tuple[int, ...], most: int
+def _candidate_banded_matmuls(
+    windows: Windows, extents: tuple[int, ...], max_columns: int
 ) -> tuple[MatmulWork, ...]:
-    whole, matmuls = MatmulWork.of(windows.roles, extents), list[MatmulWork]()
-    for counts in windows.neighbour_counts(extents, most):
-        work, neighbours = windows.to_banded_work(extents, counts), prod(counts)
+    whole, matmuls = MatmulWork.of_iterators(windows.roles, extents), list[MatmulWork]()
+    for counts in windows.candidate_neighbour_counts(extents, max_columns):
+        work, neighbours = windows.banded_matmul_work(extents, counts), prod(counts)
         if windows.filter_operand:
             matmuls.append(work._replace(m=max(1, whole.m // neighbours)))
         else:
@@ -185,7 +188,7 @@ def _candidate_matmuls(
     return tuple(matmuls)
 
 
-def min_cells_of_row(length: int, rows: int, cols: int) -> int:
+def min_cells_of_product_row(length: int, rows: int, cols: int) -> int:
     """
     Return a lower bound on the cells, of the `rows * cols` of each pass, that a row of
     `length` products takes. A segment along `cols` takes `cols` cells, as `rows` rows
@@ -201,7 +204,7 @@ def min_cells_of_row(length: int, rows: int, cols: int) -> int:
 
 
 def _count_rows_in_bounds(
-    access: IndexAccess, extents: Sequence[int], extent: int, sides: ContractionDims
+    access: IndexAccess, extents: Sequence[int], extent: int, dims: ContractionDims
 ) -> NDArray[np.int64]:
     """
     Return, for each index of k in an access, the number of rows that read an in-bounds
@@ -216,5 +219,5 @@ def _count_rows_in_bounds(
                 found = np.add.outer(found, steps).reshape(-1)
         return found
 
-    read = access.offset + np.add.outer(offsets_along(sides.k), offsets_along(sides.m))
+    read = access.offset + np.add.outer(offsets_along(dims.k), offsets_along(dims.m))
     return np.sum((read >= 0) & (read < extent), axis=1)

@@ -1,4 +1,4 @@
-"""Backward slices: the work that must precede elements of a result."""
+"""Analysis of backward slices: the work that must precede elements of a result."""
 
 from __future__ import annotations
 
@@ -40,19 +40,19 @@ class BackwardSlices:
         default_factory=dict[tuple[ReferenceInterface, RunBox], EngineWork]
     )
 
-    def slice_of(self, number: int, box: RunBox) -> BackwardSlice:
+    def backward_slice_of(self, op_index: int, box: RunBox) -> BackwardSlice:
         """
         Return the backward slice of a box of a result. `number` is the index of the
         operation in the order of the dataflow.
         """
         operations = self.reads.dataflow.operations
-        boxes: dict[SSAValue, RunBox] = {operations[number].results[0]: box}
+        boxes: dict[SSAValue, RunBox] = {operations[op_index].results[0]: box}
         efforts: list[EngineWork] = []
-        for op in reversed(operations[: number + 1]):
+        for op in reversed(operations[: op_index + 1]):
             for position, result in enumerate(op.results):
                 if (result_box := boxes.get(result)) is not None:
                     efforts.append(
-                        self._add_operand_boxes(op, position, result_box, boxes)
+                        self._add_needed_operand_boxes(op, position, result_box, boxes)
                     )
                     break
         read_bytes = sum(
@@ -62,10 +62,10 @@ class BackwardSlices:
         )
         return BackwardSlice(efforts, read_bytes)
 
-    def _add_operand_boxes(
+    def _add_needed_operand_boxes(
         self,
         op: ReferenceInterface,
-        number: int,
+        op_index: int,
         box: RunBox,
         boxes: dict[SSAValue, RunBox],
     ) -> EngineWork:
@@ -73,7 +73,7 @@ class BackwardSlices:
         Add the operand boxes that a box of a result needs to `boxes`, and return the
         work of the box.
         """
-        needed = self.reads.operand_boxes_of(op, number, box)
+        needed = self.reads.needed_operand_boxes_of(op, op_index, box)
         for operand, operand_box in zip(
             self.reads.dataflow.operands_of(op), needed, strict=True
         ):
@@ -85,5 +85,5 @@ class BackwardSlices:
         key = (op, box)
         if key not in self._known_work:
             first = next(iter(needed), None)
-            self._known_work[key] = self.op_work.work_of_box(op, box, first)
+            self._known_work[key] = self.op_work.work_of_result_box(op, box, first)
         return self._known_work[key]

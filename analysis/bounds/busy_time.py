@@ -1,4 +1,7 @@
-"""Busy time of the units of a chip for slices of a program."""
+"""
+Analysis of slices of a program: busy time of the units of a chip, computed from their
+work.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from tlf.analysis.bounds.head_tail_latency import HeadTailLatency, LatencyMargin
 from tlf.analysis.bounds.op_dependence import Relation
 from tlf.analysis.bounds.op_work import EngineWork
 from tlf.analysis.bounds.outer_loads import FloatArray
-from tlf.analysis.work.engine_throughput import Engines, min_balanced_cycles
+from tlf.analysis.work.engine_throughput import Engines, min_cycles_on_both_engines
 
 Cycles: TypeAlias = float | NDArray[np.float64]
 
@@ -30,26 +33,34 @@ class ChipRates:
     latency: HeadTailLatency
 
     def cycles_on_any_engine(
-        self, efforts: Sequence[EngineWork], memory: float, margins: LatencyMargins
+        self,
+        engine_works: Sequence[EngineWork],
+        memory_cycles: float,
+        margins: LatencyMargins,
     ) -> float:
         """
         Return the cycles of some work in parallel with memory cycles, if the vector
         engine may also compute products.
         """
-        products = [(each.pass_cycles, each.macs) for each in efforts if each.macs]
-        steps = sum(each.vector_steps for each in efforts) / self.engines.vector_rate
-        shared = min_balanced_cycles(products, steps, self.engines)
+        products = [(each.pass_cycles, each.macs) for each in engine_works if each.macs]
+        steps = (
+            sum(each.vector_steps for each in engine_works) / self.engines.vector_rate
+        )
+        shared = min_cycles_on_both_engines(products, steps, self.engines)
         margin = min(margins.matrix, margins.vector)
-        return max_busy_cycles(
-            memory, shared, 0.0, margins._replace(matrix=margin)
+        return cycles_of_busiest_unit(
+            memory_cycles, shared, 0.0, margins._replace(matrix=margin)
         ).item()
 
 
-def max_busy_cycles(
-    memory: Cycles, matrix: Cycles, vector: Cycles, margins: LatencyMargins
+def cycles_of_busiest_unit(
+    memory_cycles: Cycles,
+    matrix_cycles: Cycles,
+    vector_cycles: Cycles,
+    margins: LatencyMargins,
 ) -> FloatArray:
     """Return the cycles of the busiest unit of a chip, including margins."""
-    units = zip((memory, matrix, vector), margins, strict=True)
+    units = zip((memory_cycles, matrix_cycles, vector_cycles), margins, strict=True)
     return np.maximum.reduce(
         [
             np.where(np.greater(cycles, 0), np.add(cycles, margin), 0.0)
@@ -69,22 +80,27 @@ class SliceWork:
     """Cycles of the outermost memory."""
 
     @staticmethod
-    def of(
-        relation: Relation, efforts: Sequence[EngineWork], memory: FloatArray
+    def of_relation_columns(
+        relation: Relation,
+        engine_works: Sequence[EngineWork],
+        cycles_of_memory: FloatArray,
     ) -> SliceWork:
         """Return the work of the rows selected by each column of a relation."""
 
         def sum_over_rows(each: Callable[[EngineWork], float]) -> FloatArray:
-            return np.array([each(effort) for effort in efforts], np.float64) @ relation
+            return (
+                np.array([each(effort) for effort in engine_works], np.float64)
+                @ relation
+            )
 
         return SliceWork(
             sum_over_rows(lambda effort: effort.matrix_cycles),
             sum_over_rows(lambda effort: effort.pass_cycles),
             sum_over_rows(lambda effort: effort.vector_steps),
-            memory,
+            cycles_of_memory,
         )
 
-    def busy_cycles(
+    def cycles_of_busiest_unit(
         self, engines: Engines, margins: LatencyMargins
     ) -> tuple[FloatArray, FloatArray]:
         """
@@ -92,6 +108,10 @@ class SliceWork:
         """
         vector = self.vector_steps / engines.vector_rate
         return (
-            max_busy_cycles(self.memory_cycles, self.matrix_cycles, vector, margins),
-            max_busy_cycles(self.memory_cycles, self.pass_cycles, vector, margins),
+            cycles_of_busiest_unit(
+                self.memory_cycles, self.matrix_cycles, vector, margins
+            ),
+            cycles_of_busiest_unit(
+                self.memory_cycles, self.pass_cycles, vector, margins
+            ),
         )

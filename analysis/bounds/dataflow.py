@@ -1,4 +1,4 @@
-"""Dataflow graph of a function or a group, with nested groups inlined."""
+"""Analysis of a function or a group: its dataflow graph, with nested groups inlined."""
 
 from __future__ import annotations
 
@@ -34,36 +34,36 @@ class DataflowGraph:
         """Return the dataflow of a function of one block, or of a group."""
         block = body.body.block
         flow = DataflowGraph(tuple(each for each in block.args if is_tensor(each)))
-        flow._add_block(block)
+        flow._add_operations_of_block(block)
         last = block.last_op
         flow.outputs = flow.operands_of(last) if last is not None else ()
         flow.outputs = tuple(dict.fromkeys(filter(is_tensor, flow.outputs)))
         return flow
 
-    def _add_block(self, block: Block) -> None:
+    def _add_operations_of_block(self, block: Block) -> None:
         for op in block.ops:
             if isinstance(op, GroupOp):
                 pairs = zip(op.body.block.args, op.operands, strict=True)
                 self._aliases |= {
-                    inner: self.resolve_value(outer) for inner, outer in pairs
+                    inner: self.resolve_alias(outer) for inner, outer in pairs
                 }
-                self._add_block(op.body.block)
+                self._add_operations_of_block(op.body.block)
                 yielded = zip(op.results, op.yielded_values, strict=True)
                 self._aliases |= {
-                    outer: self.resolve_value(inner) for outer, inner in yielded
+                    outer: self.resolve_alias(inner) for outer, inner in yielded
                 }
             elif isinstance(op, ReferenceInterface) and not isinstance(op, YieldOp):
                 self.operations.append(op)
                 for position, operand in enumerate(self.operands_of(op)):
                     self._users.setdefault(operand, []).append((op, position))
 
-    def resolve_value(self, value: SSAValue) -> SSAValue:
+    def resolve_alias(self, value: SSAValue) -> SSAValue:
         """Return the value that a value is an alias of, through nested groups."""
         return self._aliases.get(value, value)
 
     def operands_of(self, op: Operation) -> tuple[SSAValue, ...]:
         """Return the operands of an operation, resolved through nested groups."""
-        return tuple(map(self.resolve_value, op.operands))
+        return tuple(map(self.resolve_alias, op.operands))
 
     def users_of(self, value: SSAValue) -> Sequence[tuple[ReferenceInterface, int]]:
         """Return the operations that use a value, with the operand index."""
@@ -80,13 +80,13 @@ class DataflowGraph:
             for op in self.operations
             if isinstance(op, ConstantInterface)
             and not op.operands
-            and op.splat_value() is None
+            and op.splat_attribute() is None
         )
 
-    def resolve_views(self, value: SSAValue) -> SSAValue:
+    def source_of_views(self, value: SSAValue) -> SSAValue:
         """Return the value that a value is a view of."""
         while isinstance(owner := value.owner, ViewInterface):
-            value = self.resolve_value(owner.operands[0])
+            value = self.resolve_alias(owner.operands[0])
         return value
 
 

@@ -1,4 +1,6 @@
-"""Traffic beyond one access to every tensor, where it is proven necessary."""
+"""
+Analysis result: traffic proven necessary beyond one access to every tensor, without IR.
+"""
 
 from __future__ import annotations
 

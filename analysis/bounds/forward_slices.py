@@ -1,4 +1,7 @@
-"""Forward slices: the work that must follow elements of a result, at any offset."""
+"""
+Analysis of forward slices: the work that must follow elements of a result, at any
+offset.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from xdsl.ir import SSAValue
 
 from tlf.analysis.bounds.op_dependence import is_read_in_every_step
 from tlf.analysis.bounds.op_work import NO_WORK, EngineWork, OpWork
-from tlf.analysis.bounds.operand_reads import OperandReads, shape_of
+from tlf.analysis.bounds.operand_reads import OperandReads, tensor_shape_of
 from tlf.analysis.bounds.outer_loads import StepLoads
 from tlf.analysis.bounds.reading_iterations import (
     ReadingIterations,
@@ -25,7 +28,7 @@ from tlf.analysis.bounds.strided_runs import (
     run_box_size,
     whole_run_box,
 )
-from tlf.dialects.graph.movement import reshape_groups
+from tlf.dialects.graph.movement import split_into_reshape_axis_groups
 from tlf.dialects.interfaces import (
     ContractionInterface,
     ElementwiseInterface,
@@ -76,25 +79,28 @@ class ForwardSlices:
         default_factory=dict[tuple[ReferenceInterface, int, RunBox], SliceStep | None]
     )
 
-    def slice_of(self, number: int, box: RunBox) -> ForwardSlice:
+    def forward_slice_of(self, op_index: int, box: RunBox) -> ForwardSlice:
         """
         Return the work that depends on a box of a result. `number` is the index of the
         operation in the order of the dataflow.
         """
         flow = self.reads.dataflow
-        boxes: dict[SSAValue, RunBox] = {flow.operations[number].results[0]: box}
+        boxes: dict[SSAValue, RunBox] = {flow.operations[op_index].results[0]: box}
         efforts: list[EngineWork] = []
         loads: dict[SSAValue, int] = {}
-        for op in flow.operations[number + 1 :]:
+        for op in flow.operations[op_index + 1 :]:
             steps = [
                 step
                 for position, operand in enumerate(flow.operands_of(op))
                 if (operand_box := boxes.get(operand)) is not None
-                and (step := self._cached_step(op, position, operand_box)) is not None
+                and (step := self._cached_slice_step(op, position, operand_box))
+                is not None
             ]
             if not steps:
                 continue
-            efforts.append(max((step.engine_work for step in steps), key=_total_steps))
+            efforts.append(
+                max((step.engine_work for step in steps), key=_total_engine_steps)
+            )
             for step in steps:
                 for result, operand_box in zip(op.results, step.results, strict=True):
                     known = boxes.get(result)
@@ -109,39 +115,39 @@ class ForwardSlices:
         )
         return ForwardSlice(tuple(efforts), sum(loads.values()), written)
 
-    def _cached_step(
-        self, op: ReferenceInterface, position: int, box: RunBox
+    def _cached_slice_step(
+        self, op: ReferenceInterface, operand_index: int, box: RunBox
     ) -> SliceStep | None:
-        key = (op, position, box)
+        key = (op, operand_index, box)
         if key not in self._steps:
-            self._steps[key] = self._make_step(op, position, box)
+            self._steps[key] = self._compute_slice_step(op, operand_index, box)
         return self._steps[key]
 
-    def _make_step(
-        self, op: ReferenceInterface, position: int, box: RunBox
+    def _compute_slice_step(
+        self, op: ReferenceInterface, operand_index: int, box: RunBox
     ) -> SliceStep | None:
-        operand = self.reads.dataflow.operands_of(op)[position]
+        operand = self.reads.dataflow.operands_of(op)[operand_index]
         if isinstance(op, ViewInterface):
-            source, shape = shape_of(operand), shape_of(op.results[0])
-            groups = [(g.result, g.source) for g in reshape_groups(source, shape)]
-            return SliceStep(
-                NO_WORK, (reshape_run_box(groups, box, source, shape),), ()
-            )
+            return _reshape_box_through_view(op, operand, box)
         if not isinstance(op, EXACT_ACCESS_OPS) or self.reads.is_broadcast_statistic(
             op, operand
         ):
             return None
-        accesses = op.indexing_maps()[position]
+        accesses = op.indexing_maps()[operand_index]
         extents = [each.extent for each in op.iteration_domain()]
         lengths = [run.length if run.step == 1 else 1 for run in box]
         if accesses is None:
             return None
-        reading = min_reading_iterations(accesses, lengths, extents, shape_of(operand))
-        if reading is None or any(_is_diagonal(op, access) for access in accesses):
+        reading = min_reading_iterations(
+            accesses, lengths, extents, tensor_shape_of(operand)
+        )
+        if reading is None or any(
+            _is_diagonal_access(op, access) for access in accesses
+        ):
             return None
         runs = [StridedRun(count) for count in reading.values_per_iterator]
         results = [
-            min_reached_box(accesses, runs, extents, shape_of(result))
+            min_reached_box(accesses, runs, extents, tensor_shape_of(result))
             for result, accesses in zip(
                 op.results, op.result_indexing_maps(), strict=True
             )
@@ -149,42 +155,62 @@ class ForwardSlices:
         boxes = tuple(each for each in results if each is not None)
         if len(boxes) < len(results):
             return None
-        effort, loads = self._work_and_loads(op, position, box, boxes[0], reading)
+        effort, loads = self._work_and_loads_of_readers(
+            op, operand_index, box, boxes[0], reading
+        )
         return SliceStep(effort, boxes, loads)
 
-    def _work_and_loads(
+    def _work_and_loads_of_readers(
         self,
         op: TilingInterface,
-        position: int,
+        operand_index: int,
         box: RunBox,
-        result: RunBox,
-        touched: ReadingIterations,
+        result_box: RunBox,
+        reading_iterations: ReadingIterations,
     ) -> tuple[EngineWork, tuple[tuple[SSAValue, int], ...]]:
         """
         Return the work and loads of the box of the result that reads a box of an
         operand.
         """
-        operand = self.reads.dataflow.operands_of(op)[position]
+        operand = self.reads.dataflow.operands_of(op)[operand_index]
         is_required = is_read_in_every_step(
-            op, position, isinstance(op, ElementwiseInterface)
+            op, operand_index, isinstance(op, ElementwiseInterface)
         )
         if not is_required or not self.op_work.is_fully_needed(op):
             return NO_WORK, ()
-        if box == whole_run_box(shape_of(operand)):
+        if box == whole_run_box(tensor_shape_of(operand)):
             effort = self.op_work.work_of(op)
         elif isinstance(op, ContractionInterface):
             effort = self.op_work.work_of_macs(
-                op, touched.iterations, touched.values_per_iterator
+                op,
+                reading_iterations.iterations,
+                reading_iterations.values_per_iterator,
             )
         else:
-            elements = _min_elements_read(op.indexing_maps()[position] or (), touched)
-            effort = self.op_work.work_of_elements(op, result, elements)
+            elements = _min_elements_read(
+                op.indexing_maps()[operand_index] or (), reading_iterations
+            )
+            effort = self.op_work.work_of_elementwise_box(op, result_box, elements)
         return effort, self.step_loads.loads_of_other_operands(
-            op, position, touched.values_per_iterator
+            op, operand_index, reading_iterations.values_per_iterator
         )
 
 
-def _min_elements_read(accesses: Accesses, touched: ReadingIterations) -> int:
+def _reshape_box_through_view(
+    op: ReferenceInterface, operand: SSAValue, box: RunBox
+) -> SliceStep:
+    """Return the step of a box through a view, which takes no work."""
+    source, shape = tensor_shape_of(operand), tensor_shape_of(op.results[0])
+    groups = [
+        (g.result_axes, g.source_axes)
+        for g in split_into_reshape_axis_groups(source, shape)
+    ]
+    return SliceStep(NO_WORK, (reshape_run_box(groups, box, source, shape),), ())
+
+
+def _min_elements_read(
+    accesses: Accesses, reading_iterations: ReadingIterations
+) -> int:
     """
     Return a lower bound on the number of elements that steps read; 0 for windows, which
     overlap.
@@ -192,11 +218,13 @@ def _min_elements_read(accesses: Accesses, touched: ReadingIterations) -> int:
     if not all(each.is_loop_dim or not each.terms for each in accesses):
         return 0
     return prod(
-        touched.values_per_iterator[each.terms[0][0]] for each in accesses if each.terms
+        reading_iterations.values_per_iterator[each.terms[0][0]]
+        for each in accesses
+        if each.terms
     )
 
 
-def _is_diagonal(op: TilingInterface, access: IndexAccess) -> bool:
+def _is_diagonal_access(op: TilingInterface, access: IndexAccess) -> bool:
     """
     Return `True` if several axes of results move along one axis of an operand. The
     dependents of some of its indices are then not a box.
@@ -210,5 +238,5 @@ def _is_diagonal(op: TilingInterface, access: IndexAccess) -> bool:
     return len(parallel) > 1
 
 
-def _total_steps(effort: EngineWork) -> float:
-    return effort.pass_cycles + effort.vector_steps
+def _total_engine_steps(engine_work: EngineWork) -> float:
+    return engine_work.pass_cycles + engine_work.vector_steps

@@ -1,5 +1,6 @@
 """
-Head and tail latency: time before engines can start and after they have finished.
+Analysis of head and tail latency: time before engines can start and after they have
+finished.
 
 Source: heads and tails of jobs on one machine, Carlier, The one-machine sequencing
 problem, European Journal of Operational Research 11, 1982.
@@ -54,7 +55,7 @@ class HeadTailLatency:
             tails.memory, heads.matrix + tails.matrix, heads.vector + tails.vector
         )
 
-    def take_minimum(self, other: HeadTailLatency) -> HeadTailLatency:
+    def minimum_of_margins(self, other: HeadTailLatency) -> HeadTailLatency:
         """Return the minimum of each margin, which is valid for both."""
         return HeadTailLatency(
             LatencyMargins(*map(min, self.heads, other.heads)),
@@ -68,7 +69,7 @@ NO_LATENCY = HeadTailLatency(
 
 
 def head_tail_latency_of(
-    reads: OperandReads, efforts: OpWork, target: TargetSpec
+    reads: OperandReads, op_work: OpWork, target: TargetSpec
 ) -> HeadTailLatency:
     """
     Return the minimum head and tail latency of a program on a target. An engine that
@@ -77,12 +78,14 @@ def head_tail_latency_of(
     """
     if target.backend != "npu" or len(target.levels) < 2:
         return NO_LATENCY
-    waits = _find_waiting_engines(reads, efforts)
+    waits = _find_engines_waiting_for_loads(reads, op_work)
     *_, inner, outer = target.levels.values()
-    path = float(sum(_hop_cycles(*pair) for pair in pairwise(target.levels.values())))
+    path = float(
+        sum(_latency_between_levels(*pair) for pair in pairwise(target.levels.values()))
+    )
     return HeadTailLatency(
         LatencyMargins(
-            path - _transfer_cycles(inner, outer),
+            path - _burst_cycles_between_levels(inner, outer),
             path if waits["matrix"] else 0.0,
             path if waits["vector"] else 0.0,
         ),
@@ -94,24 +97,28 @@ def head_tail_latency_of(
     )
 
 
-def _hop_cycles(near: Level, far: Level) -> int:
+def _latency_between_levels(inner: Level, outer: Level) -> int:
     """Return the cycles until a burst has arrived in the adjacent memory."""
-    return _transfer_cycles(near, far) + max(near.latency, far.latency)
+    return _burst_cycles_between_levels(inner, outer) + max(
+        inner.latency, outer.latency
+    )
 
 
-def _transfer_cycles(near: Level, far: Level) -> int:
+def _burst_cycles_between_levels(inner: Level, outer: Level) -> int:
     """Return the cycles of a burst on the bus."""
-    return max(-(-each.burst // each.bandwidth) for each in (near, far))
+    return max(-(-each.burst // each.bandwidth) for each in (inner, outer))
 
 
-def _find_waiting_engines(reads: OperandReads, efforts: OpWork) -> dict[str, bool]:
+def _find_engines_waiting_for_loads(
+    reads: OperandReads, op_work: OpWork
+) -> dict[str, bool]:
     """Return, for each engine, `True` if all of its steps must wait for a load."""
     flow = reads.dataflow
     loaded = {*flow.inputs, *flow.stored_constants()}
     waits = {"matrix": True, "vector": True}
     for op in flow.operations:
         is_needed = [
-            value in loaded and reads.is_always_needed(op, position)
+            value in loaded and reads.is_operand_always_needed(op, position)
             for position, value in enumerate(flow.operands_of(op))
         ]
         if any(is_needed):
@@ -121,7 +128,7 @@ def _find_waiting_engines(reads: OperandReads, efforts: OpWork) -> dict[str, boo
             for position, value in enumerate(flow.operands_of(op))
         ):
             continue
-        effort = efforts.work_of(op)
+        effort = op_work.work_of(op)
         waits["matrix"] &= not effort.macs
         waits["vector"] &= not effort.vector_steps
     return waits

@@ -1,5 +1,5 @@
 """
-Lower bounds over all schedules: bytes moved, and cycles.
+Analysis of programs: lower bounds over all schedules on bytes moved and on cycles.
 
 A schedule moves tiles between memories and computes the given operations in any order
 and tiling, possibly with recomputation. Its moves do not depend on data, except for
@@ -23,15 +23,15 @@ from tlf.analysis.bounds.head_tail_latency import (
     HeadTailLatency,
     head_tail_latency_of,
 )
-from tlf.analysis.bounds.matmul_traffic import find_product_reloads
+from tlf.analysis.bounds.matmul_traffic import find_matmul_reload_traffic
 from tlf.analysis.bounds.op_work import OpWork
 from tlf.analysis.bounds.operand_reads import OperandReads
-from tlf.analysis.bounds.product_work import ProductWork, product_work_of
-from tlf.analysis.bounds.reload_barriers import find_barrier
+from tlf.analysis.bounds.product_work import ProductWork, product_work_of_dataflow
+from tlf.analysis.bounds.reload_barriers import find_largest_input_reload
 from tlf.analysis.bounds.stall_bounds import NO_STALL, StallBound, stall_bound_of
 from tlf.analysis.bounds.tensor_demand import TensorDemand, tensor_demands_of
 from tlf.analysis.bounds.vector_steps import VectorSteps
-from tlf.analysis.work.engine_throughput import Engines, min_balanced_cycles
+from tlf.analysis.work.engine_throughput import Engines, min_cycles_on_both_engines
 from tlf.dialects.graph import GroupOp
 from tlf.dialects.target import TargetSpec
 from tlf.dialects.types import element_count_of, itemsize_of
@@ -98,20 +98,22 @@ class WorkBreakdown:
             self.products + other.products,
             self.vector_steps + other.vector_steps,
             self.extra_traffic + other.extra_traffic,
-            self.latency.take_minimum(other.latency),
-            self.stall.merge_maximum(other.stall),
+            self.latency.minimum_of_margins(other.latency),
+            self.stall.maximum_of_each_bound(other.stall),
         )
 
 
 def lower_bounds_of(
-    body: func.FuncOp | GroupOp, target: TargetSpec, near: Collection[SSAValue] = ()
+    body: func.FuncOp | GroupOp,
+    target: TargetSpec,
+    inner_values: Collection[SSAValue] = (),
 ) -> LowerBounds:
     """
     Return the bounds of a function or a group that runs by itself on a target: operands
     and constants are loaded from the outermost memory, results are stored there, except
     for the arguments and yielded values in `near`, which are resident.
     """
-    return _combine_bounds(_break_down_work(body, target, near), target)
+    return _bounds_of_breakdown(_break_down_work(body, target, inner_values), target)
 
 
 def lower_bounds_of_partition(
@@ -122,7 +124,7 @@ def lower_bounds_of_partition(
     memory: a tensor that two of them read counts twice. Their work may overlap in time.
     """
     first, *remaining = (_break_down_work(each, target) for each in groups)
-    return _combine_bounds(sum(remaining, first), target)
+    return _bounds_of_breakdown(sum(remaining, first), target)
 
 
 def outer_groups_of(function: func.FuncOp) -> tuple[GroupOp, ...]:
@@ -132,7 +134,7 @@ def outer_groups_of(function: func.FuncOp) -> tuple[GroupOp, ...]:
 
 def inner_capacity_of(target: TargetSpec) -> int:
     """Return the total bytes of all memories except the outermost, over all cores."""
-    cores = Engines.of(target).cores
+    cores = Engines.of(target).engine_count
     *inner, _ = target.levels.values()
     registers = 4 * target.gpu.registers * cores if target.gpu is not None else 0
     return registers + sum(
@@ -140,19 +142,19 @@ def inner_capacity_of(target: TargetSpec) -> int:
     )
 
 
-def _combine_bounds(parts: WorkBreakdown, target: TargetSpec) -> LowerBounds:
-    busy, stall = BusyCycles.of(parts, target), parts.stall
+def _bounds_of_breakdown(breakdown: WorkBreakdown, target: TargetSpec) -> LowerBounds:
+    busy, stall = BusyCycles.of_breakdown(breakdown, target), breakdown.stall
     times = {**busy.times, stall.reason: stall.cycles}
     return LowerBounds(
-        payload_bytes=parts.payload_bytes,
-        bus_bytes=parts.bus_bytes,
+        payload_bytes=breakdown.payload_bytes,
+        bus_bytes=breakdown.bus_bytes,
         cycles=ceil(max(times.values())),
         cycles_quantised=ceil(max(busy.quantised, stall.cycles_quantised)),
         cycles_any_engine=ceil(max(busy.any_engine, stall.cycles_any_engine)),
         binding=max(times, key=lambda part: times[part]),
-        extra_traffic=parts.extra_traffic,
-        macs=sum(work.macs for work in parts.products),
-        breakdown=parts,
+        extra_traffic=breakdown.extra_traffic,
+        macs=sum(work.macs for work in breakdown.products),
+        breakdown=breakdown,
     )
 
 
@@ -165,80 +167,129 @@ class BusyCycles:
     any_engine: float
 
     @staticmethod
-    def of(parts: WorkBreakdown, target: TargetSpec) -> BusyCycles:
+    def of_breakdown(breakdown: WorkBreakdown, target: TargetSpec) -> BusyCycles:
         """Return the busy cycles of some work on a target."""
-        engines, margins = Engines.of(target), parts.latency.total_margins
-        products = [(work.cycles(engines, True), work.macs) for work in parts.products]
-        vector = parts.vector_steps / engines.vector_rate
+        engines, margins = Engines.of(target), breakdown.latency.total_margins
+        products = [
+            (work.matrix_engine_cycles(engines, True), work.macs)
+            for work in breakdown.products
+        ]
+        vector = breakdown.vector_steps / engines.vector_rate
         times = {
-            "memory": _add_margin(
-                parts.bus_bytes / target.outermost.bandwidth, margins.memory
+            "memory": _add_margin_to_busy_cycles(
+                breakdown.bus_bytes / target.outermost_level.bandwidth, margins.memory
             ),
-            "matrix": _add_margin(
-                sum(work.cycles(engines, False) for work in parts.products),
+            "matrix": _add_margin_to_busy_cycles(
+                sum(
+                    work.matrix_engine_cycles(engines, False)
+                    for work in breakdown.products
+                ),
                 margins.matrix,
             ),
-            "vector": _add_margin(vector, margins.vector),
+            "vector": _add_margin_to_busy_cycles(vector, margins.vector),
         }
         least = max(times["memory"], times["vector"])
         in_passes = sum(cycles for cycles, _ in products)
-        any_engine = min_balanced_cycles(products, vector, engines)
+        any_engine = min_cycles_on_both_engines(products, vector, engines)
         return BusyCycles(
             times,
-            max(least, _add_margin(in_passes, margins.matrix)),
+            max(least, _add_margin_to_busy_cycles(in_passes, margins.matrix)),
             max(
                 times["memory"],
-                _add_margin(any_engine, min(margins.matrix, margins.vector)),
+                _add_margin_to_busy_cycles(
+                    any_engine, min(margins.matrix, margins.vector)
+                ),
             ),
         )
 
 
-def _add_margin(cycles: float, margin: float) -> float:
+def _add_margin_to_busy_cycles(cycles: float, margin: float) -> float:
     return cycles + margin if cycles else 0.0
 
 
 def _break_down_work(
-    body: func.FuncOp | GroupOp, target: TargetSpec, near: Collection[SSAValue] = ()
+    body: func.FuncOp | GroupOp,
+    target: TargetSpec,
+    inner_values: Collection[SSAValue] = (),
 ) -> WorkBreakdown:
-    flow, burst = DataflowGraph.of(body), target.outermost.burst
-    near = {flow.resolve_views(flow.resolve_value(each)) for each in near}
+    flow, burst = DataflowGraph.of(body), target.outermost_level.burst
+    inner_values = {
+        flow.source_of_views(flow.resolve_alias(each)) for each in inner_values
+    }
     needs = tensor_demands_of(flow, burst)
     read = [
-        each for each in (*flow.inputs, *flow.stored_constants()) if each not in near
+        each
+        for each in (*flow.inputs, *flow.stored_constants())
+        if each not in inner_values
     ]
+    written = _count_written_bus_bytes(flow, inner_values, burst)
+    payload_bytes, bus_bytes = _count_payload_and_bus_bytes(read, needs, written, burst)
+    extra = () if inner_values else _find_extra_traffic(flow, target)
+    extra_bytes = sum(reload.bytes for reload in extra)
+    steps = VectorSteps(flow, needs, target)
+    reads, efforts = OperandReads(flow), OpWork(Engines.of(target), needs, steps)
+    latency = (
+        NO_LATENCY if inner_values else head_tail_latency_of(reads, efforts, target)
+    )
+    breakdown = WorkBreakdown(
+        payload_bytes + extra_bytes,
+        bus_bytes + extra_bytes,
+        product_work_of_dataflow(flow, needs),
+        steps.total_vector_steps(),
+        extra,
+        latency,
+    )
+    stall = _bound_stalls_of_breakdown(breakdown, target, reads, efforts, read, written)
+    return replace(breakdown, stall=stall)
+
+
+def _count_written_bus_bytes(
+    flow: DataflowGraph, inner_values: Collection[SSAValue], burst: int
+) -> dict[SSAValue, int]:
+    """Return the bytes on the bus of each tensor that is stored."""
+    return {
+        each: -(-element_count_of(each) * itemsize_of(each) // burst) * burst
+        for each in _results_to_store(flow)
+        if each not in inner_values
+    }
+
+
+def _count_payload_and_bus_bytes(
+    read: Sequence[SSAValue],
+    needs: Mapping[SSAValue, TensorDemand],
+    written: Mapping[SSAValue, int],
+    burst: int,
+) -> tuple[int, int]:
+    """Return the bytes of the tensors loaded and stored: payload, bytes on the bus."""
     read_demands = [needs.get(each, TensorDemand()) for each in read]
     widths = [itemsize_of(each) for each in read]
-    written = {
-        each: -(-element_count_of(each) * itemsize_of(each) // burst) * burst
-        for each in _stored_results(flow)
-        if each not in near
-    }
     payload_bytes = sum(
         need.elements * width for need, width in zip(read_demands, widths, strict=True)
     ) + sum(element_count_of(each) * itemsize_of(each) for each in written)
     bus_bytes = burst * sum(need.bursts for need in read_demands) + sum(
         written.values()
     )
-    extra = () if near else _find_extra_traffic(flow, target)
-    extra_bytes = sum(reload.bytes for reload in extra)
-    steps = VectorSteps(flow, needs, target)
-    reads, efforts = OperandReads(flow), OpWork(Engines.of(target), needs, steps)
-    latency = NO_LATENCY if near else head_tail_latency_of(reads, efforts, target)
+    return payload_bytes, bus_bytes
+
+
+def _bound_stalls_of_breakdown(
+    breakdown: WorkBreakdown,
+    target: TargetSpec,
+    reads: OperandReads,
+    efforts: OpWork,
+    read: Sequence[SSAValue],
+    written: Mapping[SSAValue, int],
+) -> StallBound:
+    """Return the stall bound of a dataflow, given the rest of its breakdown."""
     chip = ChipRates(
-        efforts.engines, target.outermost.bandwidth, inner_capacity_of(target), latency
+        efforts.engines,
+        target.outermost_level.bandwidth,
+        inner_capacity_of(target),
+        breakdown.latency,
     )
-    breakdown = WorkBreakdown(
-        payload_bytes + extra_bytes,
-        bus_bytes + extra_bytes,
-        product_work_of(flow, needs),
-        steps.total_steps(),
-        extra,
-        latency,
-    )
-    busy = BusyCycles.of(breakdown, target)
+    busy = BusyCycles.of_breakdown(breakdown, target)
     busy_bound = StallBound(max(busy.times.values()), busy.quantised, busy.any_engine)
-    stall = stall_bound_of(reads, efforts, chip, read, written, busy_bound)
-    return replace(breakdown, stall=stall)
+    return stall_bound_of(reads, efforts, chip, read, written, busy_bound)
 
 
 def _find_extra_traffic(
@@ -246,18 +297,18 @@ def _find_extra_traffic(
 ) -> tuple[ExtraTraffic, ...]:
     """Return the reasons for traffic beyond one access to every tensor."""
     capacity = inner_capacity_of(target)
-    reloads = find_product_reloads(flow, capacity)
-    barrier = find_barrier(flow, capacity)
+    reloads = find_matmul_reload_traffic(flow, capacity)
+    barrier = find_largest_input_reload(flow, capacity)
     if barrier is not None and barrier.bytes > sum(reload.bytes for reload in reloads):
         return (barrier,)
     return reloads
 
 
-def _stored_results(flow: DataflowGraph) -> list[SSAValue]:
+def _results_to_store(flow: DataflowGraph) -> list[SSAValue]:
     """
     Return the results that must be written: without results that are views of inputs or
     stored constants, and without duplicates.
     """
-    roots = dict.fromkeys(flow.resolve_views(each) for each in flow.outputs)
+    roots = dict.fromkeys(flow.source_of_views(each) for each in flow.outputs)
     known = {*flow.inputs, *flow.stored_constants()}
     return [each for each in roots if each not in known]

@@ -1,5 +1,6 @@
 """
-I/O lower bound of matrix products whose tensors exceed the inner memories.
+Analysis of matrix products that exceed the inner memories: lower bound on their
+traffic.
 
 A product of m x k and k x n matrices moves at least 2mnk / sqrt(S) - 2S words with S
 words of inner memory: Smith, Lowery, Langou and van de Geijn, A tight I/O lower bound
@@ -27,12 +28,14 @@ from tlf.dialects.types import element_count_of, itemsize_of
 from tlf.support.affine.index_access import Accesses
 
 
-def min_words_moved(m: int, n: int, k: int, words: int) -> int:
+def min_words_moved_by_matmul(m: int, n: int, k: int, capacity_words: int) -> int:
     """Return the minimum number of words that a matrix product moves."""
-    return max(0, isqrt((2 * m * n * k) ** 2 // max(words, 1)) - 2 * words)
+    return max(
+        0, isqrt((2 * m * n * k) ** 2 // max(capacity_words, 1)) - 2 * capacity_words
+    )
 
 
-def find_product_reloads(
+def find_matmul_reload_traffic(
     flow: DataflowGraph, capacity: int
 ) -> tuple[ExtraTraffic, ...]:
     """
@@ -42,8 +45,10 @@ def find_product_reloads(
     candidates: list[tuple[int, ContractionInterface, frozenset[SSAValue]]] = []
     for op in flow.operations:
         if isinstance(op, ContractionInterface) and _is_matrix_product(op):
-            ends = _paths_to_outer(flow, op)
-            if ends is not None and (reloaded := _reloaded_bytes(op, ends, capacity)):
+            ends = _paths_to_outer_tensors(flow, op)
+            if ends is not None and (
+                reloaded := _reloaded_bytes_of_matmul(op, ends, capacity)
+            ):
                 candidates.append((reloaded, op, frozenset((ends[0][-1], ends[1][-1]))))
     counted: set[SSAValue] = set()
     reloads: list[ExtraTraffic] = []
@@ -60,9 +65,9 @@ ElementPath = tuple[SSAValue, ...]
 """Values from a tensor of the product to an outside tensor, element by element."""
 
 
-def _reloaded_bytes(
+def _reloaded_bytes_of_matmul(
     op: ContractionInterface,
-    ends: tuple[ElementPath, ElementPath, ElementPath],
+    outer_paths: tuple[ElementPath, ElementPath, ElementPath],
     capacity: int,
 ) -> int:
     """
@@ -77,10 +82,10 @@ def _reloaded_bytes(
         prod(extents[each] for each in side)
         for side in (sides.batch, sides.m, sides.n, sides.k)
     )
-    width = min(itemsize_of(value) for path in ends for value in path)
-    traffic = width * batch * min_words_moved(m, n, k, capacity // width)
+    width = min(itemsize_of(value) for path in outer_paths for value in path)
+    traffic = width * batch * min_words_moved_by_matmul(m, n, k, capacity // width)
     compulsory = sum(
-        element_count_of(path[-1]) * itemsize_of(path[-1]) for path in ends
+        element_count_of(path[-1]) * itemsize_of(path[-1]) for path in outer_paths
     )
     return max(0, traffic - compulsory)
 
@@ -91,7 +96,7 @@ def _is_matrix_product(op: ContractionInterface) -> bool:
     tensors.
     """
     tensors = (*op.indexing_maps()[:2], op.result_indexing_maps()[0])
-    used = [_identity_iterators(accesses) for accesses in tensors]
+    used = [_iterators_used_as_indices(accesses) for accesses in tensors]
     if any(each is None for each in used) or op.init_value is not None:
         return False
     return all(
@@ -100,7 +105,7 @@ def _is_matrix_product(op: ContractionInterface) -> bool:
     )
 
 
-def _identity_iterators(accesses: Accesses | None) -> frozenset[int] | None:
+def _iterators_used_as_indices(accesses: Accesses | None) -> frozenset[int] | None:
     """
     Return the iterators that are the indices of a tensor; None if an index is not a
     plain iterator.
@@ -115,7 +120,7 @@ def _identity_iterators(accesses: Accesses | None) -> frozenset[int] | None:
     return frozenset(iterators) if len(set(iterators)) == len(iterators) else None
 
 
-def _paths_to_outer(
+def _paths_to_outer_tensors(
     flow: DataflowGraph, op: ContractionInterface
 ) -> tuple[ElementPath, ElementPath, ElementPath] | None:
     """
@@ -179,11 +184,11 @@ def is_element_preserving(
     """
     if isinstance(op, MovementInterface) and (
         op.padding_value(0) is not None
-        or any(_is_indexed(each) for each in op.indexing_maps())
+        or any(_has_indirect_access(each) for each in op.indexing_maps())
     ):
         return False
     return element_count_of(operand) == element_count_of(result)
 
 
-def _is_indexed(accesses: Accesses | None) -> bool:
+def _has_indirect_access(accesses: Accesses | None) -> bool:
     return any(access.index is not None for access in accesses or ())

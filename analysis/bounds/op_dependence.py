@@ -1,4 +1,6 @@
-"""Proven dependences of operations on complete elements of earlier results."""
+"""
+Analysis of operations: proven dependences on complete elements of earlier results.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +61,7 @@ class OpDependence:
                     continue
                 producer = indices[owner]
                 dependence.ancestors[index] |= dependence.ancestors[producer]
-                if is_certain := reads.is_always_needed(op, position):
+                if is_certain := reads.is_operand_always_needed(op, position):
                     dependence.requires_element[index] |= dependence.requires_element[
                         producer
                     ]
@@ -70,7 +72,7 @@ class OpDependence:
         return dependence
 
 
-def is_read_in_every_step(op: Operation, position: int, is_certain: bool) -> bool:
+def is_read_in_every_step(op: Operation, operand_index: int, is_certain: bool) -> bool:
     """
     Return `True` if each step of an operation reads an element of an operand. The
     initial value of a sum may be added last; a partial sum may contain terms of other
@@ -78,9 +80,9 @@ def is_read_in_every_step(op: Operation, position: int, is_certain: bool) -> boo
     """
     match op:
         case ContractionInterface():
-            return position < 2
+            return operand_index < 2
         case AccumulatingInterface():
-            return position == 0 and len(op.inputs) == 1
+            return operand_index == 0 and len(op.inputs) == 1
         case ElementwiseInterface():
             return is_certain
         case _:

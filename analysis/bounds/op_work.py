@@ -1,4 +1,6 @@
-"""Work of the engines for single operations, and lower bounds for parts of results."""
+"""
+Analysis of operations: work of the engines, and lower bounds for parts of results.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +13,10 @@ from math import prod
 import numpy as np
 from xdsl.ir import SSAValue
 
-from tlf.analysis.bounds.access_footprint import is_in_bounds
+from tlf.analysis.bounds.access_footprint import is_access_in_bounds
 from tlf.analysis.bounds.array_passes import ContractionDims
-from tlf.analysis.bounds.operand_reads import needed_iterations_of, shape_of
-from tlf.analysis.bounds.product_work import ProductWork, product_work_in
+from tlf.analysis.bounds.operand_reads import needed_iterations_of, tensor_shape_of
+from tlf.analysis.bounds.product_work import ProductWork, product_work_of_op
 from tlf.analysis.bounds.strided_runs import RunBox, run_box_size, whole_run_box
 from tlf.analysis.bounds.tensor_demand import TensorDemand
 from tlf.analysis.bounds.vector_steps import VectorSteps
@@ -70,33 +72,35 @@ class OpWork:
         )
 
     def _compute_work(self, op: ReferenceInterface) -> EngineWork:
-        works = self._needed_products(op)
+        works = self._needed_product_work(op)
         return EngineWork(
-            sum(work.cycles(self.engines, False) for work in works),
-            sum(work.cycles(self.engines, True) for work in works),
+            sum(work.matrix_engine_cycles(self.engines, False) for work in works),
+            sum(work.matrix_engine_cycles(self.engines, True) for work in works),
             sum(work.macs for work in works),
-            self.vector_steps.steps_of(op),
+            self.vector_steps.vector_steps_of(op),
         )
 
-    def _needed_products(self, op: ReferenceInterface) -> list[ProductWork]:
+    def _needed_product_work(self, op: ReferenceInterface) -> list[ProductWork]:
         if not any(
             self.demands.get(each, TensorDemand()).elements for each in op.results
         ):
             return []
-        return product_work_in(op, self.demands)
+        return product_work_of_op(op, self.demands)
 
-    def work_of_box(
-        self, op: ReferenceInterface, box: RunBox, read: RunBox | None
+    def work_of_result_box(
+        self, op: ReferenceInterface, box: RunBox, operand_box: RunBox | None
     ) -> EngineWork:
         """
         Return a lower bound on the work of a box of the first result at any offset;
         `read` is the box of the first operand that it needs.
         """
-        if box == whole_run_box(shape_of(op.results[0])):
+        if box == whole_run_box(tensor_shape_of(op.results[0])):
             return self.work_of(op)
         if isinstance(op, ContractionInterface):
             return self._work_of_product_box(op, box)
-        return self.work_of_elements(op, box, run_box_size(read) if read else 0)
+        return self.work_of_elementwise_box(
+            op, box, run_box_size(operand_box) if operand_box else 0
+        )
 
     def _work_of_product_box(self, op: ContractionInterface, box: RunBox) -> EngineWork:
         runs = needed_iterations_of(op, 0, box)
@@ -108,7 +112,7 @@ class OpWork:
         return self.work_of_macs(op, counter.min_macs(lengths), lengths)
 
     def work_of_macs(
-        self, op: ContractionInterface, macs: int, values: Sequence[int]
+        self, op: ContractionInterface, macs: int, value_counts: Sequence[int]
     ) -> EngineWork:
         """
         Return the work of some multiply-accumulates of an operation, with `values`
@@ -117,7 +121,7 @@ class OpWork:
         In whole passes, each takes `cells` of the array. Rows with fewer than all
         columns may share passes with others, so they count with no idle cell.
         """
-        works, array = self._needed_products(op), self.engines.array_shape
+        works, array = self._needed_product_work(op), self.engines.array_shape
         if not works:
             return NO_WORK
         (work,) = works
@@ -125,15 +129,15 @@ class OpWork:
         matrix = macs / self.engines.macs_per_cycle(work.element)
         extents = [each.extent for each in op.iteration_domain()]
         if array is None or any(
-            values[i] < extents[i] for i in ContractionDims.of(op).n
+            value_counts[i] < extents[i] for i in ContractionDims.of(op).n
         ):
             return EngineWork(matrix, matrix, macs)
         cells = macs * work.products.min_cells_per_mac(*array)
         passes = cells / prod(array) * self.engines.cycles_per_pass(work.element)
         return EngineWork(matrix, max(matrix, passes), macs)
 
-    def work_of_elements(
-        self, op: ReferenceInterface, box: RunBox, read: int
+    def work_of_elementwise_box(
+        self, op: ReferenceInterface, box: RunBox, elements_read: int
     ) -> EngineWork:
         """
         Return the work, other than products, of a box of the result for which `read`
@@ -146,7 +150,7 @@ class OpWork:
                 each = whole.vector_steps // needed if needed else 0
                 return EngineWork(vector_steps=each * run_box_size(box))
             case AccumulatingInterface():
-                combined = max(0, read - run_box_size(box))
+                combined = max(0, elements_read - run_box_size(box))
                 return EngineWork(vector_steps=min(whole.vector_steps, combined))
             case _:
                 return NO_WORK
@@ -159,11 +163,11 @@ class MacCounter:
         self.sides = ContractionDims.of(op)
         self.extents = [each.extent for each in op.iteration_domain()]
         self._borders: list[ImageBorder] = []
-        shape = shape_of(op.operands[0])
+        shape = tensor_shape_of(op.operands[0])
         visited: set[int] = set()
         self._is_known = True
         for access, extent in zip(op.indexing_maps()[0] or (), shape, strict=True):
-            if is_in_bounds(access, self.extents, extent):
+            if is_access_in_bounds(access, self.extents, extent):
                 continue
             iterators = {each for each, _ in access.terms}
             self._is_known &= not iterators & visited
@@ -176,7 +180,7 @@ class MacCounter:
                 ImageBorder(frozenset(iterators), tuple(terms), access.offset, extent)
             )
 
-    def min_macs(self, counts: list[int]) -> int:
+    def min_macs(self, value_counts: list[int]) -> int:
         """
         Return a lower bound for `counts` values of each iterator; reductions must be
         complete.
@@ -186,12 +190,14 @@ class MacCounter:
         at_borders = frozenset[int]().union(
             *(each.moving_iterators for each in self._borders)
         )
-        free = prod(n for each, n in enumerate(counts) if each not in at_borders)
+        free = prod(n for each, n in enumerate(value_counts) if each not in at_borders)
         for border in self._borders:
             positions = prod(
-                counts[each] for each in border.moving_iterators - {*self.sides.k}
+                value_counts[each] for each in border.moving_iterators - {*self.sides.k}
             )
-            free *= border.min_taps[min(positions, len(border.min_taps) - 1)]
+            free *= border.min_taps_inside_image[
+                min(positions, len(border.min_taps_inside_image) - 1)
+            ]
         return free
 
 
@@ -206,7 +212,7 @@ class ImageBorder:
     extent: int
 
     @cached_property
-    def min_taps(self) -> list[int]:
+    def min_taps_inside_image(self) -> list[int]:
         """
         Minimum number of taps inside the image, for each number of window positions.
         """

@@ -1,4 +1,6 @@
-"""Boxes of the operands that elements of a result certainly need."""
+"""
+Analysis of operand reads: boxes of operands that elements of a result certainly need.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ from tlf.analysis.bounds.strided_runs import (
     single_element_box,
 )
 from tlf.analysis.bounds.tensor_demand import count_used_taps
-from tlf.dialects.graph.movement import reshape_groups
+from tlf.dialects.graph.movement import split_into_reshape_axis_groups
 from tlf.dialects.interfaces import (
     AccumulatingInterface,
     ContractionInterface,
@@ -53,46 +55,51 @@ class OperandReads:
     )
     _statistics: dict[SSAValue, bool] = field(default_factory=dict[SSAValue, bool])
 
-    def operand_boxes_of(
-        self, op: ReferenceInterface, number: int, box: RunBox
+    def needed_operand_boxes_of(
+        self, op: ReferenceInterface, result_index: int, box: RunBox
     ) -> tuple[RunBox | None, ...]:
         """
         Return a box of each operand that a box of a result needs, at any offset; None
         if it may need nothing.
         """
-        key = (op, number, box)
+        key = (op, result_index, box)
         if key not in self._known:
-            self._known[key] = self._compute_boxes(op, number, box)
+            self._known[key] = self._compute_needed_operand_boxes(op, result_index, box)
         return self._known[key]
 
-    def is_always_needed(self, op: ReferenceInterface, position: int) -> bool:
+    def is_operand_always_needed(
+        self, op: ReferenceInterface, operand_index: int
+    ) -> bool:
         """
         Return `True` if every element of all results needs an element of the operand.
         """
         return bool(op.results) and all(
-            self.operand_boxes_of(op, index, single_element_box(shape_of(result)))[
-                position
-            ]
+            self.needed_operand_boxes_of(
+                op, index, single_element_box(tensor_shape_of(result))
+            )[operand_index]
             is not None
             for index, result in enumerate(op.results)
         )
 
-    def _compute_boxes(
-        self, op: ReferenceInterface, number: int, box: RunBox
+    def _compute_needed_operand_boxes(
+        self, op: ReferenceInterface, result_index: int, box: RunBox
     ) -> tuple[RunBox | None, ...]:
         operands = self.dataflow.operands_of(op)
         if isinstance(op, ViewInterface):
-            shape, source = shape_of(op.results[0]), shape_of(operands[0])
-            groups = [(g.source, g.result) for g in reshape_groups(source, shape)]
+            shape, source = tensor_shape_of(op.results[0]), tensor_shape_of(operands[0])
+            groups = [
+                (g.source_axes, g.result_axes)
+                for g in split_into_reshape_axis_groups(source, shape)
+            ]
             return (reshape_run_box(groups, box, shape, source),)
-        runs = needed_iterations_of(op, number, box)
+        runs = needed_iterations_of(op, result_index, box)
         if runs is None or not isinstance(op, TilingInterface):
             return (None,) * len(operands)
         extents = [each.extent for each in op.iteration_domain()]
         needed = [
             None
             if accesses is None or self.is_broadcast_statistic(op, operand)
-            else min_reached_box(accesses, runs, extents, shape_of(operand))
+            else min_reached_box(accesses, runs, extents, tensor_shape_of(operand))
             for operand, accesses in zip(operands, op.indexing_maps(), strict=True)
         ]
         if isinstance(op, ContractionInterface):
@@ -104,7 +111,7 @@ class OperandReads:
                 )
             ]
             needed[1] = min_reached_box(
-                weights, used, extents, shape_of(op.operands[1])
+                weights, used, extents, tensor_shape_of(op.operands[1])
             )
         return tuple(needed)
 
@@ -135,13 +142,13 @@ class OperandReads:
         return self._statistics[value]
 
 
-def shape_of(value: SSAValue) -> tuple[int, ...]:
+def tensor_shape_of(value: SSAValue) -> tuple[int, ...]:
     """Return the shape of a tensor; empty for other values."""
     return tensor_type(value).get_shape() if is_tensor(value) else ()
 
 
 def needed_iterations_of(
-    op: ReferenceInterface, number: int, box: RunBox
+    op: ReferenceInterface, result_index: int, box: RunBox
 ) -> Sequence[StridedRun] | None:
     """
     Return the iterations that a box of a result needs, by iterator; None if they are
@@ -154,7 +161,7 @@ def needed_iterations_of(
         StridedRun(each.extent) if each.kind is IteratorType.REDUCTION else SINGLE
         for each in iterators
     ]
-    written: Accesses = op.result_indexing_maps()[number]
+    written: Accesses = op.result_indexing_maps()[result_index]
     for access, run in zip(written, box, strict=True):
         if access.is_loop_dim:
             runs[access.terms[0][0]] = run

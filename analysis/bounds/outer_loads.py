@@ -1,4 +1,4 @@
-"""Loads of tensors in the outermost memory, by operation."""
+"""Analysis of loads: the bytes that each operation loads from the outermost memory."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ from tlf.analysis.bounds.dataflow import DataflowGraph, is_tensor
 from tlf.analysis.bounds.matmul_traffic import is_element_preserving
 from tlf.analysis.bounds.op_dependence import Relation
 from tlf.analysis.bounds.op_work import OpWork
-from tlf.analysis.bounds.tensor_demand import count_unneeded, operand_demand_of
+from tlf.analysis.bounds.tensor_demand import (
+    count_unneeded_result_elements,
+    operand_demand_of,
+)
 from tlf.dialects.interfaces import (
     ContractionInterface,
     ElementwiseInterface,
@@ -32,15 +35,15 @@ FloatArray: TypeAlias = NDArray[np.float64]
 class OuterLoads:
     """For each outer tensor, the operations that load it, with the bytes."""
 
-    users: Sequence[Sequence[tuple[int, int]]]
+    loads_by_tensor: Sequence[Sequence[tuple[int, int]]]
 
-    def sum_over_columns(self, relation: Relation) -> FloatArray:
+    def bytes_loaded_per_column(self, relation: Relation) -> FloatArray:
         """
         Return, for each column of a relation, the bytes that its rows read. Of the
         reads of one tensor only the largest counts, as they may overlap.
         """
         total = np.zeros(relation.shape[1])
-        for users in self.users:
+        for users in self.loads_by_tensor:
             most = np.zeros(relation.shape[1])
             for index, byte_count in users:
                 np.maximum(most, relation[index] * float(byte_count), out=most)
@@ -49,7 +52,7 @@ class OuterLoads:
 
 
 def whole_tensor_loads(
-    flow: DataflowGraph, outside: Collection[SSAValue]
+    flow: DataflowGraph, outer_tensors: Collection[SSAValue]
 ) -> OuterLoads:
     """Return an upper bound on loads: each tensor completely, by all of its users."""
     indices = {op: index for index, op in enumerate(flow.operations)}
@@ -60,7 +63,7 @@ def whole_tensor_loads(
                 for user, _ in flow.users_of(value)
                 if user in indices
             ]
-            for value in outside
+            for value in outer_tensors
         ]
     )
 
@@ -81,17 +84,19 @@ class StepLoads:
         """Return the loads of whole operations."""
         loads: dict[SSAValue, list[tuple[int, int]]] = {}
         for index, op in enumerate(self.dataflow.operations):
-            missing = count_unneeded(op, self.op_work.demands)
-            for position in () if missing is None else self._counted_operands(op):
+            missing = count_unneeded_result_elements(op, self.op_work.demands)
+            for position in (
+                () if missing is None else self._operands_read_in_every_step(op)
+            ):
                 operand = self.dataflow.operands_of(op)[position]
-                origin, width = self._trace_to_outer(operand)
+                origin, width = self._trace_to_outer_tensor(operand)
                 if origin is not None:
                     need = operand_demand_of(op, position, operand, missing or 0, 1)
                     loads.setdefault(origin, []).append((index, need.elements * width))
         return OuterLoads(list(loads.values()))
 
     def loads_of_other_operands(
-        self, op: ReferenceInterface, position: int, values: Sequence[int]
+        self, op: ReferenceInterface, operand_index: int, value_counts: Sequence[int]
     ) -> tuple[tuple[SSAValue, int], ...]:
         """
         Return the loads of the other operands by the steps of an operation that cover
@@ -100,22 +105,24 @@ class StepLoads:
         loads: list[tuple[SSAValue, int]] = []
         if not isinstance(op, TilingInterface):
             return ()
-        for other in self._counted_operands(op):
-            origin, width = self._trace_to_outer(self.dataflow.operands_of(op)[other])
+        for other in self._operands_read_in_every_step(op):
+            origin, width = self._trace_to_outer_tensor(
+                self.dataflow.operands_of(op)[other]
+            )
             accesses = op.indexing_maps()[other]
-            if other == position or origin is None or accesses is None:
+            if other == operand_index or origin is None or accesses is None:
                 continue
             iterators = {term[0] for each in accesses for term in each.terms}
             is_box = all(
                 sum(each in iterators for each, _ in access.terms) < 2
-                for access in (*(op.indexing_maps()[position] or ()), *accesses)
+                for access in (*(op.indexing_maps()[operand_index] or ()), *accesses)
             )
             if is_box and all(each.is_loop_dim or not each.terms for each in accesses):
-                elements = prod(values[each] for each in iterators)
+                elements = prod(value_counts[each] for each in iterators)
                 loads.append((origin, elements * width))
         return tuple(loads)
 
-    def _counted_operands(self, op: ReferenceInterface) -> range:
+    def _operands_read_in_every_step(self, op: ReferenceInterface) -> range:
         """Return the indices of the operands that every step reads."""
         match op:
             case ContractionInterface():
@@ -125,7 +132,7 @@ class StepLoads:
             case _:
                 return range(0)
 
-    def _trace_to_outer(self, value: SSAValue) -> tuple[SSAValue | None, int]:
+    def _trace_to_outer_tensor(self, value: SSAValue) -> tuple[SSAValue | None, int]:
         """
         Return the outer tensor that a value derives from element by element, or None,
         and the narrowest element width on the path in bytes.

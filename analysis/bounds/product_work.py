@@ -1,4 +1,4 @@
-"""Matrix-engine work of the contractions of a dataflow."""
+"""Analysis of the contractions of a dataflow: their work on the matrix engine."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class ProductWork:
         """Number of needed multiply-accumulates."""
         return max(0, self.products.macs - self.unneeded_macs)
 
-    def cycles(self, engines: Engines, is_quantised: bool) -> float:
+    def matrix_engine_cycles(self, engines: Engines, is_quantised: bool) -> float:
         """
         Return cycles of the matrix engine, in whole passes of its array if it has one
         and `is_quantised` is set.
@@ -53,26 +53,26 @@ class ProductWork:
         return max(least, passes * engines.cycles_per_pass(self.element))
 
 
-def product_work_of(
-    flow: DataflowGraph, needs: Mapping[SSAValue, TensorDemand]
+def product_work_of_dataflow(
+    flow: DataflowGraph, demands: Mapping[SSAValue, TensorDemand]
 ) -> tuple[ProductWork, ...]:
     """Return the products of all operations, including those inside composites."""
     found: list[ProductWork] = []
     for op in flow.operations:
-        if any(needs.get(each, TensorDemand()).elements for each in op.results):
-            found += product_work_in(op, needs)
+        if any(demands.get(each, TensorDemand()).elements for each in op.results):
+            found += product_work_of_op(op, demands)
     return tuple(found)
 
 
-def product_work_in(
-    op: Operation, needs: Mapping[SSAValue, TensorDemand]
+def product_work_of_op(
+    op: Operation, demands: Mapping[SSAValue, TensorDemand]
 ) -> list[ProductWork]:
     """Return the needed products of one operation."""
     match op:
         case ContractionInterface():
             (result,) = op.results
             total = element_count_of(result)
-            unneeded = total - needs[result].elements if result in needs else 0
+            unneeded = total - demands[result].elements if result in demands else 0
             terms = prod(
                 each.extent
                 for each in op.iteration_domain()
@@ -86,7 +86,7 @@ def product_work_in(
             return [
                 each
                 for inner in decomposed_operations_of(op)
-                for each in product_work_in(inner, needs)
+                for each in product_work_of_op(inner, demands)
             ]
         case _:
             return []

@@ -1,4 +1,7 @@
-"""Minimum number of iterations that read some indices of an axis, at any offset."""
+"""
+Analysis of affine accesses, without IR: minimum number of iterations that read some
+indices.
+"""
 
 from __future__ import annotations
 
@@ -84,7 +87,7 @@ def _reading_iterations_on_axis(
         indices = np.add.outer(indices, factor * np.arange(count))
     in_bounds = (indices >= 0) & (indices < extent)
     reads = np.bincount(indices[in_bounds].reshape(-1), minlength=extent)
-    iterations = int(_window_sums(reads, length).min())
+    iterations = int(_sums_of_neighbours(reads, length).min())
     return ReadingIterations(
         tuple(
             _min_distinct_values(terms, axis, offset, extent, length)
@@ -115,7 +118,11 @@ def _min_distinct_values(
 
 
 def min_used_taps(
-    access: IndexAccess, extents: Sequence[int], extent: int, tap: int, length: int
+    access: IndexAccess,
+    extents: Sequence[int],
+    extent: int,
+    tap_iterator: int,
+    length: int,
 ) -> int:
     """
     Return the minimum number of values of the iterator `tap` that read an index of an
@@ -124,17 +131,21 @@ def min_used_taps(
     """
     positions = np.zeros(1, np.int64)
     for each, factor in access.terms:
-        if each != tap:
+        if each != tap_iterator:
             steps = factor * np.arange(extents[each])
             positions = np.add.outer(positions, steps).reshape(-1)
-    (factor,) = (factor for each, factor in access.terms if each == tap)
-    read = access.offset + np.add.outer(factor * np.arange(extents[tap]), positions)
+    (factor,) = (factor for each, factor in access.terms if each == tap_iterator)
+    read = access.offset + np.add.outer(
+        factor * np.arange(extents[tap_iterator]), positions
+    )
     in_bounds = (read > -access.width) & (read < extent)
-    used = [_window_sums(each, min(length, len(positions))) > 0 for each in in_bounds]
+    used = [
+        _sums_of_neighbours(each, min(length, len(positions))) > 0 for each in in_bounds
+    ]
     return int(np.sum(used, axis=0).min())
 
 
-def _window_sums(counts: NDArray[np.int64], length: int) -> NDArray[np.int64]:
+def _sums_of_neighbours(counts: NDArray[np.int64], length: int) -> NDArray[np.int64]:
     """Return the sum of `length` neighbours at each position."""
     sums = np.concatenate((np.zeros(1, np.int64), np.cumsum(counts)))
     return sums[length:] - sums[:-length]

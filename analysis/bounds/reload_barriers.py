@@ -1,5 +1,6 @@
 """
-Inputs that must be reloaded, because every result depends on all of their elements.
+Analysis of inputs that must be reloaded, because every result depends on all their
+elements.
 
 Consider a result that needs each element of an input through a chain of operations that
 preserve elements, and that also needs all other elements, as a normalization over the
@@ -55,7 +56,7 @@ class AxisDependence:
 
     axes: Mapping[int, int]
     """For each axis of the value, the axis of the input that it follows."""
-    whole: frozenset[int]
+    whole_axes: frozenset[int]
     """Axes of the input that each element needs completely."""
 
 
@@ -75,7 +76,7 @@ class InputBarriers:
         self._spreads = {self.input_value: AxisDependence(axes, frozenset())}
         for op in self.dataflow.operations:
             if isinstance(op, EXACT_ACCESS_OPS):
-                self._propagate(op)
+                self._propagate_dependence_through(op)
 
     def reloaded_bytes(self, capacity: int) -> int:
         """
@@ -93,21 +94,21 @@ class InputBarriers:
     def _reloaded_bytes_for(self, output: SSAValue, capacity: int) -> int:
         """Return the bytes of the input that are read again because of one output."""
         chain, spread = self._chains.get(output), self._spreads.get(output)
-        if chain is None or spread is None or not spread.whole:
+        if chain is None or spread is None or not spread.whole_axes:
             return 0
         matched = {
             input_axis
             for axis, input_axis in spread.axes.items()
             if chain.axes.get(axis) == input_axis
         }
-        remaining = set(range(len(self.shape))) - spread.whole
+        remaining = set(range(len(self.shape))) - spread.whole_axes
         if any(self.shape[axis] > 1 and axis not in matched for axis in remaining):
             return 0
         slices = prod(self.shape[axis] for axis in remaining)
-        size = prod(self.shape[axis] for axis in spread.whole) * chain.min_itemsize
+        size = prod(self.shape[axis] for axis in spread.whole_axes) * chain.min_itemsize
         return slices * max(0, size - capacity)
 
-    def _propagate(self, op: TilingInterface) -> None:
+    def _propagate_dependence_through(self, op: TilingInterface) -> None:
         for index, (operand, accesses) in enumerate(
             zip(self.dataflow.operands_of(op), op.indexing_maps(), strict=True)
         ):
@@ -118,25 +119,25 @@ class InputBarriers:
             ):
                 along = _axis_map_of(op, operand, accesses, written)
                 if along is not None:
-                    self._propagate_elements(op, index, result, along)
-                    self._propagate_axes(operand, result, along)
+                    self._propagate_element_dependence(op, index, result, along)
+                    self._propagate_axis_dependence(operand, result, along)
 
-    def _propagate_elements(
+    def _propagate_element_dependence(
         self,
         op: ReferenceInterface,
-        number: int,
+        operand_index: int,
         result: SSAValue,
-        along: OperandAxisMap,
+        axis_map: OperandAxisMap,
     ) -> None:
-        operand = self.dataflow.operands_of(op)[number]
+        operand = self.dataflow.operands_of(op)[operand_index]
         chain = self._chains.get(operand)
         is_whole = element_count_of(operand) == element_count_of(result)
-        if chain is None or not is_whole or not along.has_all_axes:
+        if chain is None or not is_whole or not axis_map.has_all_axes:
             return
         dependence = ElementDependence(
             {
                 new: chain.axes[old]
-                for old, new in along.axes.items()
+                for old, new in axis_map.axes.items()
                 if old in chain.axes
             },
             min(chain.min_itemsize, itemsize_of(result)),
@@ -145,27 +146,29 @@ class InputBarriers:
         if known is None or known.min_itemsize < dependence.min_itemsize:
             self._chains[result] = dependence
 
-    def _propagate_axes(
-        self, operand: SSAValue, result: SSAValue, along: OperandAxisMap
+    def _propagate_axis_dependence(
+        self, operand: SSAValue, result: SSAValue, axis_map: OperandAxisMap
     ) -> None:
         spread = self._spreads[operand]
-        new_whole = {spread.axes[old] for old in along.whole if old in spread.axes}
+        new_whole = {
+            spread.axes[old] for old in axis_map.whole_axes if old in spread.axes
+        }
         dependence = AxisDependence(
             {
                 new: spread.axes[old]
-                for old, new in along.axes.items()
-                if old in spread.axes and old not in along.whole
+                for old, new in axis_map.axes.items()
+                if old in spread.axes and old not in axis_map.whole_axes
             },
-            spread.whole | new_whole,
+            spread.whole_axes | new_whole,
         )
         known = self._spreads.get(result)
-        if known is None or self._whole_elements(known) < self._whole_elements(
-            dependence
-        ):
+        if known is None or self._count_elements_of_whole_axes(
+            known
+        ) < self._count_elements_of_whole_axes(dependence):
             self._spreads[result] = dependence
 
-    def _whole_elements(self, spread: AxisDependence) -> int:
-        return prod(self.shape[axis] for axis in spread.whole)
+    def _count_elements_of_whole_axes(self, dependence: AxisDependence) -> int:
+        return prod(self.shape[axis] for axis in dependence.whole_axes)
 
 
 @dataclass(frozen=True)
@@ -174,14 +177,17 @@ class OperandAxisMap:
 
     axes: Mapping[int, int]
     """For each axis of the operand, the axis of the result with the same indices."""
-    whole: frozenset[int]
+    whole_axes: frozenset[int]
     """Axes of the operand that each element of the result needs completely."""
     has_all_axes: bool
     """True if every axis of the operand is an axis of the result."""
 
 
 def _axis_map_of(
-    op: TilingInterface, operand: SSAValue, accesses: Accesses, written: Accesses
+    op: TilingInterface,
+    operand: SSAValue,
+    accesses: Accesses,
+    result_accesses: Accesses,
 ) -> OperandAxisMap | None:
     """
     Return the map from the axes of an operand to those of the result; None if an axis
@@ -190,7 +196,7 @@ def _axis_map_of(
     shape = shape_of(operand)
     axis_of_iterator = {
         access.terms[0][0]: axis
-        for axis, access in enumerate(written)
+        for axis, access in enumerate(result_accesses)
         if _is_identity_index(access)
     }
     axes, whole = dict[int, int](), set[int]()
@@ -219,7 +225,9 @@ def _is_identity_index(access: IndexAccess) -> bool:
     return is_one and access.terms[0][1] == 1
 
 
-def find_barrier(flow: DataflowGraph, capacity: int) -> ExtraTraffic | None:
+def find_largest_input_reload(
+    flow: DataflowGraph, capacity: int
+) -> ExtraTraffic | None:
     """
     Return the largest reload of one input, given the capacity of inner memories. Only
     one input counts, because chains of several inputs may merge and share inner memory.

@@ -1,5 +1,5 @@
 """
-Stall bounds: cycles due to dependences and to the capacity of inner memories.
+Analysis of stalls: cycles due to dependences and to the capacity of inner memories.
 
 When the first element of a tensor is complete, all work that it depends on is complete,
 and no step that needs a complete element of it has started. Operands of those steps are
@@ -26,7 +26,7 @@ from tlf.analysis.bounds.forward_slices import ForwardSlice, ForwardSlices
 from tlf.analysis.bounds.head_tail_latency import LatencyMargins
 from tlf.analysis.bounds.op_dependence import OpDependence
 from tlf.analysis.bounds.op_work import EngineWork, OpWork
-from tlf.analysis.bounds.operand_reads import OperandReads, shape_of
+from tlf.analysis.bounds.operand_reads import OperandReads, tensor_shape_of
 from tlf.analysis.bounds.outer_loads import (
     FloatArray,
     OuterLoads,
@@ -76,7 +76,7 @@ class StallBound:
         )
         return f"{self.subject}{late}"
 
-    def merge_maximum(self, other: StallBound) -> StallBound:
+    def maximum_of_each_bound(self, other: StallBound) -> StallBound:
         """Return the maximum of each bound."""
         first = self if self.cycles >= other.cycles else other
         return replace(
@@ -105,8 +105,10 @@ class WorkAndTraffic:
         """
         selection = np.ones((len(self.engine_work), 1), np.bool_)
         memory = self.moved_bytes / chip.bandwidth
-        work = SliceWork.of(selection, self.engine_work, np.array([memory]))
-        continuous, passes = work.busy_cycles(chip.engines, margins)
+        work = SliceWork.of_relation_columns(
+            selection, self.engine_work, np.array([memory])
+        )
+        continuous, passes = work.cycles_of_busiest_unit(chip.engines, margins)
         any_engine = chip.cycles_on_any_engine(self.engine_work, memory, margins)
         return continuous.item(), passes.item(), any_engine
 
@@ -132,38 +134,38 @@ class StallBounds:
     written_bytes: FloatArray
     """Bytes written to the outermost memory, on the bus."""
 
-    def find_maximum(self, known: StallBound) -> StallBound:
+    def find_largest_stall_bound(self, known_bound: StallBound) -> StallBound:
         """Return the largest bound, or `known` if it is larger."""
-        continuous, passes = self._upper_estimates()
+        continuous, passes = self._upper_limits_of_bounds()
         gains = np.maximum(
-            continuous / max(known.cycles, 1.0),
-            passes / max(known.cycles_quantised, 1.0),
+            continuous / max(known_bound.cycles, 1.0),
+            passes / max(known_bound.cycles_quantised, 1.0),
         )
         candidates = np.argsort(-gains, kind="stable")[
             : np.count_nonzero(gains > MIN_GAIN)
         ]
-        best = known
+        best = known_bound
         for index in candidates[:: -(-len(candidates) // MAX_RESULTS) or 1].tolist():
             if (
                 continuous[index].item() > MIN_GAIN * best.cycles
                 or passes[index].item() > MIN_GAIN * best.cycles_quantised
             ):
-                for each in self._bounds_at_result(index):
-                    best = best.merge_maximum(each)
+                for each in self._stall_bounds_at_result(index):
+                    best = best.maximum_of_each_bound(each)
         return best
 
-    def _upper_estimates(self) -> tuple[FloatArray, FloatArray]:
+    def _upper_limits_of_bounds(self) -> tuple[FloatArray, FloatArray]:
         """
         Return an upper bound on the stall bound of each result: all possible work
         before the result, and all work after it.
         """
         chip, earlier = self.chip, self.dependence.ancestors.T
-        loaded = self.loads.sum_over_columns(earlier) / chip.bandwidth
+        loaded = self.loads.bytes_loaded_per_column(earlier) / chip.bandwidth
         moved_bytes = (
             np.maximum(0, self.read_bytes - chip.inner_capacity) + self.written_bytes
         )
-        before = SliceWork.of(earlier, self.engine_work, loaded)
-        after = SliceWork.of(
+        before = SliceWork.of_relation_columns(earlier, self.engine_work, loaded)
+        after = SliceWork.of_relation_columns(
             self.dependence.steps_require_element,
             self.engine_work,
             moved_bytes / chip.bandwidth,
@@ -171,36 +173,38 @@ class StallBounds:
         continuous, passes = (
             one + other
             for one, other in zip(
-                before.busy_cycles(chip.engines, chip.latency.heads),
-                after.busy_cycles(chip.engines, chip.latency.tails),
+                before.cycles_of_busiest_unit(chip.engines, chip.latency.heads),
+                after.cycles_of_busiest_unit(chip.engines, chip.latency.tails),
                 strict=True,
             )
         )
         return continuous, passes
 
-    def _bounds_at_result(self, number: int) -> Iterator[StallBound]:
+    def _stall_bounds_at_result(self, op_index: int) -> Iterator[StallBound]:
         """
         Yield the bounds at three points of a result: when its first element is
         complete, when the last one is complete, and for products when the last of their
         rows has a first element. Then each row has an element, and that row has only
         one.
         """
-        op = self.backward_slices.reads.dataflow.operations[number]
-        shape = shape_of(op.results[0])
+        op = self.backward_slices.reads.dataflow.operations[op_index]
+        shape = tensor_shape_of(op.results[0])
         one, complete = single_element_box(shape), whole_run_box(shape)
-        is_late = self.dependence.steps_require_element[:, number].tolist()
+        is_late = self.dependence.steps_require_element[:, op_index].tolist()
         all_after = ForwardSlice(
             tuple(compress(self.engine_work, is_late)),
-            int(self.read_bytes[number]),
-            int(self.written_bytes[number]),
+            int(self.read_bytes[op_index]),
+            int(self.written_bytes[op_index]),
         )
-        yield self._bound_around_box(number, one, all_after)
+        yield self._stall_bound_at_box(op_index, one, all_after)
         if not self.backward_slices.op_work.is_fully_needed(op):
             return
-        yield self._bound_around_box(
-            number, complete, self.forward_slices.slice_of(number, one)
+        yield self._stall_bound_at_box(
+            op_index, complete, self.forward_slices.forward_slice_of(op_index, one)
         )
-        rows = row_axes_of(op) if isinstance(op, ContractionInterface) else None
+        rows = (
+            left_only_result_axes(op) if isinstance(op, ContractionInterface) else None
+        )
         if rows is not None:
             firsts, last_row = (
                 tuple(
@@ -209,28 +213,33 @@ class StallBounds:
                 )
                 for is_row in (True, False)
             )
-            yield self._bound_around_box(
-                number, firsts, self.forward_slices.slice_of(number, last_row)
+            yield self._stall_bound_at_box(
+                op_index,
+                firsts,
+                self.forward_slices.forward_slice_of(op_index, last_row),
             )
 
-    def _bound_around_box(
-        self, number: int, complete: RunBox, fan: ForwardSlice
+    def _stall_bound_at_box(
+        self, op_index: int, complete_box: RunBox, forward_slice: ForwardSlice
     ) -> StallBound:
         """
         Return the sum of the time until a box is complete and the time of the work
         after it.
         """
-        chip, backward = self.chip, self.backward_slices.slice_of(number, complete)
-        late_bytes = max(0, fan.read_bytes - chip.inner_capacity)
-        moved_bytes = late_bytes + fan.written_bytes
+        chip, backward = (
+            self.chip,
+            self.backward_slices.backward_slice_of(op_index, complete_box),
+        )
+        late_bytes = max(0, forward_slice.read_bytes - chip.inner_capacity)
+        moved_bytes = late_bytes + forward_slice.written_bytes
         before = WorkAndTraffic(backward.engine_work, backward.read_bytes).cycles(
             chip, chip.latency.heads
         )
-        after = WorkAndTraffic(fan.engine_work, moved_bytes).cycles(
+        after = WorkAndTraffic(forward_slice.engine_work, moved_bytes).cycles(
             chip, chip.latency.tails
         )
         binds = after[0] == moved_bytes / chip.bandwidth + chip.latency.tails.memory
-        op = self.backward_slices.reads.dataflow.operations[number]
+        op = self.backward_slices.reads.dataflow.operations[op_index]
         name = op.results[0].name_hint
         return StallBound(
             *(one + other for one, other in zip(before, after, strict=True)),
@@ -239,7 +248,7 @@ class StallBounds:
         )
 
 
-def row_axes_of(op: ContractionInterface) -> frozenset[int] | None:
+def left_only_result_axes(op: ContractionInterface) -> frozenset[int] | None:
     """
     Return the axes of a product's result that belong to its left input only; None if
     there are batch axes.
@@ -259,11 +268,11 @@ def row_axes_of(op: ContractionInterface) -> frozenset[int] | None:
 
 def stall_bound_of(
     reads: OperandReads,
-    efforts: OpWork,
+    op_work: OpWork,
     chip: ChipRates,
-    read: Sequence[SSAValue],
-    written: Mapping[SSAValue, int],
-    known: StallBound,
+    loaded_tensors: Sequence[SSAValue],
+    bytes_by_stored_tensor: Mapping[SSAValue, int],
+    known_bound: StallBound,
 ) -> StallBound:
     """
     Return the stall bound of a dataflow. `read` are the tensors loaded from the
@@ -274,21 +283,21 @@ def stall_bound_of(
         return NO_STALL
     indices = {op: index for index, op in enumerate(flow.operations)}
     stored_bytes = np.zeros(len(indices))
-    for value, byte_count in written.items():
+    for value, byte_count in bytes_by_stored_tensor.items():
         if isinstance(owner := value.owner, ReferenceInterface) and owner in indices:
             stored_bytes += dependence.requires_element[indices[owner]] * float(
                 byte_count
             )
-    step_loads = StepLoads(flow, read, efforts)
+    step_loads = StepLoads(flow, loaded_tensors, op_work)
     return StallBounds(
-        BackwardSlices(reads, efforts, read),
-        ForwardSlices(reads, efforts, step_loads, written),
+        BackwardSlices(reads, op_work, loaded_tensors),
+        ForwardSlices(reads, op_work, step_loads, bytes_by_stored_tensor),
         chip,
         dependence,
-        [efforts.work_of(op) for op in flow.operations],
-        whole_tensor_loads(flow, read),
-        step_loads.loads_of_operations().sum_over_columns(
+        [op_work.work_of(op) for op in flow.operations],
+        whole_tensor_loads(flow, loaded_tensors),
+        step_loads.loads_of_operations().bytes_loaded_per_column(
             dependence.steps_require_element
         ),
         stored_bytes,
-    ).find_maximum(known)
+    ).find_largest_stall_bound(known_bound)

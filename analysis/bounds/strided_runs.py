@@ -1,6 +1,6 @@
 """
-Strided runs of indices at unknown offsets, and the runs that an access certainly
-reaches.
+Analysis of affine accesses, without IR: strided runs of indices that they certainly
+reach.
 """
 
 from __future__ import annotations
@@ -82,12 +82,12 @@ def _min_reached_run(
         (factor * runs[each].step, runs[each].length) for each, factor in access.terms
     ]
     for step, count in sorted(terms):
-        run = _add_runs(run, StridedRun(count, step))
+        run = _run_within_sums(run, StridedRun(count, step))
     last = sum(factor * (extents[each] - 1) for each, factor in access.terms)
     return _clip_run(run, access.offset, access.offset + last + access.width, extent)
 
 
-def _add_runs(run: StridedRun, other: StridedRun) -> StridedRun:
+def _run_within_sums(run: StridedRun, other: StridedRun) -> StridedRun:
     """Return a run contained in the sums of indices of two runs."""
     if other.length == 1:
         return run
@@ -116,20 +116,20 @@ def _clip_run(run: StridedRun, low: int, high: int, extent: int) -> StridedRun:
 
 
 def reshape_run_box(
-    groups: Sequence[tuple[Sequence[int], Sequence[int]]],
+    axis_groups: Sequence[tuple[Sequence[int], Sequence[int]]],
     box: RunBox,
     shape: Sequence[int],
-    source: Sequence[int],
+    source_shape: Sequence[int],
 ) -> RunBox:
     """
     Return a box contained in `box` under another shape. `groups` pair the axes of the
     other shape and of this one that have the same elements.
     """
-    reshaped = [SINGLE] * len(source)
-    for left, right in groups:
+    reshaped = [SINGLE] * len(source_shape)
+    for left, right in axis_groups:
         if len(left) == len(right) == 1:
             reshaped[left[0]] = box[right[0]]
         elif all(box[axis].length == shape[axis] for axis in right):
             for axis in left:
-                reshaped[axis] = StridedRun(source[axis])
+                reshaped[axis] = StridedRun(source_shape[axis])
     return tuple(reshaped)

@@ -1,4 +1,4 @@
-"""Lower bound on the part of every tensor that must be read."""
+"""Analysis of tensors: lower bound on the part of each one that must be read."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from xdsl.ir import SSAValue
 from tlf.analysis.bounds.access_footprint import (
     AxisFootprint,
     access_footprint_of,
-    can_overlap,
+    can_footprints_overlap,
     footprint_size,
-    is_in_bounds,
-    min_bursts,
+    is_access_in_bounds,
+    min_bursts_of_footprint,
 )
 from tlf.analysis.bounds.dataflow import DataflowGraph, is_tensor
 from tlf.analysis.bounds.reading_iterations import min_used_taps
@@ -46,7 +46,9 @@ class TensorDemand:
         new = [
             box
             for box in other.disjoint_boxes
-            if not any(can_overlap(box, each) for each in self.disjoint_boxes)
+            if not any(
+                can_footprints_overlap(box, each) for each in self.disjoint_boxes
+            )
         ]
         boxes = (*self.disjoint_boxes, *new)
         most = max(self.elements, other.elements, sum(map(footprint_size, boxes)))
@@ -63,9 +65,9 @@ def tensor_demands_of(
     """
     needs: dict[SSAValue, TensorDemand] = {}
     for value in flow.outputs:
-        needs[value] = whole_demand(value, burst)
+        needs[value] = demand_for_whole_tensor(value, burst)
     for op in reversed(flow.operations):
-        missing = count_unneeded(op, needs)
+        missing = count_unneeded_result_elements(op, needs)
         if missing is None:
             continue
         result_demand = needs.get(op.results[0]) if len(op.results) == 1 else None
@@ -83,19 +85,19 @@ def tensor_demands_of(
     }
 
 
-def whole_demand(value: SSAValue, burst: int) -> TensorDemand:
+def demand_for_whole_tensor(value: SSAValue, burst: int) -> TensorDemand:
     """Return the demand for a whole tensor."""
     need = TensorDemand(element_count_of(value))
     return replace(need, bursts=_min_bursts_of(value, need, burst))
 
 
-def count_unneeded(
-    op: ReferenceInterface, needs: Mapping[SSAValue, TensorDemand]
+def count_unneeded_result_elements(
+    op: ReferenceInterface, demands: Mapping[SSAValue, TensorDemand]
 ) -> int | None:
     """
     Return the number of unneeded elements of the results; None if no element is needed.
     """
-    needed = [needs[each].elements for each in op.results if each in needs]
+    needed = [demands[each].elements for each in op.results if each in demands]
     if not any(needed):
         return None
     return sum(map(element_count_of, op.results)) - sum(needed)
@@ -103,11 +105,11 @@ def count_unneeded(
 
 def operand_demand_of(
     op: ReferenceInterface,
-    position: int,
+    operand_index: int,
     operand: SSAValue,
-    missing: int,
+    unneeded_elements: int,
     burst: int,
-    wanted: TensorDemand | None = None,
+    result_demand: TensorDemand | None = None,
 ) -> TensorDemand:
     """
     Return the demand of an operation for an operand. If a box of its result is
@@ -116,60 +118,101 @@ def operand_demand_of(
     """
     is_one_to_one = isinstance(op, ViewInterface | ConcatLikeInterface)
     if not isinstance(op, TilingInterface) or is_one_to_one:
-        each = 1 if is_one_to_one else element_count_of(operand)
-        return _reduce_demand(
-            whole_demand(operand, burst), each * missing, operand, burst
-        )
-    accesses = op.indexing_maps()[position]
+        return _subtract_unneeded_part(op, operand, unneeded_elements, burst)
+    accesses = op.indexing_maps()[operand_index]
     if accesses is None:
         return TensorDemand()
     shape, iterators = tensor_type(operand).get_shape(), op.iteration_domain()
     extents = [iterator.extent for iterator in iterators]
     used = extents
-    if isinstance(op, ContractionInterface) and position == 1:
+    if isinstance(op, ContractionInterface) and operand_index == 1:
         used = count_used_taps(op, extents, extents)
-    ranges = _iteration_ranges(op, wanted) if missing and used == extents else None
+    ranges = (
+        _iterations_computing_demand(op, result_demand)
+        if unneeded_elements and used == extents
+        else None
+    )
     if ranges is not None:
-        (accesses, used), missing = _restrict_accesses(accesses, ranges), 0
+        (accesses, used), unneeded_elements = _restrict_accesses(accesses, ranges), 0
     reached = access_footprint_of(accesses, used, shape)
-    bursts = min_bursts(reached, shape, itemsize_of(operand), burst)
+    bursts = min_bursts_of_footprint(reached, shape, itemsize_of(operand), burst)
     need = TensorDemand(footprint_size(reached), bursts)
-    if not missing:
-        is_exact = not isinstance(op, MovementInterface) or op.padding_value(0) is None
-        return replace(need, disjoint_boxes=(reached,)) if is_exact and bursts else need
+    if not unneeded_elements:
+        return _record_exact_box(op, need, reached)
+    return _subtract_unneeded_reads(
+        op, operand, need, accesses, unneeded_elements, burst
+    )
+
+
+def _subtract_unneeded_part(
+    op: ReferenceInterface, operand: SSAValue, unneeded_elements: int, burst: int
+) -> TensorDemand:
+    """Return the demand of an untiled operation, a view or a concat for an operand."""
+    is_one_to_one = isinstance(op, ViewInterface | ConcatLikeInterface)
+    each = 1 if is_one_to_one else element_count_of(operand)
+    return _subtract_elements_from_demand(
+        demand_for_whole_tensor(operand, burst),
+        each * unneeded_elements,
+        operand,
+        burst,
+    )
+
+
+def _subtract_unneeded_reads(
+    op: TilingInterface,
+    operand: SSAValue,
+    need: TensorDemand,
+    accesses: Accesses,
+    unneeded_elements: int,
+    burst: int,
+) -> TensorDemand:
+    """Subtract the reads of one iteration for each unneeded element of a result."""
     if isinstance(op, MovementInterface | ElementwiseInterface):
-        return _reduce_demand(need, missing, operand, burst)
+        return _subtract_elements_from_demand(need, unneeded_elements, operand, burst)
+    shape, iterators = tensor_type(operand).get_shape(), op.iteration_domain()
     reduced_extents = [
         each.extent if each.kind is IteratorType.REDUCTION else 1 for each in iterators
     ]
     one = footprint_size(access_footprint_of(accesses, reduced_extents, shape))
-    return _reduce_demand(need, one * missing, operand, burst)
+    return _subtract_elements_from_demand(need, one * unneeded_elements, operand, burst)
 
 
-def _iteration_ranges(
-    op: TilingInterface, wanted: TensorDemand | None
+def _record_exact_box(
+    op: TilingInterface, need: TensorDemand, reached: tuple[AxisFootprint, ...]
+) -> TensorDemand:
+    """Return the demand with its box, if every element of the box is needed."""
+    is_exact = not isinstance(op, MovementInterface) or op.padding_value(0) is None
+    return (
+        replace(need, disjoint_boxes=(reached,)) if is_exact and need.bursts else need
+    )
+
+
+def _iterations_computing_demand(
+    op: TilingInterface, result_demand: TensorDemand | None
 ) -> list[range] | None:
     """
     Return the values of the iterators that compute a box of the only result; None if
     the demand is not a box, or iterators are not its axes.
     """
     accesses = op.result_indexing_maps()[0]
-    if wanted is None or len(wanted.disjoint_boxes) != 1:
+    if result_demand is None or len(result_demand.disjoint_boxes) != 1:
         return None
-    (box,) = wanted.disjoint_boxes
-    if footprint_size(box) != wanted.elements or not all(map(_is_dense, box)):
+    (box,) = result_demand.disjoint_boxes
+    if footprint_size(box) != result_demand.elements or not all(
+        map(_is_dense_footprint, box)
+    ):
         return None
     if not all(access.is_loop_dim for access in accesses):
         return None
     ranges = [range(iterator.extent) for iterator in op.iteration_domain()]
     for access, each in zip(accesses, box, strict=True):
         ((iterator, _),) = access.terms
-        ranges[iterator] = range(each.first, each.last + 1)
+        ranges[iterator] = range(each.first_index, each.last_index + 1)
     return ranges
 
 
-def _is_dense(each: AxisFootprint) -> bool:
-    return each.count == each.last - each.first + 1
+def _is_dense_footprint(footprint: AxisFootprint) -> bool:
+    return footprint.count == footprint.last_index - footprint.first_index + 1
 
 
 def _restrict_accesses(
@@ -196,7 +239,7 @@ def count_used_taps(
     used, iterators = list(counts), op.iteration_domain()
     shape = tensor_type(op.operands[0]).get_shape()
     for access, extent in zip(op.indexing_maps()[0] or (), shape, strict=True):
-        if is_in_bounds(access, extents, extent):
+        if is_access_in_bounds(access, extents, extent):
             continue
         taps = [
             each
@@ -209,18 +252,18 @@ def count_used_taps(
     return used
 
 
-def _reduce_demand(
-    need: TensorDemand, elements: int, value: SSAValue, burst: int
+def _subtract_elements_from_demand(
+    demand: TensorDemand, elements: int, value: SSAValue, burst: int
 ) -> TensorDemand:
     """Return the demand without `elements` elements at unknown positions."""
     if not elements:
-        return need
-    reduced = TensorDemand(max(0, need.elements - elements))
+        return demand
+    reduced = TensorDemand(max(0, demand.elements - elements))
     return replace(reduced, bursts=_min_bursts_of(value, reduced, burst))
 
 
-def _min_bursts_of(value: SSAValue, need: TensorDemand, burst: int) -> int:
+def _min_bursts_of(value: SSAValue, demand: TensorDemand, burst: int) -> int:
     """
     Return the minimum number of bursts of the demanded elements, at any positions.
     """
-    return -(-need.elements * itemsize_of(value) // burst)
+    return -(-demand.elements * itemsize_of(value) // burst)

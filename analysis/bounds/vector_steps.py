@@ -1,4 +1,4 @@
-"""Lower bound on the lane steps of the vector engine."""
+"""Analysis of programs: lower bound on the lane steps of the vector engine."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tlf.dialects.interfaces import (
     ContractionInterface,
     DecompositionInterface,
     ElementwiseInterface,
-    IndexedInterface,
+    IndexedReadInterface,
     IteratorType,
     MovementInterface,
     TilingInterface,
@@ -59,7 +59,7 @@ class VectorSteps:
     @property
     def _has_indexed_gather(self) -> bool:
         """True if moves gather by indices, so that no vector step is needed."""
-        return any(level.follows_indices for level in self.target.tile_levels[:1])
+        return any(level.has_indexed_moves for level in self.target.tile_levels[:1])
 
     def _is_indexed_scatter(self, op: IndexedWriteInterface) -> bool:
         """
@@ -67,14 +67,14 @@ class VectorSteps:
         """
         return (
             self.target.indexed_row_cycles is not None
-            and op.move_element_type is not None
+            and op.element_type_of_moves is not None
         )
 
-    def total_steps(self) -> int:
+    def total_vector_steps(self) -> int:
         """Return the steps of all operations."""
-        return sum(map(self.steps_of, self.dataflow.operations))
+        return sum(map(self.vector_steps_of, self.dataflow.operations))
 
-    def steps_of(self, op: Operation) -> int:
+    def vector_steps_of(self, op: Operation) -> int:
         """Return the steps of one operation."""
         match op:
             case ContractionInterface():
@@ -83,13 +83,13 @@ class VectorSteps:
                 needed = self._needed_elements(op)
                 return needed * self._steps_per_element(op) if needed else 0
             case AccumulatingInterface():
-                return _combining_steps(op) if self._needed_elements(op) else 0
-            case IndexedInterface() if self._has_indexed_gather:
+                return _steps_of_reduction(op) if self._needed_elements(op) else 0
+            case IndexedReadInterface() if self._has_indexed_gather:
                 return 0
             case IndexedWriteInterface() if self._is_indexed_scatter(op):
                 return 0
             case DecompositionInterface():
-                return sum(map(self.steps_of, decomposed_operations_of(op)))
+                return sum(map(self.vector_steps_of, decomposed_operations_of(op)))
             case _:
                 return 0
 
@@ -106,11 +106,11 @@ class VectorSteps:
     def _steps_per_element(self, op: ElementwiseInterface) -> int:
         """Return the lane steps per element."""
         owners = [each.owner for each in self.dataflow.operands_of(op)]
-        if any(_is_padded(owner) for owner in owners):
+        if any(_has_padding(owner) for owner in owners):
             return 0
         figure = self.target.engines.get("vector", {}).get("transcendental", 1)
         factor = int(figure) if isinstance(figure, int | float) else 1
-        free = SUMS if any(map(self._is_product, owners)) else ()
+        free = SUMS if any(map(self._is_computed_by_product, owners)) else ()
         return sum(
             factor if is_multi_step(each) else 1
             for each in self._scalar_body(op)
@@ -123,7 +123,7 @@ class VectorSteps:
             self._bodies[op] = scalar_steps(op)
         return self._bodies[op]
 
-    def _is_product(self, owner: Operation | Block) -> bool:
+    def _is_computed_by_product(self, owner: Operation | Block) -> bool:
         """
         Return `True` if the owner is a product, or a sum with a product as a term.
         """
@@ -141,15 +141,16 @@ class VectorSteps:
             case _:
                 return False
         return any(
-            self._is_product(each.owner) for each in self.dataflow.operands_of(owner)
+            self._is_computed_by_product(each.owner)
+            for each in self.dataflow.operands_of(owner)
         )
 
 
-def _is_padded(owner: Operation | Block) -> bool:
+def _has_padding(owner: Operation | Block) -> bool:
     return isinstance(owner, MovementInterface) and owner.padding_value(0) is not None
 
 
-def _combining_steps(op: TilingInterface) -> int:
+def _steps_of_reduction(op: TilingInterface) -> int:
     """
     Return the steps of a reduction: elements minus results. Elements shared by windows
     count once.

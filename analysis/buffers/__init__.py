@@ -1,1 +1,3 @@
-"""Liveness, aliasing and disjointness of buffers, and index ranges."""
+"""
+Analysis of buffers: liveness, aliasing and disjointness, and ranges of their indices.
+"""

@@ -9,7 +9,7 @@ MAX_ITERATIONS = 64
 
 
 def is_disjoint_across_iterations(
-    columns: Sequence[Sequence[int] | None], box: Sequence[int]
+    offsets_by_axis: Sequence[Sequence[int] | None], box: Sequence[int]
 ) -> bool:
     """
     Return `True` if boxes are disjoint across iterations. For each axis, `columns`
@@ -18,7 +18,7 @@ def is_disjoint_across_iterations(
     """
     known = [
         (column, size)
-        for column, size in zip(columns, box, strict=True)
+        for column, size in zip(offsets_by_axis, box, strict=True)
         if column is not None and len(set(column)) > 1
     ]
     block_indices: list[tuple[int, ...]] = []

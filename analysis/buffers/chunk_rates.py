@@ -1,4 +1,6 @@
-"""Rates at which loops consume loaded chunks and produce stored chunks."""
+"""
+Analysis of loops: rates at which they consume loaded chunks and produce stored chunks.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ from xdsl.dialects import scf
 from xdsl.ir import Block, Operation
 
 from tlf.analysis.buffers.dma_chunks import consume_period_of, produce_period_of
-from tlf.analysis.buffers.index_enumeration import enumerate_index
+from tlf.analysis.buffers.index_enumeration import enumerate_index_values
 from tlf.analysis.buffers.normalized_loops import LoopRange, loop_ranges_of
 from tlf.dialects import mem
 from tlf.dialects.mem import Index
@@ -22,7 +24,7 @@ class ConsumeRate:
     loops: tuple[LoopRange, ...]
     """Loops around the load that determine the rate, outermost first."""
     period: int
-    chunks: int
+    chunk_count: int
 
     @property
     def depth(self) -> int:
@@ -31,7 +33,7 @@ class ConsumeRate:
 
 
 def consume_rate_of(
-    chunks: Sequence[int], axis: int, load: mem.DmaOp, around: Operation
+    chunk_starts: Sequence[int], axis: int, load: mem.DmaOp, enclosing_op: Operation
 ) -> ConsumeRate | None:
     """
     Return the consume rate of a load in a loop, for chunks of its source that begin at
@@ -39,15 +41,19 @@ def consume_rate_of(
     first.
     """
     path: list[LoopRange] = []
-    for loop in _loops_up_to(load, around):
+    for loop in _loops_between(load, enclosing_op):
         path.append(loop)
         if not loop.trips:
             return None
         starts = _offsets_per_iteration(load.mixed_source_offsets[axis], loop)
         if starts is None:
             continue
-        period = consume_period_of(starts, load.box[axis], chunks)
-        return None if period is None else ConsumeRate(tuple(path), period, len(chunks))
+        period = consume_period_of(starts, load.box_sizes[axis], chunk_starts)
+        return (
+            None
+            if period is None
+            else ConsumeRate(tuple(path), period, len(chunk_starts))
+        )
     return None
 
 
@@ -57,34 +63,34 @@ class ProduceRate:
 
     loop: LoopRange
     period: int
-    chunks: int
+    chunk_count: int
     trips: int
     depth: int = 1
 
 
 def produce_rate_of(
-    chunks: Sequence[int], axis: int, maker: mem.DmaOp, around: Operation
+    chunk_starts: Sequence[int], axis: int, producer: mem.DmaOp, enclosing_op: Operation
 ) -> ProduceRate | None:
     """
     Return the produce rate of a move in a loop, for chunks of its destination that
     begin at the elements `chunks` along an axis. None if the first chunk must wait for
     the whole buffer.
     """
-    for loop in _loops_up_to(maker, around):
+    for loop in _loops_between(producer, enclosing_op):
         if not (trips := loop.trips):
             return None
-        starts = _offsets_per_iteration(maker.mixed_destination_offsets[axis], loop)
+        starts = _offsets_per_iteration(producer.mixed_destination_offsets[axis], loop)
         if starts is not None:
-            period = produce_period_of(starts, maker.box[axis], chunks)
+            period = produce_period_of(starts, producer.box_sizes[axis], chunk_starts)
             if period is None:
                 return None
-            return ProduceRate(loop, period, len(chunks), trips)
+            return ProduceRate(loop, period, len(chunk_starts), trips)
         if trips > 1:
             return None
     return None
 
 
-def chunks_of_move(
+def advancing_chunks_of_move(
     loop: scf.ForOp, move: mem.DmaOp, offsets: Sequence[Index]
 ) -> tuple[int, list[int]] | None:
     """
@@ -104,17 +110,17 @@ def chunks_of_move(
     return varying_axes[0], starts
 
 
-def _offsets_per_iteration(offset: Index, counter: LoopRange) -> list[int] | None:
+def _offsets_per_iteration(offset: Index, loop_range: LoopRange) -> list[int] | None:
     """
     Return the value of an offset in each iteration; None if it depends on anything
     else.
     """
-    if (values := counter.values) is None:
+    if (values := loop_range.values) is None:
         return None
-    return enumerate_index(offset, counter.variable, values)
+    return enumerate_index_values(offset, loop_range.variable, values)
 
 
-def _loops_up_to(op: Operation, around: Operation) -> list[LoopRange]:
+def _loops_between(op: Operation, enclosing_op: Operation) -> list[LoopRange]:
     """
     Return the loops around an operation up to `around`; empty if another operation is
     between.
@@ -123,15 +129,15 @@ def _loops_up_to(op: Operation, around: Operation) -> list[LoopRange]:
     parent = op.parent_op()
     while parent is not None and (ranges := loop_ranges_of(parent)):
         loops = [*ranges, *loops]
-        if parent is around:
+        if parent is enclosing_op:
             return loops
         parent = parent.parent_op()
     return []
 
 
-def for_op_of(counter: LoopRange) -> scf.ForOp:
+def for_op_of(loop_range: LoopRange) -> scf.ForOp:
     """Return the `scf.for` of a loop range, which must not be of a parallel loop."""
-    block = counter.variable.owner
+    block = loop_range.variable.owner
     assert isinstance(block, Block)
     loop = block.parent_op()
     assert isinstance(loop, scf.ForOp)

@@ -18,7 +18,7 @@ def is_core_loop(op: Operation) -> bool:
     return isinstance(op, scf.ParallelOp) and op.attributes.get(MAPPING) == CORE
 
 
-def is_distributed(op: scf.ParallelOp, cores: int) -> bool:
+def is_distributed_over_cores(op: scf.ParallelOp, cores: int) -> bool:
     """
     Return `True` if a loop is mapped to cores with exactly one iteration for each of
     `cores`.

@@ -1,4 +1,7 @@
-"""Work and buffers that are private to cores around a loop distributed over them."""
+"""
+Analysis of a loop distributed over cores: work and buffers around it that are private
+to cores.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,11 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation, SSAValue
 
 from tlf.analysis.buffers.mem_liveness import users_of_buffer
-from tlf.analysis.buffers.memory_effects import VIEW_OPS, root_of, written_roots_of
+from tlf.analysis.buffers.memory_effects import (
+    VIEW_OPS,
+    root_buffer_of,
+    root_buffers_written_in,
+)
 from tlf.dialects import mem
 
 
@@ -31,21 +38,21 @@ class CoreScope:
     private_levels: AbstractSet[str]
     """Names of the memory levels that each core has for itself."""
 
-    def collect_setup(self) -> Sequence[Operation]:
+    def collect_setup_operations(self) -> Sequence[Operation]:
         """
         Return the operations before the nest that every core must also execute: they
         load operands of the nest into a private level. Raises `CoreConflictError` if
         cores would conflict.
         """
         self._check_replicated_writes()
-        setup = self._collect_buffer_users()
+        setup = self._collect_private_buffer_users()
         block = self.nest.parent
         assert block is not None
         ordered = [op for op in block.ops if op in setup]
-        self._check_movable(ordered)
+        self._check_movable_before_nest(ordered)
         return ordered
 
-    def _is_private(self, buffer: SSAValue) -> bool:
+    def _is_private_buffer(self, buffer: SSAValue) -> bool:
         return mem.level_of(buffer.type) in self.private_levels
 
     def _check_replicated_writes(self) -> None:
@@ -54,27 +61,32 @@ class CoreScope:
         executes, write only private levels. Raises `CoreConflictError`.
         """
         for op in self.nest.walk():
-            if isinstance(op, mem.AllocOp) and not self._is_private(op.results[0]):
+            if isinstance(op, mem.AllocOp) and not self._is_private_buffer(
+                op.results[0]
+            ):
                 raise CoreConflictError("it allocates buffers in a shared level")
             if isinstance(op, mem.Move) and not any(
-                self._is_private(end) for end in (op.source, op.destination)
+                self._is_private_buffer(end) for end in (op.source, op.destination)
             ):
                 raise CoreConflictError("it moves between shared levels")
-        for op in self._replicated_operations():
-            if any(not self._is_private(root) for root in written_roots_of(op)):
+        for op in self._operations_run_by_every_core():
+            if any(
+                not self._is_private_buffer(root)
+                for root in root_buffers_written_in(op)
+            ):
                 raise CoreConflictError(
                     "it writes a shared level outside of the distributed loop"
                 )
-        for root in written_roots_of(self.core_loop):
+        for root in root_buffers_written_in(self.core_loop):
             owner = root.owner
-            if not self._is_private(root):
+            if not self._is_private_buffer(root):
                 continue
             if not isinstance(owner, Operation) or not self.core_loop.is_ancestor(
                 owner
             ):
                 raise CoreConflictError("its iterations write to one private tile")
 
-    def _replicated_operations(self) -> Iterator[Operation]:
+    def _operations_run_by_every_core(self) -> Iterator[Operation]:
         """
         Yield the operations in the nest that are neither in the distributed loop nor
         around it.
@@ -88,18 +100,18 @@ class CoreScope:
             assert parent is not None
             current = parent
 
-    def _collect_buffer_users(self) -> set[Operation]:
+    def _collect_private_buffer_users(self) -> set[Operation]:
         """
         Return the operations that access private buffers that the nest uses and does
         not allocate. Raises `CoreConflictError`.
         """
         block = self.nest.parent
         found: set[Operation] = set()
-        pending = list(_outside_buffers(self.nest, self.nest))
+        pending = list(_buffers_from_outside(self.nest, self.nest))
         visited: set[SSAValue] = set()
         while pending:
             root = pending.pop()
-            if root in visited or not self._is_private(root):
+            if root in visited or not self._is_private_buffer(root):
                 continue
             visited.add(root)
             owner = root.owner
@@ -113,20 +125,23 @@ class CoreScope:
                 if outer is None or outer is self.nest:
                     continue
                 found.add(outer)
-                pending += _outside_buffers(outer, outer)
+                pending += _buffers_from_outside(outer, outer)
         return found
 
-    def _check_movable(self, ops: Sequence[Operation]) -> None:
+    def _check_movable_before_nest(self, ops: Sequence[Operation]) -> None:
         """
         Check that operations can be moved right before the nest. Raises
         `CoreConflictError`.
         """
         allowed_users = {*ops, self.nest}
-        self._check_not_overwritten(ops, allowed_users)
+        self._check_reads_not_overwritten(ops, allowed_users)
         block = self.nest.parent
         assert block is not None
         for op in ops:
-            if any(not self._is_private(root) for root in written_roots_of(op)):
+            if any(
+                not self._is_private_buffer(root)
+                for root in root_buffers_written_in(op)
+            ):
                 raise CoreConflictError(
                     "an operation that it depends on also writes a shared level"
                 )
@@ -140,8 +155,8 @@ class CoreScope:
                             "an operation that it depends on has other users"
                         )
 
-    def _check_not_overwritten(
-        self, ops: Sequence[Operation], kept: AbstractSet[Operation]
+    def _check_reads_not_overwritten(
+        self, ops: Sequence[Operation], unmoved: AbstractSet[Operation]
     ) -> None:
         """
         Check that nothing between the operations and the nest overwrites a buffer that
@@ -154,10 +169,10 @@ class CoreScope:
         for op in block.ops:
             if op is self.nest:
                 break
-            if op in kept:
+            if op in unmoved:
                 remaining -= 1
-                reads.update(_outside_buffers(op, op))
-            elif reads & written_roots_of(op):
+                reads.update(_buffers_from_outside(op, op))
+            elif reads & root_buffers_written_in(op):
                 raise CoreConflictError(
                     "an operand of its setup is overwritten before it"
                 )
@@ -165,16 +180,18 @@ class CoreScope:
             raise CoreConflictError("its private buffers are used after it")
 
 
-def _outside_buffers(op: Operation, around: Operation) -> Iterator[SSAValue]:
+def _buffers_from_outside(op: Operation, enclosing_op: Operation) -> Iterator[SSAValue]:
     """
     Yield the buffers that an operation uses and that are defined outside of `around`.
     """
     for each in op.walk():
         for value in each.operands:
             if isinstance(value.type, MemRefType):
-                root = root_of(value)
+                root = root_buffer_of(value)
                 owner = root.owner
-                if not isinstance(owner, Operation) or not around.is_ancestor(owner):
+                if not isinstance(owner, Operation) or not enclosing_op.is_ancestor(
+                    owner
+                ):
                     yield root
 
 

@@ -1,6 +1,4 @@
-"""
-Proof that the boxes of a buffer accessed by a loop are disjoint across iterations.
-"""
+"""Analysis of a loop: proof that iterations access disjoint boxes of a buffer."""
 
 from __future__ import annotations
 
@@ -13,7 +11,7 @@ from tlf.analysis.buffers.box_disjointness import (
     MAX_ITERATIONS,
     is_disjoint_across_iterations,
 )
-from tlf.analysis.buffers.index_enumeration import enumerate_index
+from tlf.analysis.buffers.index_enumeration import enumerate_index_values
 from tlf.analysis.buffers.normalized_loops import loop_ranges_of
 from tlf.dialects import mem
 from tlf.dialects.mem import Index
@@ -31,11 +29,15 @@ def count_disjoint_boxes(
     (counter,) = loop_ranges_of(loop)
     if (values := counter.values) is None or not 1 < len(values) <= MAX_ITERATIONS:
         return None
-    columns = [enumerate_index(offset, counter.variable, values) for offset in offsets]
+    columns = [
+        enumerate_index_values(offset, counter.variable, values) for offset in offsets
+    ]
     return len(values) if is_disjoint_across_iterations(columns, box) else None
 
 
-def is_private_to_iteration(loop: scf.ForOp, load: mem.DmaOp, store: mem.DmaOp) -> bool:
+def is_box_private_to_iteration(
+    loop: scf.ForOp, load: mem.DmaOp, store: mem.DmaOp
+) -> bool:
     """
     Return `True` if a load reads the box that a later store of the same iteration
     writes, and no other iteration accesses this box.
@@ -46,6 +48,6 @@ def is_private_to_iteration(loop: scf.ForOp, load: mem.DmaOp, store: mem.DmaOp) 
         and load.parent is store.parent is block
         and load.is_before_in_block(store)
         and offsets == store.mixed_destination_offsets
-        and load.box == store.box
-        and count_disjoint_boxes(loop, load.source, offsets, load.box) is not None
+        and load.box_sizes == store.box_sizes
+        and count_disjoint_boxes(loop, load.source, offsets, load.box_sizes) is not None
     )

@@ -38,13 +38,13 @@ class Chunking(Generic[RateT]):
     rate: RateT
 
 
-def select_chunking(
+def select_chunking_of_move(
     shape: Sequence[int],
-    steps: Sequence[int],
-    item: int,
-    start: int,
-    far: Level,
-    pace_of: Callable[[int, range], RateT | None],
+    byte_strides: Sequence[int],
+    itemsize: int,
+    address_multiple: int,
+    outer_level: Level,
+    chunk_rate_of: Callable[[int, range], RateT | None],
 ) -> Chunking[RateT] | None:
     """
     Return how to split a move of a whole buffer from or to an outer level into chunks;
@@ -53,25 +53,27 @@ def select_chunking(
     rate for an axis and the first elements of the chunks, or None if chunks have no
     benefit. A move that takes no longer than the latency of the level is not split.
     """
-    if item * prod(shape) < far.latency * far.bandwidth:
+    if itemsize * prod(shape) < outer_level.latency * outer_level.bandwidth:
         return None
     best: Chunking[RateT] | None = None
     for count, (axis, extent) in product(CHUNK_COUNTS, enumerate(shape)):
-        size = chunk_size(shape, steps, start, axis, far.burst, count)
-        rate = pace_of(axis, range(0, extent, size)) if size < extent else None
+        size = elements_per_chunk(
+            shape, byte_strides, address_multiple, axis, outer_level.burst, count
+        )
+        rate = chunk_rate_of(axis, range(0, extent, size)) if size < extent else None
         # With fewer loops around, more work is done per chunk.
         if rate and (best is None or rate.depth < best.rate.depth):
             best = Chunking(axis, size, rate)
     return best
 
 
-def chunk_size(
+def elements_per_chunk(
     shape: Sequence[int],
-    steps: Sequence[int],
-    start: int,
+    byte_strides: Sequence[int],
+    address_multiple: int,
     axis: int,
     burst: int,
-    count: int,
+    max_chunks: int,
 ) -> int:
     """
     Return the number of elements per chunk along an axis, for at most `count` chunks
@@ -79,17 +81,17 @@ def chunk_size(
     `steps` bytes, and the address is a multiple of `start` bytes. Returns the whole
     extent if no split is possible.
     """
-    extent, step = shape[axis], steps[axis]
+    extent, step = shape[axis], byte_strides[axis]
     outer_steps = [
         each
-        for size, each in zip(shape, steps, strict=True)
+        for size, each in zip(shape, byte_strides, strict=True)
         if each > step and size > 1
     ]
-    if outer_steps and any(each % burst for each in (start, *outer_steps)):
+    if outer_steps and any(each % burst for each in (address_multiple, *outer_steps)):
         return extent
     unit = burst // gcd(burst, step) if outer_steps else 1
     units = -(-extent // unit)
-    return min(extent, unit * -(-units // count))
+    return min(extent, unit * -(-units // max_chunks))
 
 
 def consume_period_of(

@@ -12,7 +12,7 @@ from __future__ import annotations
 from xdsl.dialects.affine import ApplyOp
 from xdsl.ir import Block, Operation, SSAValue
 
-from tlf.analysis.affine_loops.index_ranges import is_within_bounds, range_of
+from tlf.analysis.affine_loops.index_ranges import is_box_within_tensor, value_range_of
 from tlf.analysis.buffers.tile_liveness import TileLiveness
 from tlf.dialects import tile
 from tlf.dialects.interfaces import ViewInterface
@@ -31,48 +31,50 @@ def find_in_place_subviews(
     levels = (None, *names)
     stores: dict[SSAValue, tile.DesliceOp] = {}
     for op in function.walk():
-        if not isinstance(op, tile.DesliceOp) or not _is_put_whole(op):
+        if not isinstance(op, tile.DesliceOp) or not _is_store_of_whole_tile(op):
             continue
         if level_of(op.source.type) not in levels:
             continue
-        origin = _find_origin(op)
+        origin = _find_tile_built_in_place(op)
         if origin is not None and _has_exclusive_destination(op, origin, liveness):
             stores[origin] = op
     return stores
 
 
-def enclosing_tensor_of(put: tile.DesliceOp) -> SSAValue:
+def enclosing_destination_of(store: tile.DesliceOp) -> SSAValue:
     """
     Return the tensor in which a tile is computed, before other tiles of its block are
     stored into it.
     """
-    return _destination_chain(put)[-1]
+    return _previous_values_of_destination(store)[-1]
 
 
-def _destination_chain(put: tile.DesliceOp) -> list[SSAValue]:
+def _previous_values_of_destination(store: tile.DesliceOp) -> list[SSAValue]:
     """
     Return the successive values of the destination tensor before a store, latest first,
     back through the stores of the same block.
     """
-    values = [put.destination]
+    values = [store.destination]
     while isinstance(owner := values[-1].owner, tile.DesliceOp):
-        if owner.parent is not put.parent:
+        if owner.parent is not store.parent:
             break
         values.append(owner.destination)
     return values
 
 
-def _is_put_whole(op: tile.DesliceOp) -> bool:
+def _is_store_of_whole_tile(op: tile.DesliceOp) -> bool:
     """Return `True` if a store puts the whole tile into a tensor of the same level."""
     source, destination = tensor_type(op.source), tensor_type(op.destination)
     if level_of(source) != level_of(destination):
         return False
-    if op.extents != source.get_shape():
+    if op.valid_box_extents != source.get_shape():
         return False
-    return is_within_bounds(op.mixed_offsets, op.extents, destination.get_shape())
+    return is_box_within_tensor(
+        op.mixed_offsets, op.valid_box_extents, destination.get_shape()
+    )
 
 
-def _find_origin(op: tile.DesliceOp) -> SSAValue | None:
+def _find_tile_built_in_place(op: tile.DesliceOp) -> SSAValue | None:
     """
     Return the new or loaded tile of the same block from which the stored tile is built,
     possibly of another shape; None if there is none.
@@ -121,12 +123,13 @@ def _has_exclusive_destination(
     Return `True` if nothing else uses the tensor while the tile is computed, and the
     offsets of the tile are available before.
     """
-    values = _destination_chain(op)
+    values = _previous_values_of_destination(op)
     stores = [value.owner for value in values[:-1]]
     if not all(value.uses.get_length() == 1 for value in values):
         return False
     if not all(
-        isinstance(each, tile.DesliceOp) and _is_disjoint(op, each) for each in stores
+        isinstance(each, tile.DesliceOp) and _has_disjoint_tiles(op, each)
+        for each in stores
     ):
         return False
     first, destination_owner = origin.owner, values[-1].owner
@@ -145,38 +148,40 @@ def _has_exclusive_destination(
     )
 
 
-def _is_disjoint(one: tile.DesliceOp, other: tile.DesliceOp) -> bool:
+def _has_disjoint_tiles(store: tile.DesliceOp, other_store: tile.DesliceOp) -> bool:
     """Return `True` if two stored tiles are known to be disjoint."""
-    starts = zip(one.mixed_offsets, other.mixed_offsets, strict=True)
+    starts = zip(store.mixed_offsets, other_store.mixed_offsets, strict=True)
     return any(
         isinstance(start, int)
         and isinstance(other_start, int)
         and (start + extent <= other_start or other_start + other_extent <= start)
         for (start, other_start), extent, other_extent in zip(
-            starts, one.extents, other.extents, strict=True
+            starts, store.valid_box_extents, other_store.valid_box_extents, strict=True
         )
     )
 
 
 def _is_available_before(
-    value: SSAValue, first: Operation, liveness: TileLiveness
+    value: SSAValue, first_user: Operation, liveness: TileLiveness
 ) -> bool:
     """
     Return `True` if an index is defined before an operation, or can be computed there.
     """
     owner = value.owner
-    if isinstance(owner, Block) or owner.parent is not first.parent:
+    if isinstance(owner, Block) or owner.parent is not first_user.parent:
         return True
-    if liveness.position[owner] < liveness.position[first]:
+    if liveness.position[owner] < liveness.position[first_user]:
         return True
     if not isinstance(owner, ApplyOp):
         return False
-    return all(_is_available_before(each, first, liveness) for each in owner.operands)
+    return all(
+        _is_available_before(each, first_user, liveness) for each in owner.operands
+    )
 
 
-def can_read_out_of_bounds(op: tile.SliceOp) -> bool:
+def can_slice_read_out_of_bounds(op: tile.SliceOp) -> bool:
     """Return `True` if a slice may read outside of its source."""
     source, result = tensor_type(op.source), tensor_type(op.result)
-    if is_within_bounds(op.mixed_offsets, result.get_shape(), source.get_shape()):
+    if is_box_within_tensor(op.mixed_offsets, result.get_shape(), source.get_shape()):
         return False
-    return op.fill is not None or None not in map(range_of, op.mixed_offsets)
+    return op.fill is not None or None not in map(value_range_of, op.mixed_offsets)

@@ -1,4 +1,4 @@
-"""Congruences of indices that hold in every iteration."""
+"""Analysis of indices: congruences that hold in every iteration."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def congruence_of(value: Index) -> Congruence:
 
 def add_congruences(left: Congruence, right: Congruence) -> Congruence:
     """Return the congruence of a sum."""
-    return _canonicalize(gcd(left[0], right[0]), left[1] + right[1])
+    return _canonicalize_congruence(gcd(left[0], right[0]), left[1] + right[1])
 
 
 def multiply_congruences(left: Congruence, right: Congruence) -> Congruence:
@@ -45,11 +45,11 @@ def multiply_congruences(left: Congruence, right: Congruence) -> Congruence:
     new_modulus = gcd(
         modulus * other_modulus, modulus * other_remainder, other_modulus * remainder
     )
-    return _canonicalize(new_modulus, remainder * other_remainder)
+    return _canonicalize_congruence(new_modulus, remainder * other_remainder)
 
 
-def _canonicalize(modulus: int, rest: int) -> Congruence:
-    return modulus, rest % modulus if modulus else rest
+def _canonicalize_congruence(modulus: int, remainder: int) -> Congruence:
+    return modulus, remainder % modulus if modulus else remainder
 
 
 def _congruence_of_variable(value: SSAValue) -> Congruence:
@@ -58,7 +58,9 @@ def _congruence_of_variable(value: SSAValue) -> Congruence:
     modulus, first = congruence_of(loop.lower)
     if loop.trips == 1:
         return modulus, first
-    return _canonicalize(gcd(modulus, constant_value_of(loop.step) or 1), first)
+    return _canonicalize_congruence(
+        gcd(modulus, constant_value_of(loop.step) or 1), first
+    )
 
 
 def _congruence_of_op(op: Operation) -> Congruence:
@@ -75,14 +77,14 @@ def _congruence_of_op(op: Operation) -> Congruence:
         case arith.MuliOp():
             return multiply_congruences(left, right)
         case arith.RemSIOp():
-            return _take_remainder(left, right)
+            return _congruence_of_remainder(left, right)
         case _:
             return NO_CONGRUENCE
 
 
-def _take_remainder(left: Congruence, right: Congruence) -> Congruence:
+def _congruence_of_remainder(left: Congruence, right: Congruence) -> Congruence:
     return (
-        _canonicalize(gcd(left[0], right[1]), left[1])
+        _canonicalize_congruence(gcd(left[0], right[1]), left[1])
         if right[0] == 0
         else NO_CONGRUENCE
     )
@@ -95,11 +97,11 @@ def _congruence_of_apply(op: affine.ApplyOp) -> Congruence:
         operands[: map_.num_dims],
         operands[map_.num_dims :],
         congruence_of,
-        _combine_congruences,
+        _congruence_of_expression,
     )
 
 
-def _combine_congruences(
+def _congruence_of_expression(
     expression: AffineBinaryOpExpr, left: Congruence, right: Congruence
 ) -> Congruence:
     match expression.kind:
@@ -108,6 +110,6 @@ def _combine_congruences(
         case AffineBinaryOpKind.Mul:
             return multiply_congruences(left, right)
         case AffineBinaryOpKind.Mod:
-            return _take_remainder(left, right)
+            return _congruence_of_remainder(left, right)
         case _:
             return NO_CONGRUENCE

@@ -1,4 +1,4 @@
-"""Values of an index in every iteration of a loop with constant bounds."""
+"""Analysis of an index: its value in every iteration of a loop with constant bounds."""
 
 from __future__ import annotations
 
@@ -11,31 +11,41 @@ from tlf.dialects.affine_values import constant_value_of
 from tlf.dialects.mem import Index
 
 
-def enumerate_index(value: Index, counter: SSAValue, counts: range) -> list[int] | None:
+def enumerate_index_values(
+    value: Index, induction_variable: SSAValue, iterations: range
+) -> list[int] | None:
     """
     Return the value of an index in each iteration; None if it depends on anything but
     the induction variable.
     """
-    values = [_value_at(value, counter, count) for count in counts]
+    values = [
+        _index_value_in_iteration(value, induction_variable, count)
+        for count in iterations
+    ]
     known = [each for each in values if each is not None]
     return known if len(known) == len(values) else None
 
 
-def _value_at(value: Index, counter: SSAValue, count: int) -> int | None:
+def _index_value_in_iteration(
+    value: Index, induction_variable: SSAValue, iteration: int
+) -> int | None:
     if isinstance(value, int):
         return value
-    if value is counter:
-        return count
+    if value is induction_variable:
+        return iteration
     if (constant := constant_value_of(value)) is not None:
         return constant
     if isinstance(owner := value.owner, Block):
         return None
-    operands = [_value_at(each, counter, count) for each in owner.operands]
+    operands = [
+        _index_value_in_iteration(each, induction_variable, iteration)
+        for each in owner.operands
+    ]
     known = [each for each in operands if each is not None]
-    return _evaluate_op(owner, known) if len(known) == len(operands) else None
+    return _evaluate_integer_op(owner, known) if len(known) == len(operands) else None
 
 
-def _evaluate_op(op: Operation, operands: Sequence[int]) -> int | None:
+def _evaluate_integer_op(op: Operation, operands: Sequence[int]) -> int | None:
     """Return the result of an operation on integers; None if it is not supported."""
     match op, operands:
         case affine.ApplyOp(), _:

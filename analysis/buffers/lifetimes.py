@@ -1,4 +1,6 @@
-"""Lifetimes of values in a memory level, and whether reuse would extend them."""
+"""
+Analysis of lifetimes of values in a memory level, and of their extension by reuse.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +9,13 @@ from collections.abc import Set as AbstractSet
 
 from xdsl.ir import Operation, SSAValue
 
-from tlf.dialects.encoding import level_of
+from tlf.dialects.encoding_attribute import level_of
 from tlf.dialects.interfaces import ViewInterface
 from tlf.dialects.move_interface import MoveInterface
 
 
 def needs_longer_lifetime(
-    existing: Operation, op: Operation, before: AbstractSet[Operation]
+    existing_move: Operation, op: Operation, earlier_ops: AbstractSet[Operation]
 ) -> bool:
     """
     Return `True` if reusing an existing move for `op` extends its lifetime. `before`
@@ -23,18 +25,21 @@ def needs_longer_lifetime(
     no operation between its last use and `op` allocates, so that its buffer has not
     been reused.
     """
-    if not isinstance(existing, MoveInterface) or not existing.is_move:
+    if not isinstance(existing_move, MoveInterface) or not existing_move.is_move:
         return False
-    users = {user for value in existing.results for user in _users_through_views(value)}
+    users = {
+        user for value in existing_move.results for user in _users_through_views(value)
+    }
     if any(
-        user not in before or _is_in_outer_region(existing, user, op) for user in users
+        user not in earlier_ops or _is_used_in_outer_region(existing_move, user, op)
+        for user in users
     ):
         return False
-    if op.parent is not existing.parent or op.parent is None:
+    if op.parent is not existing_move.parent or op.parent is None:
         return True
     user_ancestors = {op.parent.find_ancestor_op_in_block(user) for user in users}
     current = op.prev_op
-    while current is not None and current not in {existing, *user_ancestors}:
+    while current is not None and current not in {existing_move, *user_ancestors}:
         if _can_allocate(current):
             return True
         current = current.prev_op
@@ -50,13 +55,15 @@ def _users_through_views(value: SSAValue) -> Iterator[Operation]:
                 yield from _users_through_views(result)
 
 
-def _is_in_outer_region(existing: Operation, user: Operation, op: Operation) -> bool:
+def _is_used_in_outer_region(
+    existing_move: Operation, user: Operation, op: Operation
+) -> bool:
     """
     Return `True` if a region that contains `op` but not the existing move also contains
     another user.
     """
     ancestor = op.parent_op()
-    while ancestor is not None and not ancestor.is_ancestor(existing):
+    while ancestor is not None and not ancestor.is_ancestor(existing_move):
         if ancestor.is_ancestor(user):
             return True
         ancestor = ancestor.parent_op()

@@ -1,4 +1,4 @@
-"""Live ranges of the buffers of a `mem` program."""
+"""Analysis of a `mem` program: live ranges of its buffers."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
@@ -21,7 +21,7 @@ class MemLiveness:
     @staticmethod
     def of(region: Region) -> "MemLiveness":
         liveness = MemLiveness()
-        liveness._number_operations(region, 0, None)
+        liveness._assign_step_numbers(region, 0, None)
         return liveness
 
     @staticmethod
@@ -37,11 +37,11 @@ class MemLiveness:
             opened.add(parent)
             parent = parent.parent_op()
         liveness = MemLiveness()
-        liveness._number_operations(region, 0, opened)
+        liveness._assign_step_numbers(region, 0, opened)
         return liveness
 
-    def _number_operations(
-        self, region: Region, step: int, opened: Collection[Operation] | None
+    def _assign_step_numbers(
+        self, region: Region, step: int, expanded_ops: Collection[Operation] | None
     ) -> int:
         """
         Number the operations of a region, and the nested operations of `opened` ones.
@@ -50,8 +50,10 @@ class MemLiveness:
             for op in block.ops:
                 first = step
                 step += 1
-                for nested in op.regions if opened is None or op in opened else ():
-                    step = self._number_operations(nested, step, opened)
+                for nested in (
+                    op.regions if expanded_ops is None or op in expanded_ops else ()
+                ):
+                    step = self._assign_step_numbers(nested, step, expanded_ops)
                 self.step_ranges[op] = first, step
                 step += 1
         return step

@@ -1,4 +1,4 @@
-"""Memory effects of `mem` operations: roots, views, writes and aliasing of buffers."""
+"""Analysis of `mem` operations: roots, views, writes and aliasing of buffers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ BUFFER_OPS = (mem.AllocOp, memref.GetGlobalOp)
 """Operations that define buffers, other than arguments."""
 
 
-def root_of(buffer: SSAValue) -> SSAValue:
+def root_buffer_of(buffer: SSAValue) -> SSAValue:
     """Return the buffer that a view is part of."""
     while isinstance(owner := buffer.owner, VIEW_OPS):
         buffer = owner.source
@@ -42,25 +42,28 @@ def ring_window_of(buffer: SSAValue) -> mem.WindowOp | None:
     return owner if isinstance(owner, mem.WindowOp) else None
 
 
-def region_of(buffer: SSAValue) -> BufferRegion:
+def covered_region_of(buffer: SSAValue) -> BufferRegion:
     """Return the region of the root that a buffer covers, in elements."""
     match owner := buffer.owner:
         case memref.SubviewOp():
-            return _region_of_subview(owner)
+            return _covered_region_of_subview(owner)
         case mem.WindowOp():
-            return region_of(owner.source).with_unknown_start()
+            return covered_region_of(owner.source).with_unknown_start()
         case mem.CollapseOp():
-            return region_of(owner.source)
-        case memref.ReinterpretCastOp() if root_of(buffer) is not owner.source:
+            return covered_region_of(owner.source)
+        case memref.ReinterpretCastOp() if root_buffer_of(buffer) is not owner.source:
             return BufferRegion()
         case _:
-            layout = layout_of(buffer)
+            layout = static_shape_and_strides_of(buffer)
             return BufferRegion.whole_buffer(*layout) if layout else BufferRegion()
 
 
-def _region_of_subview(op: memref.SubviewOp) -> BufferRegion:
+def _covered_region_of_subview(op: memref.SubviewOp) -> BufferRegion:
     """Return the region of a buffer that a subview covers."""
-    source, layout = region_of(op.source), layout_of(op.source)
+    source, layout = (
+        covered_region_of(op.source),
+        static_shape_and_strides_of(op.source),
+    )
     if layout is None or op.sizes or op.strides:
         return source.with_unknown_start()
     offsets = mem.merge_offsets(op.static_offsets, op.offsets)
@@ -73,7 +76,9 @@ def _region_of_subview(op: memref.SubviewOp) -> BufferRegion:
     return source.subview(*layout, known, sizes)
 
 
-def layout_of(buffer: SSAValue) -> tuple[Sequence[int], Sequence[int]] | None:
+def static_shape_and_strides_of(
+    buffer: SSAValue,
+) -> tuple[Sequence[int], Sequence[int]] | None:
     """Return the shape and the strides of a buffer; None if they are not static."""
     type_ = memref_type(buffer)
     strides = type_.get_strides()
@@ -83,12 +88,12 @@ def layout_of(buffer: SSAValue) -> tuple[Sequence[int], Sequence[int]] | None:
     return (type_.get_shape(), known) if len(known) == len(strides) else None
 
 
-def can_alias(left: SSAValue, right: SSAValue) -> bool:
+def can_buffers_alias(left: SSAValue, right: SSAValue) -> bool:
     """Return `True` if two buffers may have elements in common."""
-    if root_of(left) is not root_of(right):
+    if root_buffer_of(left) is not root_buffer_of(right):
         return False
     return not has_disjoint_sections(
-        region_of(left).sections, region_of(right).sections
+        covered_region_of(left).sections, covered_region_of(right).sections
     )
 
 
@@ -109,17 +114,19 @@ def written_buffers_of(op: Operation) -> Iterator[SSAValue]:
                     yield value
 
 
-def written_roots_of(top: Operation) -> set[SSAValue]:
+def root_buffers_written_in(top: Operation) -> set[SSAValue]:
     """Return the buffers that the operations inside `top` write."""
-    return {root_of(buffer) for op in top.walk() for buffer in written_buffers_of(op)}
+    return {
+        root_buffer_of(buffer) for op in top.walk() for buffer in written_buffers_of(op)
+    }
 
 
-def has_access_to(top: Operation, buffer: SSAValue) -> bool:
+def has_access_to_buffer(top: Operation, buffer: SSAValue) -> bool:
     """
     Return `True` if an operation, or one inside it, uses a buffer or a view of it.
     """
     return any(
-        isinstance(value.type, MemRefType) and root_of(value) is buffer
+        isinstance(value.type, MemRefType) and root_buffer_of(value) is buffer
         for op in top.walk()
         if not isinstance(op, VIEW_OPS)
         for value in op.operands

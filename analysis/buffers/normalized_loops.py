@@ -55,7 +55,10 @@ def loop_ranges_of(op: Operation) -> list[LoopRange]:
         case scf.ParallelOp():
             bounds = (op.body.block.args, op.lowerBound, op.upperBound, op.step)
             nest = [LoopRange(*each) for each in zip(*bounds, strict=True)]
-            return [nest[position] for position in _loop_order(op, len(nest))]
+            return [
+                nest[position]
+                for position in _loop_indices_outermost_first(op, len(nest))
+            ]
         case _:
             return []
 
@@ -67,7 +70,7 @@ def loop_range_of(value: SSAValue) -> LoopRange | None:
     return next((each for each in nest if each.variable is value), None)
 
 
-def _loop_order(op: scf.ParallelOp, rank: int) -> Sequence[int]:
+def _loop_indices_outermost_first(op: scf.ParallelOp, rank: int) -> Sequence[int]:
     """Return the loop indices of a parallel nest, outermost first."""
     order = cast(IntArray | None, op.attributes.get("order"))
     return range(rank) if order is None else order.get_values()
@@ -90,20 +93,20 @@ def perfect_nest_of(op: Nest) -> list[Nest]:
     return nest
 
 
-def trips_of(nest: Sequence[Nest]) -> int | None:
+def trip_count_of_nest(nest: Sequence[Nest]) -> int | None:
     """Return the trip count of the body of a nest, if it is known."""
     trips = [counter.trips for loop in nest for counter in loop_ranges_of(loop)]
     known = [each for each in trips if each is not None]
     return prod(known) if len(known) == len(trips) else None
 
 
-def can_repeat(nest: Sequence[Nest]) -> bool:
+def can_body_repeat(nest: Sequence[Nest]) -> bool:
     """
     Return `True` if the body of a nest may run more than once. Loops without a constant
     lower bound are assumed to start from a non-negative value, such as the index of a
     core.
     """
-    if (trips := trips_of(nest)) is not None:
+    if (trips := trip_count_of_nest(nest)) is not None:
         return trips > 1
     ranges = [counter for loop in nest for counter in loop_ranges_of(loop)]
     bounds = [
@@ -123,8 +126,12 @@ def _find_only_inner_loop(op: scf.ForOp) -> scf.ForOp | None:
         return None
     if not all(is_index_arithmetic(each) for each in operations_before(inner)):
         return None
-    known = trips_of([op, inner]) is not None
-    return inner if known and stages_of(inner) == stages_of(op) else None
+    known = trip_count_of_nest([op, inner]) is not None
+    return (
+        inner
+        if known and max_iterations_in_flight(inner) == max_iterations_in_flight(op)
+        else None
+    )
 
 
 def operations_before(op: Operation) -> list[Operation]:
@@ -142,7 +149,7 @@ def is_index_arithmetic(op: Operation) -> bool:
     return not op.regions and all(isinstance(each, IndexType) for each in types)
 
 
-def stages_of(op: Operation) -> int:
+def max_iterations_in_flight(op: Operation) -> int:
     """Return the maximum number of iterations of a loop in flight."""
     stages = op.attributes.get(STAGES)
     return stages.value.data if isinstance(stages, IntegerAttr) else 1

@@ -26,7 +26,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from tlf.analysis.buffers.tile_liveness import SharedStorage, TileLiveness
 from tlf.dialects import tile
-from tlf.dialects.collapsing_interface import collapsed_axis
+from tlf.dialects.collapsing_interface import find_collapsed_axis
 from tlf.dialects.graph import add_remark
 from tlf.dialects.interfaces import ViewInterface
 from tlf.dialects.target import TargetSpec
@@ -45,7 +45,7 @@ class RingBuffer:
     carried_index: int
     """Index of the carried value."""
     roll: tile.RollOp
-    slots: int = 0
+    slot_count: int = 0
     """Number of slices of the buffer along the axis."""
     buffer: SSAValue | None = None
     storage: SharedStorage = field(
@@ -58,21 +58,21 @@ class RingBuffer:
     """Value that is computed in place as the first window, if any."""
 
     @property
-    def axis(self) -> int:
+    def rolling_axis(self) -> int:
         return self.roll.axis.value.data
 
     @property
-    def extent(self) -> int:
+    def window_extent(self) -> int:
         """Number of slices of the window."""
-        return tensor_type(self.roll.window).get_shape()[self.axis]
+        return tensor_type(self.roll.window).get_shape()[self.rolling_axis]
 
     @property
     def new_slices(self) -> int:
         """Number of new slices per iteration."""
-        return tensor_type(self.roll.next).get_shape()[self.axis]
+        return tensor_type(self.roll.next).get_shape()[self.rolling_axis]
 
     @property
-    def init(self) -> SSAValue:
+    def first_window(self) -> SSAValue:
         return self.loop.inits[self.carried_index]
 
     @property
@@ -86,29 +86,29 @@ class RingBuffer:
 class RingBuffers:
     """Ring buffers of a function, by loop, roll and computed value."""
 
-    by_loop: dict[tile.WhileOp, dict[int, RingBuffer]] = field(
+    rings_by_loop: dict[tile.WhileOp, dict[int, RingBuffer]] = field(
         default_factory=dict[tile.WhileOp, dict[int, RingBuffer]]
     )
     """Rings of a loop, by the index of the carried value."""
-    by_roll: dict[tile.RollOp, RingBuffer] = field(
+    rings_by_roll: dict[tile.RollOp, RingBuffer] = field(
         default_factory=dict[tile.RollOp, RingBuffer]
     )
     """Rings by the operation that advances their window."""
-    nexts: dict[SSAValue, RingBuffer] = field(
+    rings_by_next_slices: dict[SSAValue, RingBuffer] = field(
         default_factory=dict[SSAValue, RingBuffer]
     )
     """Rings by the tile that is computed in place as their next slices."""
-    inits: dict[SSAValue, RingBuffer] = field(
+    rings_by_first_window: dict[SSAValue, RingBuffer] = field(
         default_factory=dict[SSAValue, RingBuffer]
     )
     """Rings by the tile that is computed in place as their first window."""
 
     def rings_of(self, loop: tile.WhileOp) -> Mapping[int, RingBuffer]:
         """Return the rings of a loop, by the index of the carried value."""
-        return self.by_loop.get(loop, {})
+        return self.rings_by_loop.get(loop, {})
 
 
-def find_rings(
+def find_ring_buffers(
     function: Operation, target: TargetSpec, liveness: TileLiveness
 ) -> RingBuffers:
     """
@@ -117,36 +117,36 @@ def find_rings(
     """
     rings = RingBuffers()
     for op in function.walk():
-        if isinstance(op, tile.RollOp) and _has_buffer(op, target):
+        if isinstance(op, tile.RollOp) and _is_window_in_buffer_level(op, target):
             loop = op.parent_op()
-            reason = _find_objection(op, loop, target)
+            reason = _find_ring_objection(op, loop, target)
             if reason is not None or not isinstance(loop, tile.WhileOp):
                 add_remark(op, PASS_NAME, "missed", f"the window is shifted: {reason}")
                 continue
             index = list(loop.yield_op.arguments).index(op.result)
             ring = RingBuffer(loop, index, op)
-            rings.by_loop.setdefault(loop, {})[index] = ring
-            rings.by_roll[op] = ring
-    for ring in rings.by_roll.values():
-        _assign_next(rings, ring, liveness)
-        _assign_init(rings, ring, liveness)
+            rings.rings_by_loop.setdefault(loop, {})[index] = ring
+            rings.rings_by_roll[op] = ring
+    for ring in rings.rings_by_roll.values():
+        _set_slots_and_next_slices(rings, ring, liveness)
+        _set_first_window(rings, ring, liveness)
     return rings
 
 
-def _has_buffer(op: tile.RollOp, target: TargetSpec) -> bool:
-    name = level_of(op.window.type) or target.outermost.name
+def _is_window_in_buffer_level(op: tile.RollOp, target: TargetSpec) -> bool:
+    name = level_of(op.window.type) or target.outermost_level.name
     level = target.levels.get(name)
     return level is not None and level.kind == "buffer"
 
 
-def _find_objection(
+def _find_ring_objection(
     op: tile.RollOp, loop: Operation | None, target: TargetSpec
 ) -> str | None:
     """
     Return the reason why the window of an operation cannot be a ring; None if it can.
     """
     names = list(target.levels)
-    position = names.index(level_of(op.window.type) or target.outermost.name)
+    position = names.index(level_of(op.window.type) or target.outermost_level.name)
     if position == 0:
         return f"engines work in {names[0]}, and do not wrap"
     inner_level = target.levels[names[position - 1]]
@@ -158,11 +158,11 @@ def _find_objection(
     indices = [i for i, each in enumerate(yielded) if each is op.result]
     if len(indices) != 1 or op.window is not loop.carried_values[indices[0]]:
         return "the loop does not yield the carried window, rolled once"
-    if any(trips is None for trips in trip_counts(loop)[1:]):
+    if any(trips is None for trips in trip_counts_of_loops(loop)[1:]):
         return "inner loops have bounds that are not constant"
     (index,) = indices
     result = loop.results[index]
-    if result.uses and trip_counts(loop)[0] is None:
+    if result.uses and trip_counts_of_loops(loop)[0] is None:
         return "it is used after a loop with bounds that are not constant"
     for value in (loop.carried_values[index], op.result, result):
         if (user := _find_computing_user(value, op)) is not None:
@@ -170,12 +170,14 @@ def _find_objection(
     return None
 
 
-def trip_counts(loop: tile.WhileOp) -> list[int | None]:
+def trip_counts_of_loops(loop: tile.WhileOp) -> list[int | None]:
     """
     Return the trip count of every loop of a nest, None for bounds that are not
     constant.
     """
-    bounds = zip(loop.mixed_lower, loop.mixed_upper, loop.step_values, strict=True)
+    bounds = zip(
+        loop.mixed_lower_bounds, loop.mixed_upper_bounds, loop.step_values, strict=True
+    )
     return [
         max(0, -((lower - upper) // step))
         if isinstance(lower, int) and isinstance(upper, int)
@@ -215,13 +217,13 @@ def _find_computing_user(value: SSAValue, roll: tile.RollOp) -> Operation | None
     return None
 
 
-def _is_collapsed_view(whole: SSAValue, seen: SSAValue, axis: int) -> bool:
+def _is_collapsed_view(whole: SSAValue, view: SSAValue, axis: int) -> bool:
     """
     Return `True` if `seen` is `whole` with two axes collapsed, where `axis` is not the
     second.
     """
-    before, after = (tensor_type(each).get_shape() for each in (whole, seen))
-    first = collapsed_axis(before, after)
+    before, after = (tensor_type(each).get_shape() for each in (whole, view))
+    first = find_collapsed_axis(before, after)
     return first is not None and first + 1 != axis
 
 
@@ -230,25 +232,27 @@ def is_slice_view(op: tile.SliceOp) -> bool:
     return level_of(op.result.type) == level_of(op.source.type)
 
 
-def _assign_next(rings: RingBuffers, ring: RingBuffer, liveness: TileLiveness) -> None:
+def _set_slots_and_next_slices(
+    rings: RingBuffers, ring: RingBuffer, liveness: TileLiveness
+) -> None:
     """
     Set the number of slots of a ring, and compute its next slices in place if possible.
     """
     block, next_ = ring.loop.body.block, ring.roll.next
     writer: Operation = ring.roll
-    origins = _trace_origins(next_, block, rings, ring.axis)
-    if origins is not None and origins[0] not in rings.nexts:
-        rings.nexts[origins[0]] = ring
-        writer = _first_writer(origins, ring.roll)
+    origins = _trace_tiles_built_in_place(next_, block, rings, ring.rolling_axis)
+    if origins is not None and origins[0] not in rings.rings_by_next_slices:
+        rings.rings_by_next_slices[origins[0]] = ring
+        writer = _find_first_writer(origins, ring.roll)
     start = liveness.position[writer]
     window = ring.loop.carried_values[ring.carried_index]
-    readers = _readers_in_block(window, block, ring.roll)
+    readers = _window_readers_in_block(window, block, ring.roll)
     is_late = any(liveness.position[each] >= start for each in readers)
     stages = 1 if ring.loop.stages is None else ring.loop.stages.value.data
-    ring.slots = ring.extent + ring.new_slices * (stages - 1 + is_late)
+    ring.slot_count = ring.window_extent + ring.new_slices * (stages - 1 + is_late)
 
 
-def _first_writer(origins: Sequence[SSAValue], roll: tile.RollOp) -> Operation:
+def _find_first_writer(origins: Sequence[SSAValue], roll: tile.RollOp) -> Operation:
     """Return the first operation that may write the value computed in place."""
     writers = [*(origin.owner for origin in origins), roll]
     found = next(each for each in writers if not isinstance(each, tile.EmptyOp))
@@ -256,7 +260,7 @@ def _first_writer(origins: Sequence[SSAValue], roll: tile.RollOp) -> Operation:
     return found
 
 
-def _readers_in_block(
+def _window_readers_in_block(
     value: SSAValue, block: Block, roll: tile.RollOp
 ) -> Iterator[Operation]:
     """
@@ -268,7 +272,7 @@ def _readers_in_block(
             continue
         is_view = isinstance(user, tile.SliceOp) and is_slice_view(user)
         if is_view or isinstance(user, ViewInterface):
-            yield from _readers_in_block(user.results[0], block, roll)
+            yield from _window_readers_in_block(user.results[0], block, roll)
             continue
         ancestor: Operation | None = user
         while ancestor is not None and ancestor.parent is not block:
@@ -277,23 +281,31 @@ def _readers_in_block(
             yield ancestor
 
 
-def _assign_init(rings: RingBuffers, ring: RingBuffer, liveness: TileLiveness) -> None:
+def _set_first_window(
+    rings: RingBuffers, ring: RingBuffer, liveness: TileLiveness
+) -> None:
     """
     Compute the first window in place in the ring, if the ring is larger than the
     window.
     """
-    init = ring.init.owner
+    init = ring.first_window.owner
     block = init.parent if isinstance(init, Operation) else None
-    if ring.slots == ring.extent or block is None:
+    if ring.slot_count == ring.window_extent or block is None:
         return
-    origins = _trace_origins(ring.init, block, rings, ring.axis)
-    if origins is None or origins[0] in rings.nexts or origins[0] in rings.inits:
+    origins = _trace_tiles_built_in_place(
+        ring.first_window, block, rings, ring.rolling_axis
+    )
+    if (
+        origins is None
+        or origins[0] in rings.rings_by_next_slices
+        or origins[0] in rings.rings_by_first_window
+    ):
         return
     if all(liveness.is_dead_after(each, ring.loop) for each in origins):
-        rings.inits[origins[0]] = ring
+        rings.rings_by_first_window[origins[0]] = ring
 
 
-def _trace_origins(
+def _trace_tiles_built_in_place(
     value: SSAValue, block: Block, rings: RingBuffers, axis: int
 ) -> list[SSAValue] | None:
     """
@@ -329,10 +341,10 @@ def _trace_origins(
 
 def _is_only_moved(value: SSAValue) -> bool:
     """Return `True` if all uses of a tile move it, move into it, or yield it."""
-    return all(_is_move_use(value, use.operation) for use in value.uses)
+    return all(_has_move_use(value, use.operation) for use in value.uses)
 
 
-def _is_move_use(value: SSAValue, user: Operation) -> bool:
+def _has_move_use(value: SSAValue, user: Operation) -> bool:
     match user:
         case tile.SliceOp() if user.map is not None:
             return False

@@ -15,7 +15,7 @@ def has_unique_stride(shape: Sequence[int], strides: Sequence[int], axis: int) -
 
 
 def stride_steps_between(
-    one: int, other: int, stride: int, strides: Iterable[int]
+    offset: int, other_offset: int, stride: int, strides: Iterable[int]
 ) -> int:
     """
     Return the distance of two offsets in a buffer in steps of a stride, ignoring their
@@ -23,6 +23,7 @@ def stride_steps_between(
     """
     outer_stride = min((each for each in strides if each > stride), default=None)
     first, second = (
-        each if outer_stride is None else each % outer_stride for each in (one, other)
+        each if outer_stride is None else each % outer_stride
+        for each in (offset, other_offset)
     )
     return first // stride - second // stride

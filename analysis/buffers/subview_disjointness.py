@@ -1,5 +1,5 @@
 """
-Disjointness of subviews of a buffer for all values of the induction variables.
+Analysis of subviews of a buffer, without IR: disjointness for all induction variables.
 
 A subview selects a section of a buffer along each axis. Often the section along some
 axis does not depend on loops, as for concat operands side by side in one tensor.
@@ -20,15 +20,15 @@ class Section:
 
     stride: int
     period: int
-    first: int
+    first_slice: int
     extent: int
 
     def is_disjoint(self, other: Section) -> bool:
         """Return `True` if these are disjoint slices along the same axis."""
         if (self.stride, self.period) != (other.stride, other.period):
             return False
-        first, second = sorted((self, other), key=lambda each: each.first)
-        return first.first + first.extent <= second.first
+        first, second = sorted((self, other), key=lambda each: each.first_slice)
+        return first.first_slice + first.extent <= second.first_slice
 
 
 def has_disjoint_sections(left: Sequence[Section], right: Sequence[Section]) -> bool:
@@ -43,7 +43,7 @@ class BufferRegion:
     bounds: tuple[int, ...] = ()
     """Sorted strides of the buffer, and its size. If empty, no sections are known."""
     start: int = 0
-    grain: int = 0
+    granularity: int = 0
     """The start is known modulo this number; exactly if it is 0."""
     sections: tuple[Section, ...] = ()
     """Sections whose intersection contains the region."""
@@ -65,7 +65,7 @@ class BufferRegion:
         Return the region of a box of this region under a shape and strides. Offsets
         that are unknown or vary are None; elements outside of the shape are excluded.
         """
-        start, grain, sections = self.start, self.grain, list(self.sections)
+        start, grain, sections = self.start, self.granularity, list(self.sections)
         for axis, offset in enumerate(offsets):
             if offset is None:
                 grain = gcd(grain, strides[axis])
@@ -94,7 +94,7 @@ class BufferRegion:
         """
         stride = strides[axis]
         period = next((each for each in self.bounds if each > stride > 0), 0)
-        if not period or self.grain % period:
+        if not period or self.granularity % period:
             return
         start, offset_in_slice = divmod(self.start % period, stride)
         for other, (size, step) in enumerate(zip(shape, strides, strict=True)):

@@ -1,4 +1,4 @@
-"""Last uses of tiles, and tiles that share a buffer."""
+"""Analysis of tiles: their last uses, and those that share a buffer."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ class SharedStorage:
     """True if it is allocated for loops to store tiles into."""
     values: list[SSAValue] = field(default_factory=list[SSAValue])
     """Values that may still be used."""
-    enclosing: SharedStorage | None = None
+    enclosing_storage: SharedStorage | None = None
     """Storage that contains this one, if any."""
 
     @property
     def outermost(self) -> SharedStorage:
         """Enclosing storage, or the storage itself."""
-        return self if self.enclosing is None else self.enclosing
+        return self if self.enclosing_storage is None else self.enclosing_storage
 
 
 class TileLiveness:
@@ -48,7 +48,7 @@ class TileLiveness:
         outer block counts as used, since `op` may run again, unless `op` runs exactly
         once per execution of that block.
         """
-        block, current = _block_of(value), op
+        block, current = _defining_block_of(value), op
         ancestors = [current]
         while current.parent is not block:
             parent = current.parent_op()
@@ -57,24 +57,24 @@ class TileLiveness:
             current = parent
             ancestors.append(current)
         return not any(
-            self._is_later(use.operation, ancestors) for use in list(value.uses)
+            self._is_used_later(use.operation, ancestors) for use in list(value.uses)
         )
 
-    def _is_later(self, user: Operation, levels: Sequence[Operation]) -> bool:
+    def _is_used_later(self, user: Operation, nested_ops: Sequence[Operation]) -> bool:
         """
         Return `True` if `user` runs after or inside the first of `levels`, where each
         operation is inside the next one. Uses by the other operations of `levels` only
         forward the value.
         """
-        blocks = [each.parent for each in levels]
+        blocks = [each.parent for each in nested_ops]
         ancestor = user
         while ancestor.parent not in blocks:
             parent = ancestor.parent_op()
             assert parent is not None
             ancestor = parent
-        level = levels[blocks.index(ancestor.parent)]
+        level = nested_ops[blocks.index(ancestor.parent)]
         if ancestor is level:
-            return (user is level) != (level is levels[0])
+            return (user is level) != (level is nested_ops[0])
         return self.position[ancestor] > self.position[level]
 
     def later_users(self, value: SSAValue, op: Operation) -> Iterator[Operation]:
@@ -92,7 +92,7 @@ class TileLiveness:
             elif self.position[ancestor] > self.position[op]:
                 yield user
 
-    def try_reuse(self, storage: SharedStorage, op: Operation) -> bool:
+    def try_reuse_dead_storage(self, storage: SharedStorage, op: Operation) -> bool:
         """
         Reuse the storage of dead operands for the result of `op`, if possible. The
         storage then drops its values, which are not used after `op`.
@@ -115,6 +115,6 @@ def _is_executed_once(op: Operation) -> bool:
     return op.is_parallel and op.mapping.data is not tile.Mapping.GRID
 
 
-def _block_of(value: SSAValue) -> Block | None:
+def _defining_block_of(value: SSAValue) -> Block | None:
     owner = value.owner
     return owner if isinstance(owner, Block) else owner.parent

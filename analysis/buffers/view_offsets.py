@@ -1,4 +1,4 @@
-"""Offsets between views of a buffer."""
+"""Analysis of views of one buffer: their offsets from each other."""
 
 from __future__ import annotations
 
@@ -8,26 +8,34 @@ from xdsl.dialects import memref
 from xdsl.dialects.builtin import AffineMapAttr
 from xdsl.ir import SSAValue
 
-from tlf.analysis.buffers.memory_effects import layout_of, root_of
+from tlf.analysis.buffers.memory_effects import (
+    root_buffer_of,
+    static_shape_and_strides_of,
+)
 from tlf.analysis.buffers.strided_views import has_unique_stride, stride_steps_between
 from tlf.dialects import mem
 from tlf.dialects.types import memref_type
 
 
-def offset_along(one: SSAValue, other: SSAValue, axis: int) -> int | None:
+def offset_between_views(view: SSAValue, other_view: SSAValue, axis: int) -> int | None:
     """
     Return the offset of the first element of one view relative to another view, in
     elements along an axis; None if it is unknown or the axis differs in the buffer.
     """
-    if one is other:
+    if view is other_view:
         return 0
-    root = root_of(one)
+    root = root_buffer_of(view)
     first, second, root_layout = (
-        _view_layout_of(one),
-        _view_layout_of(other),
+        _view_layout_of(view),
+        _view_layout_of(other_view),
         _view_layout_of(root),
     )
-    if root is not root_of(other) or not first or not second or not root_layout:
+    if (
+        root is not root_buffer_of(other_view)
+        or not first
+        or not second
+        or not root_layout
+    ):
         return None
     if len(first.shape) != len(second.shape):
         return None
@@ -59,7 +67,7 @@ def _view_layout_of(buffer: SSAValue) -> _ViewLayout | None:
     constant or the view wraps.
     """
     type_ = memref_type(buffer)
-    layout = layout_of(buffer)
+    layout = static_shape_and_strides_of(buffer)
     if isinstance(type_.layout, AffineMapAttr) or layout is None:
         return None
     shape, strides = map(tuple, layout)

@@ -1,1 +1,1 @@
-"""Facts about single operations: iteration domains, accesses and arithmetic."""
+"""Analysis of single operations: iteration domains, accesses and arithmetic."""

@@ -67,7 +67,7 @@ class SystolicArray:
             "is": (self.cols, 1),
         }[self.dataflow]
 
-    def count_steps(self, work: MatmulWork) -> int:
+    def steps_of_matmul(self, work: MatmulWork) -> int:
         """Return the steps of a product or of its transpose, whichever is faster."""
         batch, m, n, k = work
         return min(
@@ -94,24 +94,24 @@ class MatmulWork(NamedTuple):
     k: int = 1
 
     @staticmethod
-    def of(roles: Sequence[str], extents: Sequence[int]) -> MatmulWork:
+    def of_iterators(roles: Sequence[str], extents: Sequence[int]) -> MatmulWork:
         """Return the product of iterators with the given roles."""
         sizes = {role: 1 for role in MatmulWork._fields}
         for role, extent in zip(roles, extents, strict=True):
             sizes[role] *= extent
         return MatmulWork(**sizes)
 
-    def has_min_extent(self, least: int) -> bool:
+    def has_min_extents(self, min_extent: int) -> bool:
         """Return `True` if m, n and k are at least `least`."""
-        return min(self.m, self.n, self.k) >= least
+        return min(self.m, self.n, self.k) >= min_extent
 
 
-def role_of(used: Iterable[bool]) -> str:
+def iterator_role_of(is_used_by: Iterable[bool]) -> str:
     """
     Return the role of an iterator. `used` is true for each of result, left and right
     input that depends on it.
     """
-    in_result, in_left, in_right = used
+    in_result, in_left, in_right = is_used_by
     if not in_result:
         return "k"
     if in_left and in_right:
@@ -128,9 +128,9 @@ class WindowAxis(NamedTuple):
     """Iterator of the taps."""
     stride: int
 
-    def input_extent(self, taps: int, count: int) -> int:
+    def input_extent(self, taps: int, neighbours: int) -> int:
         """Return the number of elements that `count` neighbours read."""
-        return taps + (count - 1) * self.stride
+        return taps + (neighbours - 1) * self.stride
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ class Windows:
     axes: tuple[WindowAxis, ...]
 
     @staticmethod
-    def of(
+    def find_windows(
         roles: Sequence[str], operands: Sequence[Accesses | None], result: Accesses
     ) -> Windows | None:
         """
@@ -163,13 +163,13 @@ class Windows:
         """Return `True` if windows move with an iterator of the result."""
         return any(iterator == axis.result_iterator for axis in self.axes)
 
-    def to_banded_work(
+    def banded_matmul_work(
         self, extents: Sequence[int], counts: NeighbourCounts
     ) -> MatmulWork:
         """
         Return the banded matmul of `counts` neighbours, with the last ones padded.
         """
-        batch, m, n, k = MatmulWork.of(self.roles, extents)
+        batch, m, n, k = MatmulWork.of_iterators(self.roles, extents)
         columns = prod(counts)
         for axis, count in zip(self.axes, counts, strict=True):
             taps = extents[axis.tap_iterator]
@@ -178,7 +178,7 @@ class Windows:
             return MatmulWork(batch, ceil(m / columns), n * columns, k)
         return MatmulWork(batch, m * columns, ceil(n / columns), k)
 
-    def rank_banded(
+    def rank_banded_matmuls(
         self, extents: Sequence[int], array: SystolicArray
     ) -> Iterator[BandedMatmul]:
         """
@@ -186,18 +186,18 @@ class Windows:
         the steps of an array. With one neighbour per axis, the product is not banded.
         """
         domain = tuple(extents)
-        candidates = self.neighbour_counts(domain, array.longest_side)
-        rank = partial(_rank_of, self, domain, array)
+        candidates = self.candidate_neighbour_counts(domain, array.longest_side)
+        rank = partial(_sort_key_of_banded_matmul, self, domain, array)
         return (
             BandedMatmul(self, domain, counts)
             for counts in sorted(candidates, key=rank)
         )
 
-    def neighbour_counts(
-        self, extents: Sequence[int], most: int
+    def candidate_neighbour_counts(
+        self, extents: Sequence[int], max_columns: int
     ) -> Iterator[NeighbourCounts]:
         """Return all numbers of neighbours with at most `most` columns, including 1."""
-        max_count = max(1, most // self.filter_count(extents))
+        max_count = max(1, max_columns // self.filter_count(extents))
         ranges = [
             range(1, min(max_count, extents[axis.result_iterator]) + 1)
             for axis in self.axes
@@ -206,10 +206,10 @@ class Windows:
 
     def filter_count(self, extents: Sequence[int]) -> int:
         """Return the number of filters that read the same elements."""
-        work = MatmulWork.of(self.roles, extents)
+        work = MatmulWork.of_iterators(self.roles, extents)
         return work.n if self.filter_operand else work.m
 
-    def is_single_instruction(
+    def is_banded_in_one_instruction(
         self, extents: Sequence[int], counts: NeighbourCounts
     ) -> bool:
         """
@@ -241,8 +241,8 @@ def _find_window_axes(
             is_window = (
                 step == 1
                 and stride > 0
-                and _is_plain_index(result, result_iterator)
-                and _is_plain_index(filters, tap)
+                and _is_index_of_one_axis(result, result_iterator)
+                and _is_index_of_one_axis(filters, tap)
                 and not any(
                     each.depends_on({tap, result_iterator}) for each in other_accesses
                 )
@@ -254,7 +254,7 @@ def _find_window_axes(
                 break
 
 
-def _is_plain_index(accesses: Accesses, iterator: int) -> bool:
+def _is_index_of_one_axis(accesses: Accesses, iterator: int) -> bool:
     """
     Return `True` if exactly one axis uses an iterator, and its index is that iterator.
     """
@@ -269,29 +269,29 @@ class BandedMatmul:
     windows: Windows
     extents: tuple[int, ...]
     """Extents of the iterators."""
-    counts: NeighbourCounts
+    neighbour_counts: NeighbourCounts
 
     @staticmethod
-    def of(
+    def find_fastest(
         windows: Windows, extents: Sequence[int], array: SystolicArray
     ) -> BandedMatmul | None:
         """
         Return the banded matmul with the fewest steps of an array; None if banding does
         not help.
         """
-        counts = _best_counts(windows, tuple(extents), array)
+        counts = _best_neighbour_counts(windows, tuple(extents), array)
         return None if counts is None else BandedMatmul(windows, tuple(extents), counts)
 
     @property
-    def work(self) -> MatmulWork:
+    def banded_work(self) -> MatmulWork:
         """Extents of the banded matmul."""
-        return self.windows.to_banded_work(self.extents, self.counts)
+        return self.windows.banded_matmul_work(self.extents, self.neighbour_counts)
 
-    def widen_filter_box(self, filters: Accesses, box: Box) -> Box:
+    def add_zero_borders_to_filters(self, filters: Accesses, box: Box) -> Box:
         """Return a box of the filters with the zeros around them."""
         widened = list(box)
         for position, access in enumerate(filters):
-            for axis, count in self._grouped_axes:
+            for axis, count in self._axes_with_neighbours:
                 if access.depends_on({axis.tap_iterator}):
                     zeros = (count - 1) * axis.stride
                     offset, size = box[position].offset - zeros, box[position].size
@@ -301,7 +301,7 @@ class BandedMatmul:
     @property
     def has_neighbours(self) -> bool:
         """True if there are several neighbours."""
-        return prod(self.counts) > 1
+        return prod(self.neighbour_counts) > 1
 
     @property
     def row_role(self) -> str:
@@ -314,18 +314,20 @@ class BandedMatmul:
         Number of neighbours computed as columns, if more than one, by iterator of the
         result.
         """
-        return {axis.result_iterator: count for axis, count in self._grouped_axes}
+        return {
+            axis.result_iterator: count for axis, count in self._axes_with_neighbours
+        }
 
     @property
     def domain_extents(self) -> tuple[int, ...]:
         """Extents of the dimensions: iterators, followed by neighbours."""
         extents = list(self.extents)
-        for axis, count in self._grouped_axes:
+        for axis, count in self._axes_with_neighbours:
             extents[axis.result_iterator] //= count
             extents[axis.tap_iterator] = axis.input_extent(
                 extents[axis.tap_iterator], count
             )
-        return (*extents, *(count for _, count in self._grouped_axes))
+        return (*extents, *(count for _, count in self._axes_with_neighbours))
 
     def tile_accesses(
         self, operands: Sequence[Accesses | None], result: Accesses
@@ -335,18 +337,20 @@ class BandedMatmul:
         Tiles start at the access of their first iteration.
         """
         return tuple(
-            tuple(self._tile_access(each, tile) for each in accesses or ())
+            tuple(self._access_to_tile(each, tile) for each in accesses or ())
             for tile, accesses in enumerate((*operands[:2], result))
         )
 
     @property
-    def _grouped_axes(self) -> list[tuple[WindowAxis, int]]:
+    def _axes_with_neighbours(self) -> list[tuple[WindowAxis, int]]:
         """Axes with several neighbours as columns, and their number."""
-        pairs = zip(self.windows.axes, self.counts, strict=True)
+        pairs = zip(self.windows.axes, self.neighbour_counts, strict=True)
         return [(axis, count) for axis, count in pairs if count > 1]
 
-    def _tile_access(self, access: IndexAccess, tile: int) -> IndexAccess:
-        for dim, (axis, count) in enumerate(self._grouped_axes, len(self.extents)):
+    def _access_to_tile(self, access: IndexAccess, tile: int) -> IndexAccess:
+        for dim, (axis, count) in enumerate(
+            self._axes_with_neighbours, len(self.extents)
+        ):
             moves, taps = (
                 access.depends_on({axis.result_iterator}),
                 access.depends_on({axis.tap_iterator}),
@@ -367,7 +371,7 @@ class BandedMatmul:
 
 
 @lru_cache(maxsize=1 << 16)
-def _best_counts(
+def _best_neighbour_counts(
     windows: Windows, extents: tuple[int, ...], array: SystolicArray
 ) -> NeighbourCounts | None:
     """
@@ -375,23 +379,26 @@ def _best_counts(
     axis is best.
     """
     result_extents = [extents[axis.result_iterator] for axis in windows.axes]
-    unbanded, *banded = windows.neighbour_counts(extents, array.longest_side)
+    unbanded, *banded = windows.candidate_neighbour_counts(extents, array.longest_side)
     legal = [
         counts
         for counts in banded
         if not any(extent % n for extent, n in zip(result_extents, counts, strict=True))
-        and windows.is_single_instruction(extents, counts)
+        and windows.is_banded_in_one_instruction(extents, counts)
     ]
-    best = min((unbanded, *legal), key=partial(_rank_of, windows, extents, array))
+    best = min(
+        (unbanded, *legal),
+        key=partial(_sort_key_of_banded_matmul, windows, extents, array),
+    )
     return None if best == unbanded else best
 
 
-def _rank_of(
+def _sort_key_of_banded_matmul(
     windows: Windows,
     extents: tuple[int, ...],
     array: SystolicArray,
     counts: NeighbourCounts,
 ) -> tuple[int, int]:
     """Return the sort key of a banded matmul: steps, then reduction extent."""
-    work = windows.to_banded_work(extents, counts)
-    return array.count_steps(work), work.k
+    work = windows.banded_matmul_work(extents, counts)
+    return array.steps_of_matmul(work), work.k

@@ -1,4 +1,4 @@
-"""Cached results of the tiling interface of operations."""
+"""Analysis of single operations: cached results of their tiling interface."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import cached_property
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import f32
 
-from tlf.analysis.operations.banded_matmul import Windows, role_of
+from tlf.analysis.operations.banded_matmul import Windows, iterator_role_of
 from tlf.analysis.operations.op_kinds import OpKinds
 from tlf.dialects.concat_like_interface import ConcatLikeInterface
 from tlf.dialects.interfaces import (
@@ -23,7 +23,7 @@ from tlf.dialects.interfaces import (
     TilingInterface,
     ViewInterface,
 )
-from tlf.dialects.padding_interface import padded_extents
+from tlf.dialects.padding_interface import implicitly_padded_extents
 from tlf.dialects.slice_views import is_unit_stride_slice
 from tlf.dialects.types import is_16_bit_float, itemsize_of, tensor_type
 from tlf.support.affine.index_access import Accesses, intern_accesses
@@ -93,13 +93,13 @@ class OpFacts:
         return intern_accesses(self._op.result_indexing_maps()[0])
 
     @cached_property
-    def roles(self) -> tuple[str, ...]:
+    def iterator_roles(self) -> tuple[str, ...]:
         """
         Roles of a product's iterators, by their operands: `m`, `n`, `k` or `batch`.
         """
         left, right = self.indexing_maps[:2]
         return tuple(
-            role_of(
+            iterator_role_of(
                 any(each.depends_on({iterator}) for each in accesses or ())
                 for accesses in (self.result_map, left, right)
             )
@@ -111,7 +111,9 @@ class OpFacts:
         """Sliding windows of a product, if it has any."""
         if not self.is_product:
             return None
-        return Windows.of(self.roles, self.indexing_maps, self.result_map)
+        return Windows.find_windows(
+            self.iterator_roles, self.indexing_maps, self.result_map
+        )
 
     @cached_property
     def shape(self) -> tuple[int, ...]:
@@ -155,7 +157,7 @@ class OpFacts:
     @cached_property
     def padded_extents(self) -> Mapping[int, int]:
         """Extents of the first operand along axes that the operation pads itself."""
-        return padded_extents(self._op)
+        return implicitly_padded_extents(self._op)
 
     @cached_property
     def is_product(self) -> bool:
@@ -195,7 +197,7 @@ class OpFacts:
         source, result = tensor_type(op.operands[0]), tensor_type(op.results[0])
         if source.element_type != f32 or not is_16_bit_float(result.element_type):
             return False
-        return [type(each) for each in op.scalar_body().ops] == [arith.TruncFOp]
+        return [type(each) for each in op.build_scalar_body().ops] == [arith.TruncFOp]
 
     def padding_value(self, operand: int) -> Scalar | None:
         """Return the value that out-of-bounds elements of an operand must have."""
@@ -220,9 +222,9 @@ class OpFactsCache:
         self._forms: dict[int, OpFacts] = {}
         self._known: dict[TilingInterface, OpFacts] = {}
 
-    def of(self, op: TilingInterface) -> OpFacts:
+    def facts_of(self, op: TilingInterface) -> OpFacts:
         """Return the facts about an operation."""
         if (known := self._known.get(op)) is None:
-            kind = self._kinds.of(op)
+            kind = self._kinds.kind_of(op)
             known = self._known[op] = self._forms.setdefault(kind, OpFacts(op))
         return known

@@ -1,4 +1,7 @@
-"""Kind ids: equal for operations that differ only in their operand values."""
+"""
+Analysis of operations: kind ids, equal if operations differ only in their operand
+values.
+"""
 
 from __future__ import annotations
 
@@ -19,22 +22,24 @@ class OpKinds:
         self._attributes: dict[int, tuple[Attribute, str]] = {}
         """Text by id of the attribute, which is referenced to keep the id unique."""
 
-    def of(self, op: Operation) -> int:
+    def kind_of(self, op: Operation) -> int:
         """
         Return an id that is equal for operations that differ only in their values.
         """
         if (known := self._known.get(op)) is None:
             names = sorted(op.properties)
             properties = tuple(
-                (each, self._text_of(op.properties[each])) for each in names
+                (each, self._attribute_text_of(op.properties[each])) for each in names
             )
-            types = tuple(self._text_of(v.type) for v in (*op.operands, *op.results))
+            types = tuple(
+                self._attribute_text_of(v.type) for v in (*op.operands, *op.results)
+            )
             key = op.name, len(op.results), properties, types
             known = self._numbers.setdefault(key, len(self._numbers))
             self._known[op] = known
         return known
 
-    def _text_of(self, attribute: Attribute) -> str:
+    def _attribute_text_of(self, attribute: Attribute) -> str:
         if (known := self._attributes.get(id(attribute))) is None:
             known = self._attributes[id(attribute)] = attribute, str(attribute)
         return known[1]

@@ -1,1 +1,1 @@
-"""Cascaded reductions that run in one loop."""
+"""Analysis of cascaded reductions that run in one loop."""

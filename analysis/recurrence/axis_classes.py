@@ -1,4 +1,4 @@
-"""Equivalence classes of the axes and iterators of a group that run together."""
+"""Analysis of a group: equivalence classes of axes and iterators that run together."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class AxisClasses:
     iterators only if no operation has both.
     """
 
-    forms: OpFactsCache
+    op_facts: OpFactsCache
     operations: Sequence[TilingInterface]
-    _first: dict[Operation | SSAValue, int] = field(
+    _first_nodes: dict[Operation | SSAValue, int] = field(
         default_factory=dict["Operation | SSAValue", int]
     )
     """
@@ -44,14 +44,16 @@ class AxisClasses:
 
     def __post_init__(self) -> None:
         for op in self.operations:
-            first = self._iterator_node(op, 0)
-            for each in range(len(self.forms.of(op).iteration_domain)):
+            first = self._node_of_iterator(op, 0)
+            for each in range(len(self.op_facts.facts_of(op).iteration_domain)):
                 self._owners[first + each] = {op}
 
     @staticmethod
-    def of(operations: Sequence[TilingInterface], forms: OpFactsCache) -> AxisClasses:
+    def of(
+        operations: Sequence[TilingInterface], op_facts: OpFactsCache
+    ) -> AxisClasses:
         """Return the classes of the iterators of some operations."""
-        classes = AxisClasses(forms, operations)
+        classes = AxisClasses(op_facts, operations)
         inside = {result for op in operations for result in op.results}
         input_pairs: list[tuple[int, int]] = []
         for value, pairs in (
@@ -61,28 +63,32 @@ class AxisClasses:
                 input_pairs += pairs
                 continue
             for pair in pairs:
-                classes._union(*pair)
+                classes._merge_classes(*pair)
         for pair in input_pairs:
-            if not classes._is_conflicting(*pair):
-                classes._union(*pair)
+            if not classes._has_merge_conflict(*pair):
+                classes._merge_classes(*pair)
         return classes
 
     def class_of(self, op: TilingInterface, iterator: int) -> Hashable:
         """Return the representative of the class of an iterator."""
-        return self._find_root(self._iterator_node(op, iterator))
+        return self._find_class_representative(self._node_of_iterator(op, iterator))
 
-    def iterators_in(self, op: TilingInterface, found: Hashable) -> list[int]:
+    def iterators_in_class(
+        self, op: TilingInterface, axis_class: Hashable
+    ) -> list[int]:
         """Return the iterators of an operation in a class."""
-        count = len(self.forms.of(op).iteration_domain)
-        return [each for each in range(count) if self.class_of(op, each) == found]
+        count = len(self.op_facts.facts_of(op).iteration_domain)
+        return [each for each in range(count) if self.class_of(op, each) == axis_class]
 
-    def align_axes(self, value: SSAValue, result: SSAValue) -> AxisMatch | None:
+    def map_result_axes_to_value(
+        self, value: SSAValue, result: SSAValue
+    ) -> AxisMatch | None:
         """
         Return, for each axis of a result, the axis of a value that runs along it, or
         None if the value has no such axis. None for the whole value if it has other
         axes, or the same axes in another order.
         """
-        matches = self.match_axes(value, result)
+        matches = self.map_value_axes_to_result(value, result)
         if matches is None or self.has_unmatched_axes(value, matches):
             return None
         axes: list[int | None] = [None] * len(tensor_type(result).get_shape())
@@ -91,7 +97,9 @@ class AxisClasses:
                 axes[match] = axis
         return tuple(axes)
 
-    def match_axes(self, value: SSAValue, result: SSAValue) -> AxisMatch | None:
+    def map_value_axes_to_result(
+        self, value: SSAValue, result: SSAValue
+    ) -> AxisMatch | None:
         """
         Return, for each axis of a value, the axis of a result that runs along it, or
         None if there is none. None for the whole value if its axes have another order
@@ -101,13 +109,13 @@ class AxisClasses:
             tensor_type(each).get_shape() for each in (result, value)
         )
         nodes = [
-            self._find_root(self._axis_node(result, axis))
+            self._find_class_representative(self._node_of_axis(result, axis))
             for axis in range(len(result_shape))
         ]
         matches: list[int | None] = [None] * len(shape)
         position = len(result_shape)
         for axis in reversed(range(len(shape))):
-            node = self._find_root(self._axis_node(value, axis))
+            node = self._find_class_representative(self._node_of_axis(value, axis))
             if shape[axis] == 1 or node not in nodes:
                 continue
             position = max((i for i in range(position) if nodes[i] == node), default=-1)
@@ -117,11 +125,11 @@ class AxisClasses:
         return tuple(matches)
 
     @staticmethod
-    def has_unmatched_axes(value: SSAValue, places: AxisMatch) -> bool:
+    def has_unmatched_axes(value: SSAValue, axis_match: AxisMatch) -> bool:
         """
         Return `True` if a value has an axis of more than one element without a match.
         """
-        pairs = zip(tensor_type(value).get_shape(), places, strict=True)
+        pairs = zip(tensor_type(value).get_shape(), axis_match, strict=True)
         return any(extent > 1 and match is None for extent, match in pairs)
 
     def _axis_iterator_pairs(
@@ -131,15 +139,15 @@ class AxisClasses:
         Yield the values of an operation, with pairs of an axis and the iterator along
         it.
         """
-        form = self.forms.of(op)
+        form = self.op_facts.facts_of(op)
         values = [
             *zip(op.operands, form.indexing_maps, strict=True),
             (op.results[0], form.result_map),
         ]
-        iterator = self._iterator_node(op, 0)
+        iterator = self._node_of_iterator(op, 0)
         for value, accesses in values:
             if accesses:
-                first = self._axis_node(value, 0)
+                first = self._node_of_axis(value, 0)
                 yield (
                     value,
                     [
@@ -149,44 +157,52 @@ class AxisClasses:
                     ],
                 )
 
-    def _is_conflicting(self, left: int, right: int) -> bool:
+    def _has_merge_conflict(self, left: int, right: int) -> bool:
         """
         Return `True` if merging two classes would merge two iterators of one operation.
         """
-        first, second = self._find_root(left), self._find_root(right)
+        first, second = (
+            self._find_class_representative(left),
+            self._find_class_representative(right),
+        )
         if first == second:
             return False
         owners = self._owners.get(first, set())
         return not owners.isdisjoint(self._owners.get(second, ()))
 
-    def _union(self, left: int, right: int) -> None:
-        first, second = self._find_root(left), self._find_root(right)
+    def _merge_classes(self, left: int, right: int) -> None:
+        first, second = (
+            self._find_class_representative(left),
+            self._find_class_representative(right),
+        )
         if first == second:
             return
         self._parents[first] = second
         if owners := self._owners.pop(first, None):
             self._owners.setdefault(second, set()).update(owners)
 
-    def _iterator_node(self, op: TilingInterface, iterator: int) -> int:
-        if (first := self._first.get(op)) is None:
-            first = self._add_nodes(op, len(self.forms.of(op).iteration_domain))
+    def _node_of_iterator(self, op: TilingInterface, iterator: int) -> int:
+        if (first := self._first_nodes.get(op)) is None:
+            first = self._add_nodes(
+                op, len(self.op_facts.facts_of(op).iteration_domain)
+            )
         return first + iterator
 
-    def _axis_node(self, value: SSAValue, axis: int) -> int:
-        if (first := self._first.get(value)) is None:
+    def _node_of_axis(self, value: SSAValue, axis: int) -> int:
+        if (first := self._first_nodes.get(value)) is None:
             first = self._add_nodes(value, len(tensor_type(value).get_shape()))
         return first + axis
 
     def _add_nodes(self, node: Operation | SSAValue, count: int) -> int:
-        first = self._first[node] = len(self._parents)
+        first = self._first_nodes[node] = len(self._parents)
         self._parents += range(first, first + count)
         return first
 
-    def _find_root(self, number: int) -> int:
+    def _find_class_representative(self, node: int) -> int:
         """Return the representative of a class, with path compression."""
-        root, parents = number, self._parents
+        root, parents = node, self._parents
         while parents[root] != root:
             root = parents[root]
-        while number != root:
-            parents[number], number = root, parents[number]
+        while node != root:
+            parents[node], node = root, parents[node]
         return root

@@ -1,5 +1,5 @@
 """
-Cascaded reductions: reductions along one axis that share the loop of an anchor.
+Analysis of cascades: reductions along one axis that share the loop of an anchor.
 
 The anchor, usually the last accumulating operation of a group, reduces an axis that
 other operations, the steps, reduce as well. If a step needs the result of another one,
@@ -21,10 +21,10 @@ from tlf.analysis.operations.op_facts import OpFactsCache
 from tlf.analysis.recurrence.axis_classes import AxisClasses, AxisMatch
 from tlf.analysis.recurrence.reduction_restarts import (
     Restart,
+    find_restart_of_reduction,
     is_used_arithmetically,
-    restart_of,
 )
-from tlf.analysis.recurrence.taylor_expansions import Expansion, expansion_of
+from tlf.analysis.recurrence.taylor_expansions import Expansion, taylor_expansion_of
 from tlf.analysis.recurrence.value_evolution import ValueEvolution
 from tlf.dialects import graph
 from tlf.dialects.interfaces import (
@@ -68,9 +68,9 @@ class Cascade:
     anchor: AccumulatingInterface
     steps: Mapping[Operation, CascadeStep]
     """All reductions along the axis, in program order; the anchor is the last."""
-    dependent: frozenset[Operation]
+    dependent_operations: frozenset[Operation]
     """Other operations that depend on the result of a step."""
-    rows: tuple[Operation, ...]
+    row_operations: tuple[Operation, ...]
     """
     Dependent operations that do not run along the axis, and so have one result for all
     of it. In program order, without reductions of these results after the loop.
@@ -92,10 +92,10 @@ class NoAnchorError(NoCascadeError):
     """Error: a reduction before the last one cannot be the anchor of a cascade."""
 
 
-def cascade_of(
+def find_cascade(
     operations: Sequence[TilingInterface],
-    forms: OpFactsCache,
-    in_parts: bool = False,
+    op_facts: OpFactsCache,
+    is_reduced_in_parts: bool = False,
     anchor: AccumulatingInterface | None = None,
     axes: AxisClasses | None = None,
 ) -> Cascade | None:
@@ -107,35 +107,34 @@ def cascade_of(
     `axes` are the axis classes of the operations, if known.
     """
     try:
-        return build_cascade(operations, forms, in_parts, anchor, axes)
+        return build_valid_cascade(
+            operations, op_facts, is_reduced_in_parts, anchor, axes
+        )
     except NoCascadeError:
         return None
 
 
-def build_cascade(
+def build_valid_cascade(
     operations: Sequence[TilingInterface],
-    forms: OpFactsCache,
-    in_parts: bool = False,
+    op_facts: OpFactsCache,
+    is_reduced_in_parts: bool = False,
     anchor: AccumulatingInterface | None = None,
     axes: AxisClasses | None = None,
 ) -> Cascade:
     """Build the cascade, as specified for `cascade_of`. Raises `NoCascadeError`."""
-    reductions = [op for op in operations if isinstance(op, AccumulatingInterface)]
-    if len(reductions) < 2:
-        raise NoCascadeError(operations[-1], "there is no other reduction")
-    anchor = reductions[-1] if anchor is None else anchor
-    if len(forms.of(anchor).reduction_dims) != 1:
-        raise NoCascadeError(anchor, "it reduces several axes")
-    axes = axes or AxisClasses.of(operations, forms)
-    iterators = _iterators_along(operations, axes, anchor)
-    after = _reductions_after(operations, anchor, iterators)
+    reductions, anchor = _find_reductions_and_anchor(operations, op_facts, anchor)
+    axes = axes or AxisClasses.of(operations, op_facts)
+    iterators = _iterators_along_anchor_axis(operations, axes, anchor)
+    after = _dependent_reductions_after(operations, anchor, iterators)
     reductions = [op for op in reductions if op not in after]
     along = [op for op in reductions if op in iterators]
     if after and len(along) < 2:
         raise NoAnchorError(anchor, "nothing else runs along its axis")
-    steps = [op for op in along if iterators[op] in forms.of(op).reduction_dims]
+    steps = [
+        op for op in along if iterators[op] in op_facts.facts_of(op).reduction_dims
+    ]
     dependent = _dependents_of(operations, steps)
-    _check_initial_values(reductions, dependent, in_parts)
+    _check_no_dependent_initial_values(reductions, dependent, is_reduced_in_parts)
     for op in reductions:
         if op in dependent and op not in iterators:
             raise NoCascadeError(op, "it depends on a step, and reduces another axis")
@@ -145,10 +144,10 @@ def build_cascade(
     uncorrected: dict[Operation, CascadeStep] = {
         op: CascadeStep(op, iterators[op], None) for op in steps
     }
-    finder = _CorrectionFinder(dependent, axes, uncorrected, rows, in_parts)
+    finder = _CorrectionFinder(dependent, axes, uncorrected, rows, is_reduced_in_parts)
     return Cascade(
         anchor,
-        uncorrected | finder.find_corrected_steps(corrected)
+        uncorrected | finder.find_steps_with_corrections(corrected)
         if corrected
         else uncorrected,
         dependent - set(steps),
@@ -157,7 +156,25 @@ def build_cascade(
     )
 
 
-def _reductions_after(
+def _find_reductions_and_anchor(
+    operations: Sequence[TilingInterface],
+    op_facts: OpFactsCache,
+    anchor: AccumulatingInterface | None,
+) -> tuple[list[AccumulatingInterface], AccumulatingInterface]:
+    """
+    Return the reductions and the anchor, by default the last reduction. Raises
+    `NoCascadeError` if there is one reduction, or if the anchor reduces several axes.
+    """
+    reductions = [op for op in operations if isinstance(op, AccumulatingInterface)]
+    if len(reductions) < 2:
+        raise NoCascadeError(operations[-1], "there is no other reduction")
+    anchor = reductions[-1] if anchor is None else anchor
+    if len(op_facts.facts_of(anchor).reduction_dims) != 1:
+        raise NoCascadeError(anchor, "it reduces several axes")
+    return reductions, anchor
+
+
+def _dependent_reductions_after(
     operations: Sequence[TilingInterface],
     anchor: AccumulatingInterface,
     iterators: Mapping[Operation, int],
@@ -184,22 +201,22 @@ def _reductions_after(
     return reductions
 
 
-def _check_initial_values(
-    found: Sequence[AccumulatingInterface],
+def _check_no_dependent_initial_values(
+    reductions: Sequence[AccumulatingInterface],
     dependent: AbstractSet[Operation],
-    in_parts: bool,
+    is_reduced_in_parts: bool,
 ) -> None:
     """
     Check that no reduction with an initial value depends on the others, because
     corrections apply to the sum but not to the initial value. With `in_parts`, no
     reduction may have an initial value. Raises `NoCascadeError`.
     """
-    for op in found:
-        if op.init_value is not None and (in_parts or op in dependent):
+    for op in reductions:
+        if op.init_value is not None and (is_reduced_in_parts or op in dependent):
             raise NoCascadeError(op, "it has an initial value")
 
 
-def _iterators_along(
+def _iterators_along_anchor_axis(
     operations: Sequence[TilingInterface],
     axes: AxisClasses,
     anchor: AccumulatingInterface,
@@ -208,11 +225,11 @@ def _iterators_along(
     Return the iterator of each operation along the axis that an anchor reduces. Raises
     `NoCascadeError` if an operation has several.
     """
-    (reduction,) = axes.forms.of(anchor).reduction_dims
+    (reduction,) = axes.op_facts.facts_of(anchor).reduction_dims
     axis = axes.class_of(anchor, reduction)
     along: dict[Operation, int] = {}
     for op in operations:
-        match axes.iterators_in(op, axis):
+        match axes.iterators_in_class(op, axis):
             case []:
                 pass
             case [iterator]:
@@ -240,11 +257,11 @@ def _dependents_of(
 class _CorrectionFinder:
     """Finder of the corrections of steps that depend on results of other steps."""
 
-    dependent: frozenset[Operation]
+    dependent_operations: frozenset[Operation]
     axes: AxisClasses
     uncorrected_steps: Mapping[Operation, CascadeStep]
     """All steps, without corrections."""
-    rows: Sequence[Operation]
+    row_operations: Sequence[Operation]
     """Operations that are computed only from results of steps."""
     is_partial: bool
     """True if sums are partial, each over a part of the axis."""
@@ -252,45 +269,50 @@ class _CorrectionFinder:
     @property
     def running_operations(self) -> Sequence[Operation]:
         """Operations whose running results others may need: steps and rows."""
-        return (*self.uncorrected_steps, *self.rows)
+        return (*self.uncorrected_steps, *self.row_operations)
 
-    def find_corrected_steps(
+    def find_steps_with_corrections(
         self, corrected: Sequence[AccumulatingInterface]
     ) -> dict[Operation, CascadeStep]:
         """Return some of the steps with their corrections. Raises `NoCascadeError`."""
         found: dict[Operation, CascadeStep] = {}
         for op in corrected:
-            if (step := self._find_restart(op)) is not None:
+            if (step := self._find_step_with_restart(op)) is not None:
                 found[op] = step
         if len(found) == len(corrected):
             return found
         # Importing SymPy takes half a second, and most programs have no cascade.
         from tlf.analysis.recurrence.symbolic_values import SymbolicValues
 
-        bodies = SymbolicValues.of_running(self.running_operations, self.dependent)
-        return {op: found.get(op) or self._correct_step(op, bodies) for op in corrected}
+        bodies = SymbolicValues.of_running_operations(
+            self.running_operations, self.dependent_operations
+        )
+        return {
+            op: found.get(op) or self._build_corrected_step(op, bodies)
+            for op in corrected
+        }
 
-    def _find_restart(self, op: AccumulatingInterface) -> CascadeStep | None:
+    def _find_step_with_restart(self, op: AccumulatingInterface) -> CascadeStep | None:
         """
         Return the step with a restart at changes of an extreme; None if it has none.
         Raises `NoCascadeError` if a step also computes with this extreme.
         """
-        restart = restart_of(
-            op, self.axes.operations, self.uncorrected_steps, self.dependent
+        restart = find_restart_of_reduction(
+            op, self.axes.operations, self.uncorrected_steps, self.dependent_operations
         )
         if restart is None:
             return None
         if is_used_arithmetically(
-            restart.extreme, self.uncorrected_steps, self.dependent
+            restart.extreme, self.uncorrected_steps, self.dependent_operations
         ):
             text = "it compares with an extreme that others compute with"
             raise NoCascadeError(op, text)
-        matches = self._match_axes(op, [restart.extreme])
+        matches = self._match_axes_to_sum(op, [restart.extreme])
         return replace(
             self.uncorrected_steps[op], restart=replace(restart, axis_matches=matches)
         )
 
-    def _correct_step(
+    def _build_corrected_step(
         self, op: AccumulatingInterface, bodies: SymbolicValues
     ) -> CascadeStep:
         if len(op.linear_operands()) != len(op.inputs):
@@ -307,9 +329,9 @@ class _CorrectionFinder:
     def _find_correction(
         self, op: AccumulatingInterface, bodies: SymbolicValues
     ) -> Correction:
-        from tlf.analysis.recurrence.correction_factors import correction_of
+        from tlf.analysis.recurrence.correction_factors import correction_factor_of
 
-        evolutions, body = self._value_evolutions(), bodies.term_of(op)
+        evolutions, body = self._evolutions_of_running_values(), bodies.summand_of(op)
         if any(
             evolutions[value] is ValueEvolution.ARBITRARY
             for value, symbol in bodies.running_symbols.items()
@@ -320,23 +342,27 @@ class _CorrectionFinder:
                 "complete"
             )
             raise NoCascadeError(op, text)
-        correction = correction_of(body, bodies.running_symbols, evolutions)
+        correction = correction_factor_of(body, bodies.running_symbols, evolutions)
         if correction is None:
             text = (
                 "no factor corrects its running sum when the results that it depends "
                 "on change"
             )
             raise NoCascadeError(op, text)
-        return replace(correction, axis_matches=self._match_axes(op, correction.values))
+        return replace(
+            correction, axis_matches=self._match_axes_to_sum(op, correction.values)
+        )
 
     def _find_expansion(self, op: AccumulatingInterface) -> Expansion | None:
         running = [each.results[0] for each in self.running_operations]
-        expansion = expansion_of(op, running, self.dependent)
+        expansion = taylor_expansion_of(op, running, self.dependent_operations)
         if expansion is None:
             return None
-        return replace(expansion, axis_matches=self._match_axes(op, expansion.values))
+        return replace(
+            expansion, axis_matches=self._match_axes_to_sum(op, expansion.values)
+        )
 
-    def _match_axes(
+    def _match_axes_to_sum(
         self, op: AccumulatingInterface, values: Sequence[SSAValue]
     ) -> dict[SSAValue, AxisMatch]:
         """
@@ -344,13 +370,15 @@ class _CorrectionFinder:
         run along. Raises `NoCascadeError` if it has others.
         """
         total = op.results[0]
-        aligned = {each: self.axes.align_axes(each, total) for each in values}
+        aligned = {
+            each: self.axes.map_result_axes_to_value(each, total) for each in values
+        }
         matches = {value: each for value, each in aligned.items() if each is not None}
         if len(matches) < len(aligned):
             raise NoCascadeError(op, "a value that corrects it has other axes")
         return matches
 
-    def _value_evolutions(self) -> dict[SSAValue, ValueEvolution]:
+    def _evolutions_of_running_values(self) -> dict[SSAValue, ValueEvolution]:
         """
         Return the evolution of each running value before its reduction is complete.
         """

@@ -13,15 +13,15 @@ from tlf.analysis.recurrence.cascade import (
     Cascade,
     NoAnchorError,
     NoCascadeError,
-    build_cascade,
-    cascade_of,
+    build_valid_cascade,
+    find_cascade,
 )
 from tlf.dialects.interfaces import AccumulatingInterface, TilingInterface
 
 
-def longest_cascade(
+def find_longest_cascade(
     operations: Sequence[TilingInterface],
-    forms: OpFactsCache,
+    op_facts: OpFactsCache,
     axes: AxisClasses | None = None,
 ) -> Cascade | None:
     """
@@ -31,24 +31,24 @@ def longest_cascade(
     untiled. `axes` are the axis classes of the operations, if known.
     """
     loops = (
-        cascade_of(operations, forms, anchor=op, axes=axes)
-        for op in _candidate_anchors(operations, forms)
+        find_cascade(operations, op_facts, anchor=op, axes=axes)
+        for op in _candidate_anchors(operations, op_facts)
     )
     return next((each for each in loops if each is not None), None)
 
 
 def explain_no_cascade(
     operations: Sequence[TilingInterface],
-    forms: OpFactsCache,
+    op_facts: OpFactsCache,
     axes: AxisClasses | None = None,
 ) -> NoCascadeError | None:
     """
     Return the error that prevents the longest loop if reductions form no cascade; None
     if there is no error.
     """
-    for op in _candidate_anchors(operations, forms):
+    for op in _candidate_anchors(operations, op_facts):
         try:
-            build_cascade(operations, forms, anchor=op, axes=axes)
+            build_valid_cascade(operations, op_facts, anchor=op, axes=axes)
         except NoAnchorError:
             continue
         except NoCascadeError as error:
@@ -57,12 +57,12 @@ def explain_no_cascade(
 
 
 def _candidate_anchors(
-    operations: Sequence[TilingInterface], forms: OpFactsCache
+    operations: Sequence[TilingInterface], op_facts: OpFactsCache
 ) -> Sequence[AccumulatingInterface]:
     """
     Return the accumulating operations, longest first; of equal lengths, the last one
     first.
     """
     found = [op for op in operations if isinstance(op, AccumulatingInterface)]
-    lengths = {op: prod(forms.of(op).reduction_extents) for op in found}
+    lengths = {op: prod(op_facts.facts_of(op).reduction_extents) for op in found}
     return sorted(reversed(found), key=lengths.__getitem__, reverse=True)

@@ -1,5 +1,6 @@
 """
-Correction factors of running sums whose terms depend on values that change.
+Analysis of running sums whose terms depend on values that change: their correction
+factors.
 
 Terms `body(x, r)` of a sum depend on results `r` of earlier reductions. If `body(x,
 new) / body(x, old)` is the same for all x, the sum of the terms with the old results
@@ -18,9 +19,15 @@ from functools import cache
 import numpy as np
 from xdsl.ir import SSAValue
 
-from tlf.analysis.recurrence.algebra import Expr, Symbol, sympy
 from tlf.analysis.recurrence.axis_classes import AxisMatch
-from tlf.analysis.recurrence.formula import After, Apply, Before, Formula, Name
+from tlf.analysis.recurrence.formula import (
+    ElementwiseFormula,
+    Formula,
+    Name,
+    ValueAfterIteration,
+    ValueBeforeIteration,
+)
+from tlf.analysis.recurrence.sympy_access import Expr, Symbol, sympy
 from tlf.analysis.recurrence.value_evolution import ValueEvolution
 
 TEST_POINTS = 64
@@ -45,40 +52,40 @@ class Correction:
     """For each of the values, the axes of the sum that its axes run along."""
 
 
-def correction_of(
-    body: Expr,
-    running: Mapping[SSAValue, Symbol],
-    courses: Mapping[SSAValue, ValueEvolution],
+def correction_factor_of(
+    term: Expr,
+    running_symbols: Mapping[SSAValue, Symbol],
+    value_evolutions: Mapping[SSAValue, ValueEvolution],
 ) -> Correction | None:
     """
     Return the correction of a sum of terms that depend on running values. None if there
     is no such factor, or if a value evolves arbitrarily before its reduction is
     complete: terms may then overflow in between although the final terms do not.
     """
-    symbols = body.free_symbols
-    used = {value: each for value, each in running.items() if each in symbols}
-    if any(courses[value] is ValueEvolution.ARBITRARY for value in used):
+    symbols = term.free_symbols
+    used = {value: each for value, each in running_symbols.items() if each in symbols}
+    if any(value_evolutions[value] is ValueEvolution.ARBITRARY for value in used):
         return None
-    if (ratio := _ratio_of_terms(body, tuple(used.values()))) is None:
+    if (ratio := _ratio_of_changed_terms(term, tuple(used.values()))) is None:
         return None
     leaves: dict[Symbol, Formula] = {}
     for value, symbol in used.items():
-        leaves[_rename_symbol(symbol, "before")] = Before(value)
-        leaves[_rename_symbol(symbol, "after")] = After(value)
-    formula = _to_formula(ratio, leaves)
+        leaves[_symbol_named(symbol, "before")] = ValueBeforeIteration(value)
+        leaves[_symbol_named(symbol, "after")] = ValueAfterIteration(value)
+    formula = _formula_of_expression(ratio, leaves)
     if formula is None:
         return None
-    evolutions = {symbol: courses[value] for value, symbol in used.items()}
-    return Correction(formula, tuple(used), _is_bounded(ratio, evolutions))
+    evolutions = {symbol: value_evolutions[value] for value, symbol in used.items()}
+    return Correction(formula, tuple(used), _is_bounded_ratio(ratio, evolutions))
 
 
-def _is_bounded(ratio: Expr, courses: Mapping[Symbol, ValueEvolution]) -> bool:
+def _is_bounded_ratio(ratio: Expr, evolutions: Mapping[Symbol, ValueEvolution]) -> bool:
     """Return `True` if a ratio is an exponential whose exponent is never positive."""
     if not isinstance(ratio, sympy.exp):
         return False
     remainder = exponent = sympy.expand(ratio.args[0])
-    for symbol, evolution in courses.items():
-        before = _rename_symbol(symbol, "before")
+    for symbol, evolution in evolutions.items():
+        before = _symbol_named(symbol, "before")
         factor = exponent.coeff(before)
         required = (
             ValueEvolution.INCREASING
@@ -87,100 +94,102 @@ def _is_bounded(ratio: Expr, courses: Mapping[Symbol, ValueEvolution]) -> bool:
         )
         if evolution is not required:
             return False
-        remainder -= factor * (before - _rename_symbol(symbol, "after"))
+        remainder -= factor * (before - _symbol_named(symbol, "after"))
     return sympy.expand(remainder) == 0
 
 
 @cache
-def _ratio_of_terms(body: Expr, symbols: Sequence[Symbol]) -> Expr | None:
+def _ratio_of_changed_terms(term: Expr, symbols: Sequence[Symbol]) -> Expr | None:
     """
     Return the ratio of terms after a change to terms before it; None if it differs
     between elements.
     """
-    unknown = body.atoms(sympy.core.function.AppliedUndef)
+    unknown = term.atoms(sympy.core.function.AppliedUndef)
     if any(each.free_symbols & set(symbols) for each in unknown):
         return None
     before, after = (
-        body.subs(
-            {each: _rename_symbol(each, name) for each in symbols}, simultaneous=True
+        term.subs(
+            {each: _symbol_named(each, name) for each in symbols}, simultaneous=True
         )
         for name in ("before", "after")
     )
     known_symbols = {
-        _rename_symbol(each, name) for each in symbols for name in ("before", "after")
+        _symbol_named(each, name) for each in symbols for name in ("before", "after")
     }
     # Test numerically first: simplification is slow, and useless for most terms.
-    if not _is_element_independent(before, after, known_symbols):
+    if not _is_same_ratio_for_elements(before, after, known_symbols):
         return None
     ratio = sympy.simplify(after / before)
     if not ratio.free_symbols <= known_symbols:
         return None
-    return ratio if _is_identity(before, after, ratio) else None
+    return ratio if _is_ratio_identity(before, after, ratio) else None
 
 
-def _rename_symbol(symbol: Symbol, name: str) -> Symbol:
+def _symbol_named(symbol: Symbol, name: str) -> Symbol:
     return sympy.Symbol(f"{symbol.name}_{name}", real=True)
 
 
-def _is_element_independent(
-    before: Expr, after: Expr, known: AbstractSet[Symbol]
+def _is_same_ratio_for_elements(
+    term_before: Expr, term_after: Expr, known_symbols: AbstractSet[Symbol]
 ) -> bool:
     """
     Return `True` if a ratio is the same for random elements, with random known values.
     """
-    symbols = sorted({*before.free_symbols, *after.free_symbols}, key=str)
+    symbols = sorted({*term_before.free_symbols, *term_after.free_symbols}, key=str)
     rng = np.random.default_rng(1)
     points = [
         np.full(TEST_POINTS, rng.uniform(0.5, 2.0))
-        if each in known
+        if each in known_symbols
         else rng.uniform(0.5, 2.0, TEST_POINTS)
         for each in symbols
     ]
-    compute = sympy.lambdify(symbols, [before, after], "numpy")
+    compute = sympy.lambdify(symbols, [term_before, term_after], "numpy")
     with np.errstate(all="ignore"):
         left, right = map(np.asarray, compute(*points))
         ratios = np.broadcast_to(right / left, TEST_POINTS)
     return bool(np.allclose(ratios, ratios[0], rtol=1e-6, atol=0.0))
 
 
-def _is_identity(before: Expr, after: Expr, ratio: Expr) -> bool:
+def _is_ratio_identity(term_before: Expr, term_after: Expr, ratio: Expr) -> bool:
     """Return `True` if an identity holds at random points, in f64."""
-    symbols = sorted({*before.free_symbols, *after.free_symbols}, key=str)
-    compute = sympy.lambdify(symbols, [after, before * ratio], "numpy")
+    symbols = sorted({*term_before.free_symbols, *term_after.free_symbols}, key=str)
+    compute = sympy.lambdify(symbols, [term_after, term_before * ratio], "numpy")
     points = np.random.default_rng(0).uniform(0.5, 2.0, (len(symbols), TEST_POINTS))
     with np.errstate(all="ignore"):
         left, right = compute(*points)
     return bool(np.allclose(left, right, rtol=1e-9, atol=0.0))
 
 
-def _to_formula(found: Expr, leaves: Mapping[Symbol, Formula]) -> Formula | None:
+def _formula_of_expression(
+    expression: Expr, leaves: Mapping[Symbol, Formula]
+) -> Formula | None:
     """
     Return a formula of sums, products, quotients and exponentials; None for any other.
     """
-    match found:
+    match expression:
         case sympy.Symbol():
-            return leaves[found]
+            return leaves[expression]
         case sympy.Rational() | sympy.Float():
-            return float(found)
+            return float(expression)
         case sympy.exp():
-            operand = _to_formula(found.args[0], leaves)
-            return None if operand is None else Apply("exp", (operand,))
+            operand = _formula_of_expression(expression.args[0], leaves)
+            return None if operand is None else ElementwiseFormula("exp", (operand,))
         case sympy.Add():
             subtracted = [
-                -each for each in found.args if each.could_extract_minus_sign()
+                -each for each in expression.args if each.could_extract_minus_sign()
             ]
-            added = [each for each in found.args if -each not in subtracted]
-            return _chain_operations("add", added, "sub", subtracted, 0.0, leaves)
+            added = [each for each in expression.args if -each not in subtracted]
+            return _chain_formulas("add", added, "sub", subtracted, 0.0, leaves)
         case sympy.Mul() | sympy.Pow():
-            factors = sympy.Mul.make_args(found)
+            factors = sympy.Mul.make_args(expression)
             denominators = [1 / each for each in factors if _is_reciprocal(each)]
             numerators = [each for each in factors if not _is_reciprocal(each)]
             # The running value of a step may be 0.
-            if found in numerators or any(each.free_symbols for each in denominators):
+            if expression in numerators or any(
+                each.free_symbols for each in denominators
+            ):
                 return None
-            return _chain_operations(
-                "mul", numerators, "div", denominators, 1.0, leaves
-            )
+            return _chain_formulas("mul", numerators, "div", denominators, 1.0, leaves)
         case _:
             return None
 
@@ -189,11 +198,11 @@ def _is_reciprocal(factor: Expr) -> bool:
     return isinstance(factor, sympy.Pow) and factor.args[1] == -1
 
 
-def _chain_operations(
-    joins: Name,
-    firsts: Sequence[Expr],
-    parts: Name,
-    lasts: Sequence[Expr],
+def _chain_formulas(
+    operation_name: Name,
+    operands: Sequence[Expr],
+    inverse_name: Name,
+    inverse_operands: Sequence[Expr],
     neutral: float,
     leaves: Mapping[Symbol, Formula],
 ) -> Formula | None:
@@ -201,14 +210,19 @@ def _chain_operations(
     Return the left-to-right chain of `firsts` combined by `joins` and `lasts` by
     `parts`.
     """
-    first, *remaining = [_to_formula(each, leaves) for each in firsts] or [neutral]
+    first, *remaining = [_formula_of_expression(each, leaves) for each in operands] or [
+        neutral
+    ]
     operations: list[tuple[Name, Formula | None]] = [
-        *((joins, each) for each in remaining),
-        *((parts, _to_formula(each, leaves)) for each in lasts),
+        *((operation_name, each) for each in remaining),
+        *(
+            (inverse_name, _formula_of_expression(each, leaves))
+            for each in inverse_operands
+        ),
     ]
     total: Formula | None = first
     for name, operand in operations:
         if total is None or operand is None:
             return None
-        total = Apply(name, (total, operand))
+        total = ElementwiseFormula(name, (total, operand))
     return total

@@ -1,6 +1,4 @@
-"""
-Formulae of correction factors as plain data, the result of the analysis of a cascade.
-"""
+"""Analysis result: formulae of the correction factors of a cascade, as plain data."""
 
 from __future__ import annotations
 
@@ -13,25 +11,27 @@ Name: TypeAlias = Literal["add", "sub", "mul", "div", "exp"]
 
 
 @dataclass(frozen=True)
-class Before:
+class ValueBeforeIteration:
     """Running value before an iteration."""
 
     value: SSAValue
 
 
 @dataclass(frozen=True)
-class After:
+class ValueAfterIteration:
     """Running value after an iteration."""
 
     value: SSAValue
 
 
 @dataclass(frozen=True)
-class Apply:
+class ElementwiseFormula:
     """Elementwise operation of the graph dialect on formulae."""
 
     name: Name
     operands: tuple[Formula, ...]
 
 
-Formula: TypeAlias = float | Before | After | Apply
+Formula: TypeAlias = (
+    float | ValueBeforeIteration | ValueAfterIteration | ElementwiseFormula
+)

@@ -1,5 +1,6 @@
 """
-Reductions of terms that are neutral unless an element attains a running extreme.
+Analysis of reductions whose terms are neutral unless an element attains a running
+extreme.
 
 An example is the argmax of a row, the smallest index of a maximum element:
 `min(select(x == max(x), index, greatest))`. When a larger element is found, no earlier
@@ -17,7 +18,7 @@ from xdsl.ir import Operation, SSAValue
 from tlf.analysis.recurrence.axis_classes import AxisMatch
 from tlf.dialects import graph, tile
 from tlf.dialects.graph.reduction import ReduceKind
-from tlf.dialects.graph.splat_tensors import splat_of
+from tlf.dialects.graph.splat_tensors import splat_scalar_of
 from tlf.dialects.interfaces import AccumulatingInterface
 from tlf.dialects.types import scalar_value
 
@@ -45,7 +46,7 @@ class Restart:
     """Axes of the reduction that the axes of the extreme run along."""
 
 
-def restart_of(
+def find_restart_of_reduction(
     op: AccumulatingInterface,
     operations: Collection[Operation],
     steps: Collection[Operation],
@@ -64,9 +65,11 @@ def restart_of(
         return None
     if term.lhs.owner in dependent:
         return None
-    if (fill := splat_of(term.rhs)) is None or fill != op.neutral_element():
+    if (fill := splat_scalar_of(term.rhs)) is None or fill != op.neutral_element():
         return None
-    extreme = _ExtremeFinder(operations, steps, mask).find_extreme(term.condition)
+    extreme = _ExtremeFinder(operations, steps, mask).find_extreme_attained_if(
+        term.condition
+    )
     return None if extreme is None else Restart(extreme)
 
 
@@ -104,7 +107,7 @@ class _ExtremeFinder:
     mask: tile.MaskOp | None
     """Mask of the elements that are reduced; None for all."""
 
-    def find_extreme(self, condition: SSAValue) -> SSAValue | None:
+    def find_extreme_attained_if(self, condition: SSAValue) -> SSAValue | None:
         """
         Return the extreme that an element attains if `condition` holds; None if there
         is none.
@@ -115,10 +118,14 @@ class _ExtremeFinder:
             case graph.CompareOp() as compare:
                 return self._extreme_of_comparison(compare)
             case graph.OrOp() as either:
-                left, right = map(self.find_extreme, either.operands)
+                left, right = map(self.find_extreme_attained_if, either.operands)
                 return left if left is right else None
             case graph.AndOp() as both:
-                found = [each for each in map(self.find_extreme, both.operands) if each]
+                found = [
+                    each
+                    for each in map(self.find_extreme_attained_if, both.operands)
+                    if each
+                ]
                 return found[0] if found else None
             case _:
                 return None
@@ -128,13 +135,13 @@ class _ExtremeFinder:
         relation = op.relation.data
         if left is right and relation is graph.Relation.NE:
             # A NaN element makes the extreme NaN.
-            return self._extreme_of(left)
+            return self._find_extreme_of_element(left)
         mirrored = MIRRORED_RELATIONS.get(relation, relation)
-        return self._match_extreme(left, right, relation) or self._match_extreme(
-            right, left, mirrored
-        )
+        return self._find_extreme_in_relation(
+            left, right, relation
+        ) or self._find_extreme_in_relation(right, left, mirrored)
 
-    def _match_extreme(
+    def _find_extreme_in_relation(
         self, element: SSAValue, extreme: SSAValue, relation: graph.Relation
     ) -> SSAValue | None:
         """
@@ -145,11 +152,11 @@ class _ExtremeFinder:
             extreme = owner.operand
         if owner not in self.steps or not isinstance(owner, graph.ReduceOp):
             return None
-        if relation not in ATTAINING_RELATIONS.get(owner.combination, ()):
+        if relation not in ATTAINING_RELATIONS.get(owner.reduce_kind, ()):
             return None
-        return extreme if self._element_of(owner) is element else None
+        return extreme if self._reduced_element_of(owner) is element else None
 
-    def _element_of(self, op: graph.ReduceOp) -> SSAValue:
+    def _reduced_element_of(self, op: graph.ReduceOp) -> SSAValue:
         """
         Return the operand whose extreme is reduced, without its mask if it is the same
         mask.
@@ -157,14 +164,14 @@ class _ExtremeFinder:
         mask = _mask_of(op)
         return mask.source if mask and _is_same_mask(self.mask, mask) else op.inputs[0]
 
-    def _extreme_of(self, element: SSAValue) -> SSAValue | None:
+    def _find_extreme_of_element(self, element: SSAValue) -> SSAValue | None:
         """Return the extreme of an element among the steps, if there is exactly one."""
         found = [
             op.results[0]
             for op in self.steps
             if isinstance(op, graph.ReduceOp)
-            and op.combination in ATTAINING_RELATIONS
-            and self._element_of(op) is element
+            and op.reduce_kind in ATTAINING_RELATIONS
+            and self._reduced_element_of(op) is element
         ]
         return found[0] if len(found) == 1 else None
 

@@ -1,4 +1,4 @@
-"""Symbolic formulae of the values of a group, element by element."""
+"""Analysis of the values of a group: their symbolic formulae, element by element."""
 
 from __future__ import annotations
 
@@ -12,64 +12,64 @@ from xdsl.dialects.builtin import FloatAttr
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from tlf.analysis.recurrence.algebra import Expr, Symbol, sympy
+from tlf.analysis.recurrence.sympy_access import Expr, Symbol, sympy
 from tlf.dialects import tile
-from tlf.dialects.graph.splat_tensors import splat_of
+from tlf.dialects.graph.splat_tensors import splat_scalar_of
 from tlf.dialects.interfaces import (
     AccumulatingInterface,
     ElementwiseInterface,
     TilingInterface,
 )
-from tlf.dialects.postorder import compute_in_postorder
 from tlf.dialects.types import scalar_value, tensor_type
+from tlf.dialects.value_postorder import compute_in_postorder
 
 
-def _add(left: Expr, right: Expr) -> Expr:
+def _symbolic_sum(left: Expr, right: Expr) -> Expr:
     return left + right
 
 
-def _subtract(left: Expr, right: Expr) -> Expr:
+def _symbolic_difference(left: Expr, right: Expr) -> Expr:
     return left - right
 
 
-def _multiply(left: Expr, right: Expr) -> Expr:
+def _symbolic_product(left: Expr, right: Expr) -> Expr:
     return left * right
 
 
-def _divide(left: Expr, right: Expr) -> Expr:
+def _symbolic_quotient(left: Expr, right: Expr) -> Expr:
     return left / right
 
 
-def _negate(value: Expr) -> Expr:
+def _symbolic_negation(value: Expr) -> Expr:
     return -value
 
 
-def _identity(value: Expr) -> Expr:
+def _symbolic_identity(value: Expr) -> Expr:
     return value
 
 
-def _exp2(value: Expr) -> Expr:
+def _symbolic_exp2(value: Expr) -> Expr:
     # With a symbolic logarithm, SymPy would simplify the exponential to a power.
     return sympy.exp(value * sympy.Rational(LOG_2))
 
 
-def _rsqrt(value: Expr) -> Expr:
+def _symbolic_rsqrt(value: Expr) -> Expr:
     return 1 / sympy.sqrt(value)
 
 
 FORMULAE: Mapping[type[Operation], Callable[..., Expr]] = {
-    arith.AddfOp: _add,
-    arith.SubfOp: _subtract,
-    arith.MulfOp: _multiply,
-    arith.DivfOp: _divide,
-    arith.NegfOp: _negate,
-    arith.ExtFOp: _identity,
-    arith.TruncFOp: _identity,
+    arith.AddfOp: _symbolic_sum,
+    arith.SubfOp: _symbolic_difference,
+    arith.MulfOp: _symbolic_product,
+    arith.DivfOp: _symbolic_quotient,
+    arith.NegfOp: _symbolic_negation,
+    arith.ExtFOp: _symbolic_identity,
+    arith.TruncFOp: _symbolic_identity,
     math.ExpOp: sympy.exp,
-    math.Exp2Op: _exp2,
+    math.Exp2Op: _symbolic_exp2,
     math.LogOp: sympy.log,
     math.SqrtOp: sympy.sqrt,
-    math.RsqrtOp: _rsqrt,
+    math.RsqrtOp: _symbolic_rsqrt,
 }
 """
 Formulae of scalar operations, ignoring rounding; other operations are opaque functions.
@@ -109,8 +109,8 @@ class SymbolicValues:
     _known: dict[SSAValue, Expr] = field(default_factory=dict[SSAValue, Expr])
 
     @staticmethod
-    def of_running(
-        running: Sequence[Operation], dependent: frozenset[Operation]
+    def of_running_operations(
+        running_operations: Sequence[Operation], dependent: frozenset[Operation]
     ) -> SymbolicValues:
         """
         Return the formulae of a group in which the results of `running` are running
@@ -118,11 +118,11 @@ class SymbolicValues:
         """
         symbols: dict[SSAValue, Symbol] = {
             op.results[0]: sympy.Symbol(f"r{index}", real=True)
-            for index, op in enumerate(running)
+            for index, op in enumerate(running_operations)
         }
         return SymbolicValues(symbols, dependent)
 
-    def term_of(self, op: AccumulatingInterface) -> Expr:
+    def summand_of(self, op: AccumulatingInterface) -> Expr:
         """
         Return the summand of an operation, element by element: the product of its
         inputs.
@@ -132,10 +132,10 @@ class SymbolicValues:
     def formula_of(self, value: SSAValue) -> Expr:
         """Return the formula of a value."""
         return compute_in_postorder(
-            value, self._known, self._operands_of, self._build_formula
+            value, self._known, self._operands_in_formula_of, self._build_formula
         )
 
-    def _operands_of(self, value: SSAValue) -> Sequence[SSAValue]:
+    def _operands_in_formula_of(self, value: SSAValue) -> Sequence[SSAValue]:
         """Return the operands whose formulae are needed for the formula of a value."""
         owner = value.owner
         if value in self.running_symbols or owner not in self.dependent:
@@ -150,7 +150,7 @@ class SymbolicValues:
             return self._formula_of_op(
                 owner, [self.formula_of(each) for each in owner.operands]
             )
-        constant = splat_of(value)
+        constant = splat_scalar_of(value)
         if isinstance(constant, float) and isfinite(constant):
             return sympy.Rational(constant)
         symbol = self.opaque_symbols[value] = sympy.Symbol(
@@ -163,11 +163,11 @@ class SymbolicValues:
             inside = sympy.Symbol(f"inside{id(op)}", real=True)
             return fill + inside * (operands[0] - fill)
         if not isinstance(op, ElementwiseInterface):
-            return _opaque_function(op, operands)
+            return _uninterpreted_function_of(op, operands)
         formula = self._formula_of_elementwise(op, operands)
-        if _is_short(formula):
+        if _is_short_formula(formula):
             return formula
-        return _opaque_function(op, sorted(formula.free_symbols, key=str))
+        return _uninterpreted_function_of(op, sorted(formula.free_symbols, key=str))
 
     @staticmethod
     def _formula_of_elementwise(
@@ -175,7 +175,9 @@ class SymbolicValues:
     ) -> Expr:
         types = [tensor_type(each).element_type for each in op.operands]
         block = Block(arg_types=types)
-        result = op.build_scalar(Builder(InsertPoint.at_end(block)), *block.args)
+        result = op.build_scalar_computation(
+            Builder(InsertPoint.at_end(block)), *block.args
+        )
         known = dict[SSAValue, Expr](zip(block.args, operands, strict=True))
         for each in block.ops:
             known[each.results[0]] = _formula_of_scalar(
@@ -191,10 +193,10 @@ def _formula_of_scalar(op: Operation, operands: Sequence[Expr]) -> Expr:
             return sympy.Rational(value.value.data)
     if (formula := FORMULAE.get(type(op))) is not None:
         return formula(*operands)
-    return _opaque_function(op, operands)
+    return _uninterpreted_function_of(op, operands)
 
 
-def _is_short(formula: Expr) -> bool:
+def _is_short_formula(formula: Expr) -> bool:
     """
     Return `True` if a formula has at most `MAX_PARTS` subexpressions and no number
     longer than `MAX_BITS`.
@@ -212,6 +214,6 @@ def _is_short(formula: Expr) -> bool:
     return count <= MAX_PARTS
 
 
-def _opaque_function(op: Operation, operands: Sequence[Expr]) -> Expr:
+def _uninterpreted_function_of(op: Operation, operands: Sequence[Expr]) -> Expr:
     """Return an uninterpreted function of the operands."""
     return sympy.Function(f"{op.name}_{id(op)}")(*operands)

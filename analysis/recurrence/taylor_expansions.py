@@ -1,5 +1,5 @@
 """
-Additive corrections of partial sums whose terms are polynomials in other results.
+Analysis of partial sums of polynomials in other results: their additive corrections.
 
 The terms `body(x, r)` of a part are summed with the result `r` of this part only. With
 the result `s` of all parts, each term differs by its Taylor series in `s - r`, which is
@@ -21,10 +21,10 @@ from xdsl.ir import Operation, SSAValue
 
 from tlf.analysis.recurrence.axis_classes import AxisMatch
 from tlf.dialects import graph
-from tlf.dialects.graph.splat_tensors import splat_of
+from tlf.dialects.graph.splat_tensors import splat_scalar_of
 from tlf.dialects.interfaces import AccumulatingInterface
-from tlf.dialects.postorder import compute_in_postorder
 from tlf.dialects.types import is_16_bit_float, is_float, tensor_type
+from tlf.dialects.value_postorder import compute_in_postorder
 
 MAX_TERMS = 8
 """Maximum number of terms of a series."""
@@ -71,9 +71,9 @@ class Expansion:
         return tuple(dict.fromkeys(v for each in self.terms for v in each.powers))
 
 
-def expansion_of(
+def taylor_expansion_of(
     op: AccumulatingInterface,
-    running: Collection[SSAValue],
+    running_values: Collection[SSAValue],
     dependent: Collection[Operation],
 ) -> Expansion | None:
     """
@@ -83,7 +83,7 @@ def expansion_of(
     if not isinstance(op, graph.ReduceOp) or not op.linear_operands():
         return None
     try:
-        series = _Expander(running, dependent).series_of(op.operand)
+        series = _Expander(running_values, dependent).series_of(op.operand)
     except _NoSeriesError:
         return None
     changes = [
@@ -107,7 +107,7 @@ class _NoSeriesError(Exception):
 class _Expander:
     """Builder of the series of values."""
 
-    running: Collection[SSAValue]
+    running_values: Collection[SSAValue]
     dependent: Collection[Operation]
     """Operations that depend on running values."""
     _known: dict[SSAValue, Series] = field(default_factory=dict[SSAValue, Series])
@@ -119,20 +119,20 @@ class _Expander:
         Return the series of a value. The value itself is the term without changes.
         """
         return compute_in_postorder(
-            value, self._known, self._operands_of, self._build_series
+            value, self._known, self._elementwise_operands_of, self._build_series
         )
 
-    def _operands_of(self, value: SSAValue) -> Sequence[SSAValue]:
+    def _elementwise_operands_of(self, value: SSAValue) -> Sequence[SSAValue]:
         """Return the operands that a value is computed from element by element."""
         owner = value.owner
-        if value in self.running or not isinstance(owner, Operation):
+        if value in self.running_values or not isinstance(owner, Operation):
             return ()
         return owner.operands if owner in self.dependent else ()
 
     def _build_series(self, value: SSAValue) -> Series:
-        if value in self.running:
+        if value in self.running_values:
             return {(): {(value,): 1.0}, (value,): {(): 1.0}}
-        if (constant := splat_of(value)) is not None:
+        if (constant := splat_scalar_of(value)) is not None:
             return {(): {(): float(constant)}}
         itself: Series = {(): {(value,): 1.0}}
         owner = value.owner
@@ -145,34 +145,34 @@ class _Expander:
             raise _NoSeriesError
         return {**series, **itself}
 
-    def add(self, _: Operation, left: Series, right: Series) -> Series:
+    def series_of_sum(self, _: Operation, left: Series, right: Series) -> Series:
         """Return the series of a sum."""
-        return _add_scaled(left, right, 1.0)
+        return _add_scaled_series(left, right, 1.0)
 
-    def subtract(self, _: Operation, left: Series, right: Series) -> Series:
+    def series_of_difference(self, _: Operation, left: Series, right: Series) -> Series:
         """Return the series of a difference."""
-        return _add_scaled(left, right, -1.0)
+        return _add_scaled_series(left, right, -1.0)
 
-    def negate(self, _: Operation, operand: Series) -> Series:
+    def series_of_negation(self, _: Operation, operand: Series) -> Series:
         """Return the series of a negation."""
-        return _add_scaled({}, operand, -1.0)
+        return _add_scaled_series({}, operand, -1.0)
 
-    def multiply(self, _: Operation, left: Series, right: Series) -> Series:
+    def series_of_product(self, _: Operation, left: Series, right: Series) -> Series:
         """Return the series of a product."""
-        found = _empty_series()
+        found = _create_empty_series()
         for (powers, left_polynomial), (other_powers, right_polynomial) in product(
             left.items(), right.items()
         ):
-            target = found[self._order_factors(*powers, *other_powers)]
+            target = found[self._sort_factors(*powers, *other_powers)]
             for (terms, coefficient), (other_terms, other_coefficient) in product(
                 left_polynomial.items(), right_polynomial.items()
             ):
-                target[self._order_factors(*terms, *other_terms)] += (
+                target[self._sort_factors(*terms, *other_terms)] += (
                     coefficient * other_coefficient
                 )
         return found
 
-    def cast(self, op: Operation, operand: Series) -> Series:
+    def series_of_cast(self, op: Operation, operand: Series) -> Series:
         """
         Return the series of a cast. Raises `_NoSeriesError` if the cast rounds to a
         narrower type or from integers.
@@ -183,19 +183,19 @@ class _Expander:
             raise _NoSeriesError
         return operand
 
-    def _order_factors(self, *values: SSAValue) -> Powers:
+    def _sort_factors(self, *values: SSAValue) -> Powers:
         for value in values:
             self._factor_order.setdefault(value, len(self._factor_order))
         return tuple(sorted(values, key=self._factor_order.__getitem__))
 
 
-def _empty_series() -> dict[Powers, dict[Powers, float]]:
+def _create_empty_series() -> dict[Powers, dict[Powers, float]]:
     return defaultdict(lambda: defaultdict(float))
 
 
-def _add_scaled(left: Series, right: Series, times: float) -> Series:
-    found = _empty_series()
-    for series, factor in ((left, 1.0), (right, times)):
+def _add_scaled_series(left: Series, right: Series, scale: float) -> Series:
+    found = _create_empty_series()
+    for series, factor in ((left, 1.0), (right, scale)):
         for powers, polynomial in series.items():
             for terms, coefficient in polynomial.items():
                 found[powers][terms] += factor * coefficient
@@ -203,10 +203,10 @@ def _add_scaled(left: Series, right: Series, times: float) -> Series:
 
 
 RULES: Mapping[type[Operation], Callable[..., Series]] = {
-    graph.AddOp: _Expander.add,
-    graph.SubOp: _Expander.subtract,
-    graph.NegOp: _Expander.negate,
-    graph.MulOp: _Expander.multiply,
-    graph.CastOp: _Expander.cast,
+    graph.AddOp: _Expander.series_of_sum,
+    graph.SubOp: _Expander.series_of_difference,
+    graph.NegOp: _Expander.series_of_negation,
+    graph.MulOp: _Expander.series_of_product,
+    graph.CastOp: _Expander.series_of_cast,
 }
 """Functions that compute the series of an operation from the series of its operands."""

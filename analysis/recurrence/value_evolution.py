@@ -1,4 +1,7 @@
-"""Value evolution: monotonicity of a running value before its reduction is complete."""
+"""
+Analysis result: monotonicity of a running value before its reduction is complete,
+without IR.
+"""
 
 from __future__ import annotations
 

@@ -20,16 +20,16 @@ from xdsl.ir import Operation, SSAValue
 from tlf.analysis.operations.op_facts import OpFacts, OpFactsCache
 from tlf.analysis.tiling.box_covering import (
     SymbolRanges,
-    cover_iterations,
-    hull_of,
+    cover_box_over_iterations,
+    hull_of_boxes,
     is_always_covering,
 )
-from tlf.analysis.tiling.cascade_tiles import computation_order_of, tile_of_step
+from tlf.analysis.tiling.cascade_tiles import computation_order_of, tile_of_cascade_step
 from tlf.analysis.tiling.domain_tiling import (
     LoopsByDim,
-    reduction_sizes_of,
-    tile_domain,
-    whole_domain,
+    box_of_whole_domain,
+    reduction_tile_sizes_of,
+    tile_iteration_domain,
 )
 from tlf.analysis.tiling.group_tiling import (
     GroupTiling,
@@ -39,8 +39,8 @@ from tlf.analysis.tiling.group_tiling import (
     TiledOperation,
     TileLoop,
     TilingError,
-    is_covering,
-    is_init_operand,
+    is_box_covering,
+    is_initial_value_operand,
     is_same_box,
     operand_boxes_of,
 )
@@ -49,15 +49,21 @@ from tlf.analysis.tiling.loop_levels import (
     is_in_reduction_loop,
     is_recomputed_after_loop,
 )
-from tlf.analysis.tiling.producer_lead import order_by_prefetch, prefetch_distances_of
-from tlf.analysis.tiling.result_tiles import ResultAlignment, result_tile_of
+from tlf.analysis.tiling.producer_prefetch import (
+    order_by_prefetch_distance,
+    prefetch_distances_of,
+)
+from tlf.analysis.tiling.result_tiles import ResultAlignment, result_box_of_root_tile
 from tlf.analysis.tiling.rolling_windows import (
     RollingPolicy,
-    common_fill_of,
+    common_padding_value_of,
     rolling_window_of,
 )
 from tlf.analysis.tiling.tile_rules import TileRules
-from tlf.analysis.tiling.tiled_movements import check_tile_extents, is_performed_by_move
+from tlf.analysis.tiling.tiled_movements import (
+    check_tile_extents,
+    is_performed_by_slicing_move,
+)
 from tlf.analysis.tiling.window_tile import RollingWindow
 from tlf.dialects.interfaces import (
     AccumulatingInterface,
@@ -67,16 +73,16 @@ from tlf.dialects.interfaces import (
 from tlf.support.affine.index_access import Box, accessed_box, producing_iterations
 
 
-def analyze_group(
+def analyze_group_tiles(
     operations: Sequence[TilingInterface],
     results: Sequence[SSAValue],
     tile: Sequence[int],
-    reduce: Sequence[int] = (),
+    reduction_tile: Sequence[int] = (),
     rules: TileRules | None = None,
     rolling: RollingPolicy | None = None,
-    forms: OpFactsCache | None = None,
-    looped: ReductionLoop | None = None,
-    beside: ResultAlignment | None = None,
+    op_facts: OpFactsCache | None = None,
+    reduction_loop: ReductionLoop | None = None,
+    result_alignment: ResultAlignment | None = None,
 ) -> GroupTiling:
     """
     Analyze the tiles of a group.
@@ -90,31 +96,37 @@ def analyze_group(
 
     Raises `TilingError` if the group cannot be tiled with these sizes.
     """
-    group = operations, results, tile, reduce, rules, rolling
-    tiling = outline_tiles(*group, forms, looped, beside)
+    group = operations, results, tile, reduction_tile, rules, rolling
+    tiling = analyze_tiles_without_verification(
+        *group, op_facts, reduction_loop, result_alignment
+    )
     root = results[0].owner
     assert isinstance(root, TilingInterface)
-    tiling.result_tiles = [result_tile_of(tiling, value, root) for value in results]
+    tiling.result_tiles = [
+        result_box_of_root_tile(tiling, value, root) for value in results
+    ]
     return tiling
 
 
-def outline_tiles(
+def analyze_tiles_without_verification(
     operations: Sequence[TilingInterface],
     results: Sequence[SSAValue],
     tile: Sequence[int],
-    reduce: Sequence[int] = (),
+    reduction_tile: Sequence[int] = (),
     rules: TileRules | None = None,
     rolling: RollingPolicy | None = None,
-    forms: OpFactsCache | None = None,
-    looped: ReductionLoop | None = None,
-    beside: ResultAlignment | None = None,
+    op_facts: OpFactsCache | None = None,
+    reduction_loop: ReductionLoop | None = None,
+    result_alignment: ResultAlignment | None = None,
 ) -> GroupTiling:
     """
     Analyze the tiles of a group without checking that each result is covered exactly
     once.
     """
-    group = operations, results, rules or TileRules(), forms or OpFactsCache()
-    return _BackwardAnalysis(*group, rolling, looped, beside).analyze(tile, reduce)
+    group = operations, results, rules or TileRules(), op_facts or OpFactsCache()
+    return _BackwardAnalysis(
+        *group, rolling, reduction_loop, result_alignment
+    ).analyze_tiles(tile, reduction_tile)
 
 
 class _BackwardAnalysis:
@@ -123,57 +135,61 @@ class _BackwardAnalysis:
         operations: Sequence[TilingInterface],
         results: Sequence[SSAValue],
         rules: TileRules,
-        forms: OpFactsCache,
+        op_facts: OpFactsCache,
         rolling: RollingPolicy | None = None,
-        looped: ReductionLoop | None = None,
-        beside: ResultAlignment | None = None,
+        reduction_loop: ReductionLoop | None = None,
+        result_alignment: ResultAlignment | None = None,
     ) -> None:
         self.rolling = rolling
         self.leads = rolling is not None and rolling.has_prefetch
-        self.looped = looped or self._last_reduction(operations)
+        self.looped = reduction_loop or self._loop_over_last_reduction(operations)
         self.operations = operations
         self.results = results
         self.rules = rules
-        self.forms = forms
-        self.beside = beside or ResultAlignment(operations, forms)
-        self.tiling = GroupTiling(rules, tuple(results), forms)
+        self.forms = op_facts
+        self.beside = result_alignment or ResultAlignment(operations, op_facts)
+        self.tiling = GroupTiling(rules, tuple(results), op_facts)
         self.needs: dict[SSAValue, list[ReadDemand]] = {}
         self.members = set[Operation](operations)
         self.root_region: Box = ()
         self._known_ranges: SymbolRanges = {}
 
-    def analyze(self, tile: Sequence[int], reduce: Sequence[int]) -> GroupTiling:
-        root = self._find_root()
-        if reduce:
+    def analyze_tiles(
+        self, tile: Sequence[int], reduction_tile: Sequence[int]
+    ) -> GroupTiling:
+        root = self._find_root_operation()
+        if reduction_tile:
             self.tiling.anchor = self.looped.anchor
-        root_box = self._tile_root(root, tile)
-        self.tiling.rolling_loop = self._find_rolling_loop(root, reduce)
-        self.root_region = accessed_box(self.forms.of(root).result_map, root_box)
+        root_box = self._tile_root_domain(root, tile)
+        self.tiling.rolling_loop = self._find_rolling_loop(root, reduction_tile)
+        self.root_region = accessed_box(self.forms.facts_of(root).result_map, root_box)
         for op in reversed(self.operations):
-            form = self.forms.of(op)
+            form = self.forms.facts_of(op)
             if op is root:
                 box = self._verify_root_box(root, root_box)
             else:
                 box = self._required_iterations(op, form)
             if box is not None:
-                self._add_operation(op, form, box, op is root, reduce)
-        self._order_and_collect()
+                self._add_tiled_operation(op, form, box, op is root, reduction_tile)
+        self._order_operations_and_collect_inputs()
         if self.tiling.windows:
-            self.tiling.prologue = self._analyze_prologue()
+            self.tiling.prologue = self._analyze_prologue_tiles()
         else:
             self.tiling.rolling_loop = None
         if not self.rules.has_views:
-            self._check_whole_uses()
+            self._check_tiles_used_whole()
         return self.tiling
 
     @staticmethod
-    def _last_reduction(operations: Sequence[TilingInterface]) -> ReductionLoop:
+    def _loop_over_last_reduction(
+        operations: Sequence[TilingInterface],
+    ) -> ReductionLoop:
         """Return a loop over the last accumulating operation, without a cascade."""
         backwards = reversed(operations)
         found = (op for op in backwards if isinstance(op, AccumulatingInterface))
         return ReductionLoop(next(found, None))
 
-    def _order_and_collect(self) -> None:
+    def _order_operations_and_collect_inputs(self) -> None:
         """Put operations into execution order, and collect the tiles of inputs."""
         # Operations were visited in reverse order.
         self.tiling.tiles = dict(reversed(self.tiling.tiles.items()))
@@ -183,12 +199,12 @@ class _BackwardAnalysis:
                 self.tiling.prefetch_distances = prefetch_distances_of(
                     self.tiling, order
                 )
-                order = order_by_prefetch(self.tiling, order)
+                order = order_by_prefetch_distance(self.tiling, order)
             self.tiling.tiles = {op: self.tiling.tiles[op] for op in order}
-        self._collect_reads()
+        self._collect_input_tiles()
 
     def _find_rolling_loop(
-        self, root: TilingInterface, reduce: Sequence[int]
+        self, root: TilingInterface, reduction_tile: Sequence[int]
     ) -> TileLoop | None:
         """
         Return the loop along which tiles roll; None without rolling, or if the axis has
@@ -196,17 +212,17 @@ class _BackwardAnalysis:
         """
         if self.rolling is None:
             return None
-        if reduce or not self.rules.has_views:
-            what = "around the loop of a reduction" if reduce else "of values"
+        if reduction_tile or not self.rules.has_views:
+            what = "around the loop of a reduction" if reduction_tile else "of values"
             raise TilingError(root, f"tiles {what} do not roll")
-        parallel = self.forms.of(root).parallel_dims
+        parallel = self.forms.facts_of(root).parallel_dims
         if not 0 <= self.rolling.axis < len(parallel):
             raise TilingError(
                 root, f"expected an axis below {len(parallel)}, got {self.rolling.axis}"
             )
         return self.tiling.loops.get(parallel[self.rolling.axis])
 
-    def _analyze_prologue(self) -> GroupTiling:
+    def _analyze_prologue_tiles(self) -> GroupTiling:
         """
         Analyze the tiles of the prologue, which fills windows before the first
         iteration.
@@ -222,10 +238,10 @@ class _BackwardAnalysis:
             need = ReadDemand(None, 0, box, LoopLevel.OUTER)
             prologue.needs.setdefault(value, []).append(need)
         for op in reversed(self.operations):
-            form = self.forms.of(op)
+            form = self.forms.facts_of(op)
             if (box := prologue._required_iterations(op, form)) is not None:
-                prologue._add_operation(op, form, box, False, ())
-        prologue._order_and_collect()
+                prologue._add_tiled_operation(op, form, box, False, ())
+        prologue._order_operations_and_collect_inputs()
         return prologue.tiling
 
     @property
@@ -242,7 +258,7 @@ class _BackwardAnalysis:
             self._known_ranges = tiling.ranges
         return self._known_ranges
 
-    def _find_root(self) -> TilingInterface:
+    def _find_root_operation(self) -> TilingInterface:
         owner = self.results[0].owner
         if not isinstance(owner, TilingInterface) or owner not in self.members:
             at = owner if isinstance(owner, Operation) else self.operations[-1]
@@ -251,63 +267,67 @@ class _BackwardAnalysis:
             )
         return owner
 
-    def _tile_root(self, root: TilingInterface, tile: Sequence[int]) -> Box:
-        form = self.forms.of(root)
+    def _tile_root_domain(self, root: TilingInterface, tile: Sequence[int]) -> Box:
+        form = self.forms.facts_of(root)
         parallel = form.parallel_dims
         if len(tile) != len(parallel):
             raise TilingError(
                 root, f"expected {len(parallel)} tile sizes, got {len(tile)}"
             )
         loops = self.tiling.loops
-        box = tile_domain(root, form, whole_domain(form), parallel, tile, loops)
-        return self.rules.pad_box(box)
+        box = tile_iteration_domain(
+            root, form, box_of_whole_domain(form), parallel, tile, loops
+        )
+        return self.rules.pad_box_capacities(box)
 
-    def _required_iterations(self, op: TilingInterface, form: OpFacts) -> Box | None:
+    def _required_iterations(self, op: TilingInterface, facts: OpFacts) -> Box | None:
         """
         Return the iterations of an operation that the group needs; None if it needs
         none. Raises `TilingError` if consumers need elements beyond an axis that the
         operation does not iterate over.
         """
-        if not (needs := self._demands_of(op)):
+        if not (needs := self._read_demands_of(op)):
             return None
         boxes = [need.box for need in needs]
         if self.tiling.inner_loops and not is_in_reduction_loop(self.tiling, op, needs):
-            boxes = [cover_iterations(box, self.inner_loops) for box in boxes]
-        hull = hull_of(boxes, self._loop_ranges) if len(boxes) > 1 else boxes[0]
+            boxes = [cover_box_over_iterations(box, self.inner_loops) for box in boxes]
+        hull = hull_of_boxes(boxes, self._loop_ranges) if len(boxes) > 1 else boxes[0]
         required = (
-            hull if self.tiling.rolling_loop is None else self._uncovered_part(op, hull)
+            hull
+            if self.tiling.rolling_loop is None
+            else self._part_to_compute(op, hull)
         )
-        box = producing_iterations(form.result_map, form.extents, required)
+        box = producing_iterations(facts.result_map, facts.extents, required)
         if not is_always_covering(
-            accessed_box(form.result_map, box), required, self._loop_ranges
+            accessed_box(facts.result_map, box), required, self._loop_ranges
         ):
             raise TilingError(
                 op,
                 "its consumers need elements beyond an axis that it does not iterate "
                 "over",
             )
-        return self.rules.pad_box(box)
+        return self.rules.pad_box_capacities(box)
 
-    def _uncovered_part(self, op: TilingInterface, hull: Box) -> Box:
+    def _part_to_compute(self, op: TilingInterface, hull: Box) -> Box:
         """
         Return the box to compute: only the new part if the value has a rolling window,
         else the needed box.
         """
         value = op.results[0]
-        if (window := self._find_window(value, hull, self.leads)) is None:
+        if (window := self._find_rolling_window(value, hull, self.leads)) is None:
             return hull
-        fill = self._common_fill(value, op)
+        fill = self._common_padding_of_readers(value, op)
         self.tiling.windows[value, 0] = replace(window, fill=fill)
         return window.new_part
 
-    def _find_window(
-        self, value: SSAValue, hull: Box, leads: bool = False
+    def _find_rolling_window(
+        self, value: SSAValue, hull: Box, is_prefetched: bool = False
     ) -> RollingWindow | None:
         """Return the rolling window of a tile, if it rolls."""
         loop, rolling = self.tiling.rolling_loop, self.rolling
         if loop is None or rolling is None or value in rolling.recomputed_values:
             return None
-        return rolling_window_of(hull, loop, leads)
+        return rolling_window_of(hull, loop, is_prefetched)
 
     def _verify_root_box(self, root: TilingInterface, box: Box) -> Box:
         """
@@ -315,62 +335,67 @@ class _BackwardAnalysis:
         more of the root's result than they compute.
         """
         for need in self.needs.get(root.results[0], []):
-            if not is_covering(
-                self.root_region, cover_iterations(need.box, self.inner_loops)
+            if not is_box_covering(
+                self.root_region, cover_box_over_iterations(need.box, self.inner_loops)
             ):
                 raise TilingError(root, "another result needs more than one tile of it")
         return box
 
-    def _demands_of(self, op: TilingInterface) -> list[ReadDemand]:
+    def _read_demands_of(self, op: TilingInterface) -> list[ReadDemand]:
         needs: list[ReadDemand] = []
         for result in op.results:
             needs += self.needs.get(result, ())
         if needs or not any(result in self.results for result in op.results):
             return needs
-        box = self.beside.tile_of_result(op, self.results[0], self.root_region)
+        box = self.beside.align_tile_to_result(op, self.results[0], self.root_region)
         return [ReadDemand(op, 0, box, LoopLevel.OUTER)]
 
-    def _add_operation(
+    def _add_tiled_operation(
         self,
         op: TilingInterface,
-        form: OpFacts,
+        facts: OpFacts,
         box: Box,
         is_root: bool,
-        reduce: Sequence[int],
+        reduction_tile: Sequence[int],
     ) -> None:
-        scope = LoopLevel.OUTER
-        if self.tiling.inner_loops and not is_root:
-            inside = is_in_reduction_loop(self.tiling, op, self._demands_of(op))
-            scope = LoopLevel.INNER if inside else scope
+        scope = self._select_loop_level(op, is_root)
         if op is self.tiling.anchor:
-            box = self._tile_reduction(op, box, reduce, self.tiling.inner_loops)
+            box = self._tile_reduction(op, box, reduction_tile, self.tiling.inner_loops)
             self._attach_cascade()
-        elif self.tiling.is_step(op):
-            box = tile_of_step(self.tiling, op, box)
+        elif self.tiling.is_cascade_step(op):
+            box = tile_of_cascade_step(self.tiling, op, box)
         elif scope is LoopLevel.INNER and op in self.looped.nested:
             loops = self.tiling.nested_loops_by_op.setdefault(op, {})
-            box = self._tile_reduction(op, box, reduce, loops)
-        result = accessed_box(form.result_map, box)
+            box = self._tile_reduction(op, box, reduction_tile, loops)
+        result = accessed_box(facts.result_map, box)
         windows = self.tiling.windows
         if windows and (window := windows.get((op.results[0], 0))) is not None:
-            result = window.whole
-        reads = operand_boxes_of(self.rules, op, box, form)
+            result = window.whole_tile
+        reads = operand_boxes_of(self.rules, op, box, facts)
         inside = scope is LoopLevel.INNER
         is_recomputed = inside and is_recomputed_after_loop(
-            self.tiling, op, self._demands_of(op)
+            self.tiling, op, self._read_demands_of(op)
         )
-        is_moved = is_performed_by_move(op, form, self.members, self.rules)
+        is_moved = is_performed_by_slicing_move(op, facts, self.members, self.rules)
         self.tiling.tiles[op] = TiledOperation(
-            op, box, result, scope, form, reads, is_recomputed, is_moved
+            op, box, result, scope, facts, reads, is_recomputed, is_moved
         )
         if is_moved:
             self._check_not_rolling(op)
             self.tiling.gathered_operations.add(op)
         else:
-            check_tile_extents(op, form, box, self.rules)
-        self._record_demands(op, scope, reads)
+            check_tile_extents(op, facts, box, self.rules)
+        self._record_operand_demands(op, scope, reads)
         if is_recomputed:
-            self._record_demands(op, LoopLevel.OUTER, reads)
+            self._record_operand_demands(op, LoopLevel.OUTER, reads)
+
+    def _select_loop_level(self, op: TilingInterface, is_root: bool) -> LoopLevel:
+        """Return the loop level in which an operation is computed."""
+        scope = LoopLevel.OUTER
+        if self.tiling.inner_loops and not is_root:
+            inside = is_in_reduction_loop(self.tiling, op, self._read_demands_of(op))
+            scope = LoopLevel.INNER if inside else scope
+        return scope
 
     def _check_not_rolling(self, op: TilingInterface) -> None:
         """Raise `TilingError` if a gathered result has a rolling window."""
@@ -393,12 +418,12 @@ class _BackwardAnalysis:
             raise TilingError(cascade.anchor, text)
         self.tiling.cascade = cascade
 
-    def _record_demands(
+    def _record_operand_demands(
         self, op: TilingInterface, scope: LoopLevel, reads: Sequence[Box | None]
     ) -> None:
         """Record the boxes that an operation needs of its operands."""
         is_looped = op is self.tiling.anchor and bool(self.tiling.inner_loops)
-        inner = is_looped or self.tiling.is_step(op)
+        inner = is_looped or self.tiling.is_cascade_step(op)
         is_moved = op in self.tiling.gathered_operations
         for position, operand in enumerate(op.operands):
             box = reads[position]
@@ -407,22 +432,26 @@ class _BackwardAnalysis:
             level = (
                 LoopLevel.NESTED if self.tiling.nested_loops_by_op.get(op) else scope
             )
-            if inner and not is_init_operand(op, position):
+            if inner and not is_initial_value_operand(op, position):
                 level = LoopLevel.INNER
             need = ReadDemand(op, position, box, level)
             self.needs.setdefault(operand, []).append(need)
 
     def _tile_reduction(
-        self, op: TilingInterface, box: Box, reduce: Sequence[int], loops: LoopsByDim
+        self,
+        op: TilingInterface,
+        box: Box,
+        reduction_tile: Sequence[int],
+        loops: LoopsByDim,
     ) -> Box:
         """Return the iterations of an operation with a loop over its own reduction."""
-        form = self.forms.of(op)
-        sizes = reduction_sizes_of(op, self.looped, self.forms, reduce)
-        return self.rules.pad_box(
-            tile_domain(op, form, box, form.reduction_dims, sizes, loops)
+        form = self.forms.facts_of(op)
+        sizes = reduction_tile_sizes_of(op, self.looped, self.forms, reduction_tile)
+        return self.rules.pad_box_capacities(
+            tile_iteration_domain(op, form, box, form.reduction_dims, sizes, loops)
         )
 
-    def _check_whole_uses(self) -> None:
+    def _check_tiles_used_whole(self) -> None:
         """
         Check that every tile computed in the group is used as a whole. Raises
         `TilingError`.
@@ -434,24 +463,26 @@ class _BackwardAnalysis:
                 if not is_same_box(need.box, tile.result):
                     raise TilingError(op, "its consumers need only parts of its tile")
 
-    def _collect_reads(self) -> None:
+    def _collect_input_tiles(self) -> None:
         for value, needs in self.needs.items():
             if value.owner in self.members or not isinstance(value.type, TensorType):
                 continue
             add_input_slices(self.tiling, value, needs)
-            self._roll_reads(value)
+            self._add_input_windows(value)
 
-    def _roll_reads(self, value: SSAValue) -> None:
+    def _add_input_windows(self, value: SSAValue) -> None:
         """Add rolling windows for the tiles of an input, where tiles can roll."""
         for index, box in enumerate(
             self.tiling.reads.get((value, LoopLevel.OUTER), [])
         ):
-            if (window := self._find_window(value, box)) is not None:
-                fill = self._common_fill(value, self.operations[-1])
+            if (window := self._find_rolling_window(value, box)) is not None:
+                fill = self._common_padding_of_readers(value, self.operations[-1])
                 window = replace(window, fill=fill)
                 self.tiling.windows[value, index] = window
 
-    def _common_fill(self, value: SSAValue, at: Operation) -> Scalar | None:
+    def _common_padding_of_readers(
+        self, value: SSAValue, faulty_op: Operation
+    ) -> Scalar | None:
         """
         Return the padding value that all readers of a window need; None if they need
         none. Raises `TilingError` if they need different values.
@@ -461,7 +492,9 @@ class _BackwardAnalysis:
             for need in self.needs.get(value, [])
             if need.consumer is not None
         ]
-        fill, is_unique = common_fill_of(padding_values)
+        fill, is_unique = common_padding_value_of(padding_values)
         if not is_unique:
-            raise TilingError(at, "readers of its window need different padding values")
+            raise TilingError(
+                faulty_op, "readers of its window need different padding values"
+            )
         return fill

@@ -1,4 +1,4 @@
-"""Sliding windows of a group that are computed by banded matmuls."""
+"""Analysis of a group: its sliding windows that banded matmuls compute."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from tlf.support.affine.index_access import AffineSum, Box
 
 
 def banded_matmul_of(
-    array: SystolicArray | None, op: TilingInterface, box: Box, form: OpFacts
+    array: SystolicArray | None, op: TilingInterface, box: Box, facts: OpFacts
 ) -> BandedMatmul | None:
     """
     Return the banded matmul by which an array computes some iterations of an operation,
     if any.
     """
-    if array is None or (windows := banded_windows_of(op, box, form)) is None:
+    if array is None or (windows := banded_windows_of(op, box, facts)) is None:
         return None
-    return BandedMatmul.of(windows, [each.tile_extent for each in box], array)
+    return BandedMatmul.find_fastest(windows, [each.tile_extent for each in box], array)
 
 
-def banded_windows_of(op: TilingInterface, box: Box, form: OpFacts) -> Windows | None:
+def banded_windows_of(op: TilingInterface, box: Box, facts: OpFacts) -> Windows | None:
     """
     Return the sliding windows of some iterations that banded matmuls may compute; None
     if there are none. Filters must be inputs of the group, as they are loaded with
     zeros around them, and with all of their taps.
     """
-    if (windows := form.windows) is None:
+    if (windows := facts.windows) is None:
         return None
     filters = op.operands[windows.filter_operand].owner
     if isinstance(filters, ConstantInterface | TilingInterface):
@@ -35,7 +35,7 @@ def banded_windows_of(op: TilingInterface, box: Box, form: OpFacts) -> Windows |
         taps = box[axis.tap_iterator]
         if (
             taps.offset != AffineSum()
-            or taps.tile_extent != form.extents[axis.tap_iterator]
+            or taps.tile_extent != facts.extents[axis.tap_iterator]
         ):
             return None
     return windows

@@ -1,4 +1,7 @@
-"""Covering of boxes whose offsets depend on loops, over all iterations of the loops."""
+"""
+Analysis of boxes whose offsets depend on loops: boxes that cover them in all
+iterations.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ SymbolRanges: TypeAlias = Mapping[Hashable, tuple[int, int]]
 """Smallest and largest value of every induction variable."""
 
 
-def is_moved_by(box: Box, loops: Collection[TileLoop]) -> bool:
+def is_box_moved_by(box: Box, loops: Collection[TileLoop]) -> bool:
     """
     Return `True` if the offset of a box depends on the induction variable of one of the
     loops.
@@ -29,13 +32,13 @@ def innermost_moving_depth(box: Box, loops: Sequence[TileLoop]) -> int:
     Return the depth of the innermost loop that moves a box; 0 if no loop does. `loops`
     are given outermost first.
     """
-    depths = (n for n, loop in enumerate(loops, 1) if is_moved_by(box, (loop,)))
+    depths = (n for n, loop in enumerate(loops, 1) if is_box_moved_by(box, (loop,)))
     return max(depths, default=0)
 
 
-def cover_iterations(box: Box, loops: Collection[TileLoop]) -> Box:
+def cover_box_over_iterations(box: Box, loops: Collection[TileLoop]) -> Box:
     """Return the box that covers `box` in every iteration of the given loops."""
-    if not loops or not is_moved_by(box, loops):
+    if not loops or not is_box_moved_by(box, loops):
         return box
     covering: list[Interval] = []
     for interval in box:
@@ -45,12 +48,12 @@ def cover_iterations(box: Box, loops: Collection[TileLoop]) -> Box:
                 offset += min(0, factor * symbol.last_start)
                 size += abs(factor * symbol.last_start)
             else:
-                offset += AffineSum.of(symbol) * factor
+                offset += AffineSum.of_symbol(symbol) * factor
         covering.append(Interval(offset, size, interval.capacity))
     return tuple(covering)
 
 
-def hull_of(boxes: Sequence[Box], ranges: SymbolRanges) -> Box:
+def hull_of_boxes(boxes: Sequence[Box], ranges: SymbolRanges) -> Box:
     """
     Return the bounding box of several boxes. Along axes where the distance of two boxes
     is not constant, it covers them in all iterations.
@@ -58,7 +61,7 @@ def hull_of(boxes: Sequence[Box], ranges: SymbolRanges) -> Box:
     hull = boxes[0]
     for box in boxes[1:]:
         hull = tuple(
-            a.hull(b) or _hull_over_iterations(a, b, ranges)
+            a.hull(b) or _hull_of_intervals(a, b, ranges)
             for a, b in zip(hull, box, strict=True)
         )
     return hull
@@ -73,16 +76,16 @@ def is_always_covering(outer: Box, inner: Box, ranges: SymbolRanges) -> bool:
             continue
         if a.offset == b.offset and b.size <= a.size:
             continue
-        least, greatest = (b.offset - a.offset).bounds(ranges)
+        least, greatest = (b.offset - a.offset).value_bounds(ranges)
         if least < 0 or greatest + b.size > a.size:
             return False
     return True
 
 
-def _hull_over_iterations(
+def _hull_of_intervals(
     left: Interval, right: Interval, ranges: SymbolRanges
 ) -> Interval:
-    bounds = [each.offset.bounds(ranges) for each in (left, right)]
+    bounds = [each.offset.value_bounds(ranges) for each in (left, right)]
     first = min(least for least, _ in bounds)
     sizes = (left.size, right.size)
     last = max(end + size for (_, end), size in zip(bounds, sizes, strict=True))

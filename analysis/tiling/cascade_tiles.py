@@ -1,4 +1,4 @@
-"""Steps of a cascade in the tiled loop of the anchor."""
+"""Analysis of a tiled group: steps of its cascade in the loop of the anchor."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tlf.dialects.interfaces import TilingInterface
 from tlf.support.affine.index_access import Box
 
 
-def tile_of_step(tiling: GroupTiling, op: TilingInterface, box: Box) -> Box:
+def tile_of_cascade_step(tiling: GroupTiling, op: TilingInterface, box: Box) -> Box:
     """Return the iterations of a step in one iteration of the anchor's loop."""
     cascade, anchor = tiling.cascade, tiling.anchor
     assert cascade is not None
@@ -39,7 +39,7 @@ def is_corrected_after_loop(tiling: GroupTiling, op: Operation) -> bool:
     cascade, correction = tiling.cascade, tiling.correction_of(op)
     if cascade is None or correction is None:
         return False
-    return not running_limits.limited_values(cascade).isdisjoint(correction.values)
+    return not running_limits.values_to_clamp(cascade).isdisjoint(correction.values)
 
 
 def is_correction_after_loop(tiling: GroupTiling, op: Operation) -> bool:
@@ -48,16 +48,20 @@ def is_correction_after_loop(tiling: GroupTiling, op: Operation) -> bool:
         return False
     return any(
         op.results[0] in correction.values and is_corrected_after_loop(tiling, step)
-        for step, correction in running_limits.corrected_steps(tiling.cascade)
+        for step, correction in running_limits.steps_with_correction(tiling.cascade)
     )
 
 
-def limits_in_loop(tiling: GroupTiling, op: Operation) -> tuple[float, ...]:
+def running_value_limits_in_loop(
+    tiling: GroupTiling, op: Operation
+) -> tuple[float, ...]:
     """
     Return the finite limits to which a running value is clamped in the loop of a group.
     """
     return (
-        () if tiling.cascade is None else running_limits.limits_of(tiling.cascade, op)
+        ()
+        if tiling.cascade is None
+        else running_limits.finite_limits_of(tiling.cascade, op)
     )
 
 
@@ -75,7 +79,8 @@ def computation_order_of(
     after_loop = [
         op
         for op in order[:end]
-        if op in cascade.dependent and tiling.tiles[op].loop_level is LoopLevel.OUTER
+        if op in cascade.dependent_operations
+        and tiling.tiles[op].loop_level is LoopLevel.OUTER
     ]
     before_loop = [op for op in order[:end] if op not in after_loop]
     return [*before_loop, cascade.anchor, *after_loop, *order[end + 1 :]]

@@ -17,10 +17,10 @@ LoopsByDim: TypeAlias = dict[int, TileLoop]
 """Loops over tiles, by the iterator that they tile."""
 
 
-def reduction_sizes_of(
+def reduction_tile_sizes_of(
     op: TilingInterface,
-    looped: ReductionLoop,
-    forms: OpFactsCache,
+    reduction_loop: ReductionLoop,
+    op_facts: OpFactsCache,
     sizes: Sequence[int],
 ) -> Sequence[int]:
     """
@@ -28,11 +28,11 @@ def reduction_sizes_of(
     sizes of all reductions that have loops, the anchor's first. Raises `TilingError` if
     the number of sizes does not match the number of reduction iterators.
     """
-    anchor = looped.anchor or op
+    anchor = reduction_loop.anchor or op
     owners = [
         owner
-        for owner in (anchor, *looped.nested)
-        for _ in forms.of(owner).reduction_dims
+        for owner in (anchor, *reduction_loop.nested)
+        for _ in op_facts.facts_of(owner).reduction_dims
     ]
     if len(sizes) != len(owners):
         raise TilingError(
@@ -41,14 +41,14 @@ def reduction_sizes_of(
     return [size for owner, size in zip(owners, sizes, strict=True) if owner is op]
 
 
-def whole_domain(form: OpFacts) -> Box:
+def box_of_whole_domain(facts: OpFacts) -> Box:
     """Return the box of all iterations."""
-    return tuple(Interval(AffineSum(), extent, extent) for extent in form.extents)
+    return tuple(Interval(AffineSum(), extent, extent) for extent in facts.extents)
 
 
-def tile_domain(
+def tile_iteration_domain(
     op: TilingInterface,
-    form: OpFacts,
+    facts: OpFacts,
     box: Box,
     iterators: Sequence[int],
     sizes: Sequence[int],
@@ -61,12 +61,12 @@ def tile_domain(
     """
     tiled = list(box)
     for position, size in zip(iterators, sizes, strict=True):
-        extent = form.extents[position]
+        extent = facts.extents[position]
         if size >= extent:
             tiled[position] = Interval(AffineSum(), extent, size)
             continue
-        if (reason := form.untileable_dims.get(position)) is not None:
+        if (reason := facts.untileable_dims.get(position)) is not None:
             raise TilingError(op, f"axis {position} cannot be tiled: {reason}")
         loop = loops[position] = TileLoop(extent, size)
-        tiled[position] = Interval(AffineSum.of(loop), size)
+        tiled[position] = Interval(AffineSum.of_symbol(loop), size)
     return tuple(tiled)

@@ -32,13 +32,13 @@ def early_contractions_of(tiling: GroupTiling) -> list[Operation]:
 
 
 def _has_dependent_contraction(
-    product: Operation, operations: Collection[Operation]
+    contraction: Operation, operations: Collection[Operation]
 ) -> bool:
     """
     Return `True` if another contraction depends on `product`; `operations` are in
     program order.
     """
-    dependents = {product}
+    dependents = {contraction}
     for op in operations:
         if not any(operand.owner in dependents for operand in op.operands):
             continue

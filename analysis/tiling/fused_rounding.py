@@ -11,7 +11,7 @@ from tlf.dialects.interfaces import ContractionInterface
 from tlf.dialects.types import tensor_type
 
 
-def rounded_products(tiling: GroupTiling) -> dict[Operation, Operation]:
+def contractions_by_fused_rounding(tiling: GroupTiling) -> dict[Operation, Operation]:
     """
     Return the contraction whose tiles are rounded, for each operation that only rounds.
     The contraction must not have a loop over its reduction, must have no other use, and
@@ -23,14 +23,14 @@ def rounded_products(tiling: GroupTiling) -> dict[Operation, Operation]:
         if tiled.facts.is_rounding_cast
         and isinstance(product := op.operands[0].owner, ContractionInterface)
         and product in tiling.tiles
-        and is_rounded_by(product, op)
+        and is_fused_rounding(product, op)
         and product.results[0] not in tiling.results
         and not (product is tiling.anchor and tiling.inner_loops)
         and is_same_box(tiling.tiles[product].result, tiled.result)
     }
 
 
-def is_rounded_by(product: ContractionInterface, op: Operation) -> bool:
+def is_fused_rounding(product: ContractionInterface, op: Operation) -> bool:
     """
     Return `True` if rounding is the only use of a product without an initial value, and
     the rounded type is the type of its factors.

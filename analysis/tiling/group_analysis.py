@@ -1,4 +1,6 @@
-"""Members of a group, its reduction loop, tileable axes and smallest tiles."""
+"""
+Analysis of a candidate group: its reduction loop, tileable axes and smallest tiles.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +15,16 @@ from xdsl.ir import Operation, SSAValue
 from tlf.analysis.operations.banded_matmul import SystolicArray
 from tlf.analysis.operations.op_facts import OpFacts, OpFactsCache
 from tlf.analysis.recurrence.axis_classes import AxisClasses
-from tlf.analysis.recurrence.cascade import Cascade, cascade_of
-from tlf.analysis.recurrence.cascade_anchor import longest_cascade
-from tlf.analysis.tiling.backward_tiles import analyze_group, outline_tiles
+from tlf.analysis.recurrence.cascade import Cascade, find_cascade
+from tlf.analysis.recurrence.cascade_anchor import find_longest_cascade
+from tlf.analysis.tiling.backward_tiles import (
+    analyze_group_tiles,
+    analyze_tiles_without_verification,
+)
 from tlf.analysis.tiling.group_results import (
     find_leading_result,
     move_producers_last,
-    results_of,
+    results_used_outside,
 )
 from tlf.analysis.tiling.group_tiling import GroupTiling, ReductionLoop, TilingError
 from tlf.analysis.tiling.result_tiles import ResultAlignment
@@ -32,7 +37,7 @@ from tlf.dialects.interfaces import (
     TilingInterface,
 )
 from tlf.dialects.target import Level, TargetSpec
-from tlf.dialects.target.npu_machine import machine_of
+from tlf.dialects.target.npu_machine import build_npu_machine
 
 MIN_NESTED_TERMS = 512
 """
@@ -62,13 +67,13 @@ def tile_rules_of(target: TargetSpec, level: str) -> TileRules:
         power_of_two=target.tiling.power_of_two,
         has_views=spec is None or spec.kind == "buffer",
         has_gather_moves=spec is not None and spec.kind == "value",
-        has_indexed_moves=spec is not None and spec.follows_indices,
+        has_indexed_moves=spec is not None and spec.has_indexed_moves,
         is_axis_ordered=is_intermediate,
         has_cascades=spec is not None,
         has_nested_loops=spec is not None and spec.kind == "value",
         is_retiled=is_intermediate,
         alignment=1 if spec is None else spec.alignment,
-        array=SystolicArray.of(machine_of(target)) if is_innermost else None,
+        array=SystolicArray.of(build_npu_machine(target)) if is_innermost else None,
     )
 
 
@@ -84,7 +89,7 @@ class _LoopChoice:
     @cached_property
     def min_bytes(self) -> int:
         """Total bytes of the smallest tiles."""
-        return 0 if self.min_tiling is None else self.min_tiling.total_bytes()
+        return 0 if self.min_tiling is None else self.min_tiling.bytes_of_all_tiles()
 
 
 @dataclass(frozen=True)
@@ -127,7 +132,7 @@ class GroupMembers:
         """Longest cascade of the reductions of the group; None if there is none."""
         if len(self.accumulating_operations) < 2:
             return None
-        return longest_cascade(self.operations, self.op_facts, self.axis_classes)
+        return find_longest_cascade(self.operations, self.op_facts, self.axis_classes)
 
     @cached_property
     def axis_classes(self) -> AxisClasses:
@@ -144,40 +149,44 @@ class GroupMembers:
             return
         yield longest
         if longest.anchor is not self.accumulating_operations[-1]:
-            last = cascade_of(self.operations, self.op_facts, axes=self.axis_classes)
+            last = find_cascade(self.operations, self.op_facts, axes=self.axis_classes)
             yield from () if last is None else (last,)
 
-    def tiling_with(
+    def analyze_tiles_of_sizes(
         self,
         tile: Sequence[int],
-        reduce: Sequence[int],
+        reduction_tile: Sequence[int],
         rules: TileRules,
         rolling: RollingPolicy | None = None,
     ) -> GroupTiling:
         """
         Return the tiles of the group for the given tile sizes. Raises `TilingError`.
         """
-        looped = self._loop_choice(rules).loop if reduce else None
-        return self._analyze_with(tile, reduce, rules, looped, rolling)
+        looped = self._cached_loop_choice(rules).loop if reduction_tile else None
+        return self._analyze_with_reduction_loop(
+            tile, reduction_tile, rules, looped, rolling
+        )
 
-    def _analyze_with(
+    def _analyze_with_reduction_loop(
         self,
         tile: Sequence[int],
-        reduce: Sequence[int],
+        reduction_tile: Sequence[int],
         rules: TileRules,
-        looped: ReductionLoop | None,
+        looped_reduction: ReductionLoop | None,
         rolling: RollingPolicy | None = None,
     ) -> GroupTiling:
-        group = self.operations, self.results, tile, reduce, rules, rolling
-        return analyze_group(*group, self.op_facts, looped, self._result_alignment)
+        group = self.operations, self.results, tile, reduction_tile, rules, rolling
+        return analyze_group_tiles(
+            *group, self.op_facts, looped_reduction, self._result_alignment
+        )
 
     @cached_property
     def _result_alignment(self) -> ResultAlignment:
         """Alignment of further results with the first one."""
-        about = self.operations, self.op_facts, self._sibling_contractions
+        about = self.operations, self.op_facts, self._contractions_in_cascade_loop
         return ResultAlignment(*about, lambda: self.axis_classes)
 
-    def _sibling_contractions(self) -> AbstractSet[Operation]:
+    def _contractions_in_cascade_loop(self) -> AbstractSet[Operation]:
         """
         Return the contractions that accumulate in the loop of the cascade, if there are
         several.
@@ -191,42 +200,45 @@ class GroupMembers:
         Return the reduction that has a loop. Raises `TilingError` if the group cannot
         be tiled.
         """
-        return self._loop_choice(rules).loop
+        return self._cached_loop_choice(rules).loop
 
     def tileable_axes(self, rules: TileRules) -> TileableAxes:
         """
         Return the axes that can be tiled. Raises `TilingError` if the group cannot be
         tiled.
         """
-        return self._loop_choice(rules).axes
+        return self._cached_loop_choice(rules).axes
 
     def min_tiling(self, rules: TileRules) -> GroupTiling:
         """
         Return the smallest tiles. Raises `TilingError` if the group cannot be tiled.
         """
-        choice = self._loop_choice(rules)
+        choice = self._cached_loop_choice(rules)
         if choice.min_tiling is not None:
             return choice.min_tiling
         axes = choice.axes
-        return self.tiling_with(axes.min_tile(), axes.min_reduction_tile(), rules)
+        return self.analyze_tiles_of_sizes(
+            axes.min_tile(), axes.min_reduction_tile(), rules
+        )
 
-    def _loop_choice(self, rules: TileRules) -> _LoopChoice:
+    def _cached_loop_choice(self, rules: TileRules) -> _LoopChoice:
         """
         Return the reduction that has a loop, and the tileable axes with this loop
         (cached).
         """
         if rules not in self._choices:
-            self._choices[rules] = self._choose_loop(rules)
+            self._choices[rules] = self._choose_reduction_loop(rules)
         return self._choices[rules]
 
-    def _choose_loop(self, rules: TileRules) -> _LoopChoice:
+    def _choose_reduction_loop(self, rules: TileRules) -> _LoopChoice:
         evaluated = map(
-            partial(self._evaluate_loop, rules), self._candidate_loops(rules)
+            partial(self._evaluate_reduction_loop, rules),
+            self._candidate_reduction_loops(rules),
         )
         legal = [each for each in evaluated if each is not None]
         if not legal:
             return _LoopChoice(
-                ReductionLoop(), self._parallel_axes(rules, ReductionLoop())
+                ReductionLoop(), self._tileable_parallel_axes(rules, ReductionLoop())
             )
         first, *remaining = legal
         smaller = (
@@ -236,7 +248,7 @@ class GroupMembers:
         )
         return next(smaller, first)
 
-    def _candidate_loops(self, rules: TileRules) -> Iterator[ReductionLoop]:
+    def _candidate_reduction_loops(self, rules: TileRules) -> Iterator[ReductionLoop]:
         """
         Yield the candidates for the reduction loop: the only accumulating operation; or
         the anchors of the longest and of the last cascade, with their nested
@@ -266,7 +278,7 @@ class GroupMembers:
             if isinstance(op, ContractionInterface)
             and op not in (*cascade.steps, *cascade.independent_reductions)
             and not any(operand.owner in self.operations for operand in op.operands)
-            and prod(self.op_facts.of(op).reduction_extents) >= MIN_NESTED_TERMS
+            and prod(self.op_facts.facts_of(op).reduction_extents) >= MIN_NESTED_TERMS
         )
 
     @property
@@ -279,55 +291,62 @@ class GroupMembers:
         ]
         return found[0] if len(found) == 1 else None
 
-    def _evaluate_loop(
-        self, rules: TileRules, looped: ReductionLoop
+    def _evaluate_reduction_loop(
+        self, rules: TileRules, looped_reduction: ReductionLoop
     ) -> _LoopChoice | None:
         """
         Return the tileable axes with a given reduction loop; None if its smallest tiles
         are illegal.
         """
-        parallel_axes = self._parallel_axes(rules, looped)
-        axes = self._add_reduction_axes(parallel_axes, looped)
+        parallel_axes = self._tileable_parallel_axes(rules, looped_reduction)
+        axes = self._add_reduction_axes(parallel_axes, looped_reduction)
         min_sizes = axes.min_tile(), axes.min_reduction_tile()
         try:
-            tiling = self._analyze_with(*min_sizes, rules, looped)
+            tiling = self._analyze_with_reduction_loop(
+                *min_sizes, rules, looped_reduction
+            )
         except TilingError:
             return None
-        return _LoopChoice(looped, axes, tiling)
+        return _LoopChoice(looped_reduction, axes, tiling)
 
-    def _parallel_axes(self, rules: TileRules, looped: ReductionLoop) -> TileableAxes:
+    def _tileable_parallel_axes(
+        self, rules: TileRules, looped_reduction: ReductionLoop
+    ) -> TileableAxes:
         """Return the tileable parallel axes, with all reductions untiled."""
         root = self.root
-        form = self.op_facts.of(root)
+        form = self.op_facts.facts_of(root)
         parallel = form.parallel_extents
-        untileable = _untileable_positions(form, form.parallel_dims)
+        untileable = _untileable_iterator_positions(form, form.parallel_dims)
         unit = [
             extent if position in untileable else 1
             for position, extent in enumerate(parallel)
         ]
         views = replace(rules, has_views=True)
         group = self.operations, self.results, unit, (), views
-        tiling = outline_tiles(
-            *group, forms=self.op_facts, beside=self._result_alignment
+        tiling = analyze_tiles_without_verification(
+            *group, op_facts=self.op_facts, result_alignment=self._result_alignment
         )
-        recomputable = self._recomputable_reductions(looped)
+        recomputable = self._recomputable_reductions(looped_reduction)
         free = tuple(
             position in tiling.loops
-            and self._is_followed_by_all(tiling, position, recomputable)
+            and self._has_axis_moving_all_tiles(tiling, position, recomputable)
             for position in form.parallel_dims
         )
         return TileableAxes(parallel, free, (), ())
 
     def _add_reduction_axes(
-        self, axes: TileableAxes, looped: ReductionLoop
+        self, axes: TileableAxes, looped_reduction: ReductionLoop
     ) -> TileableAxes:
         """Return `axes` with the axes of the reduction loop added."""
-        assert looped.anchor is not None
-        nested = sum(len(self.op_facts.of(op).reduction_dims) for op in looped.nested)
+        assert looped_reduction.anchor is not None
+        nested = sum(
+            len(self.op_facts.facts_of(op).reduction_dims)
+            for op in looped_reduction.nested
+        )
         extents, free = list[int](), list[bool]()
-        for op in (looped.anchor, *looped.nested):
-            form = self.op_facts.of(op)
-            untileable = _untileable_positions(form, form.reduction_dims)
+        for op in (looped_reduction.anchor, *looped_reduction.nested):
+            form = self.op_facts.facts_of(op)
+            untileable = _untileable_iterator_positions(form, form.reduction_dims)
             extents += form.reduction_extents
             free += (
                 position not in untileable
@@ -340,29 +359,31 @@ class GroupMembers:
             nested=nested,
         )
 
-    def _is_followed_by_all(
-        self, tiling: GroupTiling, position: int, repeated: AbstractSet[Operation]
+    def _has_axis_moving_all_tiles(
+        self, tiling: GroupTiling, loop_index: int, recomputed: AbstractSet[Operation]
     ) -> bool:
         """
         Return `True` if the tiles of all results, and of all accumulating operations
         except the `repeated` ones, move along an axis. Each element of a result must be
         written by one tile.
         """
-        loop = tiling.loops[position]
+        loop = tiling.loops[loop_index]
         bound = {result.owner for result in self.results}
-        bound |= set(self.accumulating_operations) - repeated
+        bound |= set(self.accumulating_operations) - recomputed
         return all(
             any(symbol is loop for each in tiled.box for symbol, _ in each.offset.terms)
             for op, tiled in tiling.tiles.items()
             if op in bound
         )
 
-    def _recomputable_reductions(self, looped: ReductionLoop) -> set[Operation]:
+    def _recomputable_reductions(
+        self, looped_reduction: ReductionLoop
+    ) -> set[Operation]:
         """
         Return the reductions of the cascade, except the anchor, that do not depend on a
         contraction.
         """
-        if (cascade := looped.cascade) is None:
+        if (cascade := looped_reduction.cascade) is None:
             return set()
         costly = set[Operation]()
         for op in self.operations:
@@ -376,13 +397,15 @@ class GroupMembers:
         )
 
 
-def _untileable_positions(form: OpFacts, positions: Sequence[int]) -> set[int]:
+def _untileable_iterator_positions(
+    facts: OpFacts, positions: Sequence[int]
+) -> set[int]:
     """Return the indices in `positions` of the iterators that cannot be tiled."""
     found = enumerate(positions)
-    return {at for at, position in found if position in form.untileable_dims}
+    return {at for at, position in found if position in facts.untileable_dims}
 
 
-def can_fit(
+def can_tiles_fit(
     tiling: GroupTiling, level: Level, target: TargetSpec, stages: int = 1
 ) -> bool:
     """
@@ -393,36 +416,38 @@ def can_fit(
     limit = target.tiling.max_elements
     if limit is not None and tiling.max_tile_elements() > limit:
         return False
-    return _required_bytes(tiling, level, stages) <= level.capacity
+    return _bytes_required_by_tiles(tiling, level, stages) <= level.capacity
 
 
-def _required_bytes(tiling: GroupTiling, level: Level, stages: int = 1) -> int:
+def _bytes_required_by_tiles(tiling: GroupTiling, level: Level, stages: int = 1) -> int:
     """Return the bytes that the tiles of a group need in a memory level."""
     return (
-        tiling.total_bytes(stages) if level.kind == "buffer" else tiling.input_bytes()
+        tiling.bytes_of_all_tiles(stages)
+        if level.kind == "buffer"
+        else tiling.bytes_of_input_tiles()
     )
 
 
-def group_objection(
+def find_group_objection(
     members: GroupMembers, level: Level, target: TargetSpec
 ) -> str | None:
     """Return the reason why operations do not form a group; None if they form one."""
     if not members.results:
         return "its results are not used"
-    if (tiling := min_tiling_of(members, level, target)) is None:
+    if (tiling := smallest_tiling_of(members, level, target)) is None:
         return UNTILEABLE
-    if can_fit(tiling, level, target):
+    if can_tiles_fit(tiling, level, target):
         return None
-    needed, limit = _required_bytes(tiling, level), target.tiling.max_elements
+    needed, limit = _bytes_required_by_tiles(tiling, level), target.tiling.max_elements
     if needed > level.capacity or limit is None:
-        return describe_overflow(needed, level)
+        return describe_capacity_overflow(needed, level)
     return (
         f"its smallest tiles have up to {tiling.max_tile_elements():,} elements, and "
         f"{level.name} takes {limit:,}"
     )
 
 
-def describe_overflow(needed: int, level: Level) -> str:
+def describe_capacity_overflow(needed: int, level: Level) -> str:
     """
     Return the message for a group whose smallest tiles exceed the capacity of a level.
     """
@@ -432,7 +457,7 @@ def describe_overflow(needed: int, level: Level) -> str:
     )
 
 
-def min_tiling_of(
+def smallest_tiling_of(
     members: GroupMembers, level: Level, target: TargetSpec
 ) -> GroupTiling | None:
     """Return the smallest tiles of a group; None if it cannot be tiled."""
@@ -443,15 +468,15 @@ def min_tiling_of(
 
 
 def group_members_of(
-    operations: Sequence[TilingInterface], forms: OpFactsCache | None = None
+    operations: Sequence[TilingInterface], op_facts: OpFactsCache | None = None
 ) -> GroupMembers:
     """
     Return the group of some operations of one block, in program order. Its results are
     the values used outside, those of the last operation first. If another result leads
     the loops, its producers are moved last. `forms` caches facts about the operations.
     """
-    results = results_of(operations)
+    results = results_used_outside(operations)
     if (leading := find_leading_result(results, operations)) is not None:
         operations = move_producers_last(leading, operations)
-        results = results_of(operations)
-    return GroupMembers(tuple(operations), tuple(results), forms or OpFactsCache())
+        results = results_used_outside(operations)
+    return GroupMembers(tuple(operations), tuple(results), op_facts or OpFactsCache())

@@ -1,4 +1,4 @@
-"""Members of a group in the IR."""
+"""Analysis of a group operation: its member operations and results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Results of a group, and the result that leads its loops."""
+"""Analysis of the results of a group, and of the result that leads its loops."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tlf.dialects.interfaces import TilingInterface
 from tlf.dialects.types import element_count_of
 
 
-def results_of(operations: Sequence[Operation]) -> list[SSAValue]:
+def results_used_outside(operations: Sequence[Operation]) -> list[SSAValue]:
     """
     Return the results of operations that are used outside, those of the last operation
     first.

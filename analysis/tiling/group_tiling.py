@@ -1,4 +1,6 @@
-"""Result of the tile analysis: loops, and the boxes of every operation and input."""
+"""
+Analysis result of tiling a group: loops, and the boxes of every operation and input.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,10 @@ from tlf.dialects.interfaces import (
     Scalar,
     TilingInterface,
 )
-from tlf.dialects.padding_interface import clip_to_extents, is_implicitly_padded
+from tlf.dialects.padding_interface import (
+    clip_box_to_extents,
+    is_implicitly_padded_interval,
+)
 from tlf.dialects.types import itemsize_of, tensor_type
 from tlf.support.affine.index_access import (
     AffineSum,
@@ -45,7 +50,7 @@ class TilingError(PassFailedException):
         self.op = op
 
 
-def dims_of_kind(op: TilingInterface, kind: IteratorType) -> list[int]:
+def iterators_of_kind(op: TilingInterface, kind: IteratorType) -> list[int]:
     """Return the indices of the iterators of one kind."""
     iterators = enumerate(op.iteration_domain())
     return [position for position, each in iterators if each.kind is kind]
@@ -230,7 +235,9 @@ class GroupTiling:
         can_pad = self.rules.is_retiled and operand == 0
         for axis, (access, extent) in enumerate(zip(accesses, shape, strict=True)):
             is_padded = can_pad and axis in form.padded_extents
-            if is_padded and is_implicitly_padded(access.interval(box)):
+            if is_padded and is_implicitly_padded_interval(
+                access.accessed_interval(box)
+            ):
                 continue
             if self._can_read_out_of_bounds(op, access, extent):
                 return value
@@ -247,16 +254,16 @@ class GroupTiling:
             if iterator.kind is IteratorType.REDUCTION:
                 covered = max(
                     covered,
-                    box[position].tile_extent + self._last_start_of(op, position),
+                    box[position].tile_extent + self._last_tile_start_of(op, position),
                 )
             elif windows is not None and windows.is_window_iterator(position):
                 covered = max(covered, max_end(box[position]))
             domain.append(Interval.whole(covered))
-        accessed = access.interval(tuple(domain))
+        accessed = access.accessed_interval(tuple(domain))
         first = accessed.offset.constant
         return first < 0 or first + accessed.size > extent
 
-    def _last_start_of(self, op: TilingInterface, iterator: int) -> int:
+    def _last_tile_start_of(self, op: TilingInterface, iterator: int) -> int:
         if op is self.anchor and iterator in self.inner_loops:
             return self.inner_loops[iterator].last_start
         if self.is_along_anchor_loop(op, iterator):
@@ -265,7 +272,7 @@ class GroupTiling:
             return loop.last_start
         return 0
 
-    def is_step(self, op: Operation) -> bool:
+    def is_cascade_step(self, op: Operation) -> bool:
         """
         Return `True` if an operation other than the anchor is reduced in the anchor's
         loop.
@@ -273,16 +280,16 @@ class GroupTiling:
         steps = () if self.cascade is None else self.cascade.steps
         return op in steps and op is not self.anchor
 
-    def is_running(self, op: Operation) -> bool:
+    def is_dependent_on_step(self, op: Operation) -> bool:
         """
         Return `True` if an operation depends on the result of a step, and is not a
         step.
         """
-        return self.cascade is not None and op in self.cascade.dependent
+        return self.cascade is not None and op in self.cascade.dependent_operations
 
-    def is_row(self, op: Operation) -> bool:
+    def is_row_operation(self, op: Operation) -> bool:
         """Return `True` if an operation computes one result per row from totals."""
-        return self.cascade is not None and op in self.cascade.rows
+        return self.cascade is not None and op in self.cascade.row_operations
 
     def correction_of(self, op: Operation) -> Correction | None:
         """Return the correction of the running sum of an operation, if it has one."""
@@ -322,65 +329,70 @@ class GroupTiling:
         for op, tile in self.tiles.items():
             yield from ((result, tile.result) for result in op.results)
 
-    def total_bytes(self, stages: int = 1) -> int:
+    def bytes_of_all_tiles(self, stages: int = 1) -> int:
         """
         Return the bytes of all tiles without buffer sharing, plus the temporaries of
         elementwise operations of several steps. Loaded and stored tiles have one buffer
         per stage.
         """
-        moved_bytes = self.input_bytes() + self._sum_bytes(self.output_tiles())
+        moved_bytes = self.bytes_of_input_tiles() + self._sum_tile_bytes(
+            self.output_tiles()
+        )
         return (
             (stages - 1) * moved_bytes
-            + self._sum_bytes(self.all_tiles())
+            + self._sum_tile_bytes(self.all_tiles())
             + sum(
                 tile.facts.temporary_count
                 * TEMPORARY_BYTES
-                * elements_of_box(tile.result)
+                * count_elements_of_box(tile.result)
                 for tile in self.tiles.values()
                 if tile.facts.temporary_count
             )
         )
 
-    def input_bytes(self) -> int:
+    def bytes_of_input_tiles(self) -> int:
         """Return the total bytes of the tiles sliced from inputs."""
-        return self._sum_bytes(self.input_tiles())
+        return self._sum_tile_bytes(self.input_tiles())
 
-    def _sum_bytes(self, tiles: Iterator[Tile]) -> int:
+    def _sum_tile_bytes(self, tiles: Iterator[Tile]) -> int:
         alignment = self.rules.alignment
-        sizes = (elements_of_box(box) * itemsize_of(value) for value, box in tiles)
+        sizes = (
+            count_elements_of_box(box) * itemsize_of(value) for value, box in tiles
+        )
         return sum(ceil(size / alignment) * alignment for size in sizes)
 
     def max_tile_elements(self) -> int:
         """Return the largest number of elements of a tile."""
-        return max(elements_of_box(box) for _, box in self.all_tiles())
+        return max(count_elements_of_box(box) for _, box in self.all_tiles())
 
 
 def operand_boxes_of(
-    rules: TileRules, op: TilingInterface, box: Box, form: OpFacts
+    rules: TileRules, op: TilingInterface, box: Box, facts: OpFacts
 ) -> tuple[Box | None, ...]:
     """Return the box of each operand that the tile of some iterations needs."""
     boxes = [
-        each if each is None else accessed_box(each, box) for each in form.indexing_maps
+        each if each is None else accessed_box(each, box)
+        for each in facts.indexing_maps
     ]
-    matmul = banded_matmul_of(rules.array, op, box, form)
+    matmul = banded_matmul_of(rules.array, op, box, facts)
     filters = None if matmul is None else matmul.windows.filter_operand
     if (
         rules.is_retiled
-        and form.padded_extents
+        and facts.padded_extents
         and filters != 0
         and boxes[0] is not None
     ):
-        boxes[0] = clip_to_extents(boxes[0], form.padded_extents)
+        boxes[0] = clip_box_to_extents(boxes[0], facts.padded_extents)
     if matmul is not None and filters is not None:
         accessed = boxes[filters]
         assert accessed is not None
-        boxes[filters] = matmul.widen_filter_box(
-            form.indexing_maps[filters] or (), accessed
+        boxes[filters] = matmul.add_zero_borders_to_filters(
+            facts.indexing_maps[filters] or (), accessed
         )
     return tuple(boxes)
 
 
-def elements_of_box(box: Box) -> int:
+def count_elements_of_box(box: Box) -> int:
     """Return the number of elements in a box."""
     return prod(interval.tile_extent for interval in box)
 
@@ -419,7 +431,7 @@ def max_end(interval: Interval) -> int:
     return end
 
 
-def is_covering(outer: Box, inner: Box) -> bool:
+def is_box_covering(outer: Box, inner: Box) -> bool:
     """
     Return `True` if `outer` contains `inner` for all values of the induction variables.
     """
@@ -431,10 +443,10 @@ def is_covering(outer: Box, inner: Box) -> bool:
     return True
 
 
-def is_init_operand(op: TilingInterface, position: int) -> bool:
+def is_initial_value_operand(op: TilingInterface, operand_index: int) -> bool:
     """Return `True` if an operand is the initial value of a reduction."""
     return (
         isinstance(op, AccumulatingInterface)
-        and position == len(op.operands) - 1
-        and op.init_value is op.operands[position]
+        and operand_index == len(op.operands) - 1
+        and op.init_value is op.operands[operand_index]
     )

@@ -1,4 +1,4 @@
-"""Results of a group that may overwrite an input."""
+"""Analysis of a tiled group: its results that may overwrite an input."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from tlf.analysis.tiling.group_tiling import GroupTiling, LoopLevel, is_same_box
 from tlf.dialects.interfaces import ContractionInterface, TilingInterface
 
 
-def is_read_in_place(tiling: GroupTiling, value: SSAValue, result: SSAValue) -> bool:
+def is_input_overwritable_by_result(
+    tiling: GroupTiling, value: SSAValue, result: SSAValue
+) -> bool:
     """Return `True` if the tile of a result reads only the same tile of an input."""
     if any(_has_untiled_read(tiling, each.op, value) for each in tiling.tiles.values()):
         return False

@@ -1,5 +1,5 @@
 """
-Disjoint tiles of the results of a group: the box that one tile of the root writes.
+Analysis of the results of a group: the disjoint boxes that one tile of the root writes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ from tlf.dialects.types import tensor_type
 from tlf.support.affine.index_access import AffineSum, Box, Interval
 
 
-def result_tile_of(tiling: GroupTiling, value: SSAValue, root: TilingInterface) -> Box:
+def result_box_of_root_tile(
+    tiling: GroupTiling, value: SSAValue, root: TilingInterface
+) -> Box:
     """
     Return the box of a result that one tile of the root writes.
 
@@ -36,7 +38,7 @@ def result_tile_of(tiling: GroupTiling, value: SSAValue, root: TilingInterface) 
     unused_loops = set(tiling.loops.values())
     box: list[Interval] = []
     for interval, extent in zip(computed, shape, strict=True):
-        tile = _tile_of_axis(owner, interval, extent)
+        tile = _disjoint_result_interval(owner, interval, extent)
         unused_loops = {
             loop
             for loop in unused_loops
@@ -55,7 +57,7 @@ class ResultAlignment:
     """
 
     operations: Sequence[TilingInterface]
-    forms: OpFactsCache
+    op_facts: OpFactsCache
     find_sibling_contractions: Callable[[], AbstractSet[Operation]] = frozenset
     """
     Function that returns the contractions accumulated in one loop; few groups need it.
@@ -65,7 +67,9 @@ class ResultAlignment:
     Function that returns the axis classes, if they are shared with other analyses.
     """
 
-    def tile_of_result(self, op: TilingInterface, first: SSAValue, piece: Box) -> Box:
+    def align_tile_to_result(
+        self, op: TilingInterface, first_result: SSAValue, first_tile: Box
+    ) -> Box:
         """
         Return the box of a further result that belongs to a tile of the first one. An
         axis without a counterpart in the first result, as of a second product of the
@@ -76,19 +80,27 @@ class ResultAlignment:
         """
         shape = tensor_type(op.results[0]).get_shape()
         return tuple(
-            Interval.whole(extent) if extent == 1 or match is None else piece[match]
-            for extent, match in zip(shape, self._match_axes(op, first), strict=True)
+            Interval.whole(extent)
+            if extent == 1 or match is None
+            else first_tile[match]
+            for extent, match in zip(
+                shape, self._match_axes_to_first_result(op, first_result), strict=True
+            )
         )
 
-    def _match_axes(self, op: TilingInterface, first: SSAValue) -> Sequence[int | None]:
+    def _match_axes_to_first_result(
+        self, op: TilingInterface, first_result: SSAValue
+    ) -> Sequence[int | None]:
         """
         Return the axis of the first result for each axis of a further result, or None.
         Axes match if they have the same iterators or, for results of one shape, the
         same position.
         """
         value = op.results[0]
-        first_shape, shape = (tensor_type(each).get_shape() for each in (first, value))
-        matches = self._axis_classes.match_axes(value, first)
+        first_shape, shape = (
+            tensor_type(each).get_shape() for each in (first_result, value)
+        )
+        matches = self._axis_classes.map_value_axes_to_result(value, first_result)
         if matches is not None and not self._axis_classes.has_unmatched_axes(
             value, matches
         ):
@@ -112,10 +124,12 @@ class ResultAlignment:
     def _axis_classes(self) -> AxisClasses:
         if self.find_axis_classes is not None:
             return self.find_axis_classes()
-        return AxisClasses.of(self.operations, self.forms)
+        return AxisClasses.of(self.operations, self.op_facts)
 
 
-def _tile_of_axis(op: Operation, interval: Interval, extent: int) -> Interval:
+def _disjoint_result_interval(
+    op: Operation, interval: Interval, extent: int
+) -> Interval:
     start = interval.offset.constant
     if not interval.offset.terms:
         if start <= 0 and extent <= start + interval.size:
@@ -128,4 +142,4 @@ def _tile_of_axis(op: Operation, interval: Interval, extent: int) -> Interval:
         raise TilingError(op, "the tiles of a result leave gaps")
     if symbol.extent < extent:
         raise TilingError(op, "a tile holds only part of an axis of a result")
-    return replace(interval, offset=AffineSum.of(symbol), size=symbol.tile)
+    return replace(interval, offset=AffineSum.of_symbol(symbol), size=symbol.tile)

@@ -1,5 +1,6 @@
 """
-Rolling windows: tile overlaps of consecutive iterations, and the halo policy.
+Analysis of rolling windows: overlaps of tiles of consecutive iterations, and the halo
+policy.
 
 Source: the sliding-window schedules of depth-first convolution, as in Mei et al.,
 DeFiNES (HPCA 2023), "H-cached": overlapping rows are kept, not recomputed.
@@ -31,7 +32,7 @@ class RollingPolicy:
 
 
 def rolling_window_of(
-    box: Box, loop: TileLoop, leads: bool = False
+    box: Box, loop: TileLoop, is_prefetched: bool = False
 ) -> RollingWindow | None:
     """
     Return the rolling window of a tile along a loop; None if tiles of consecutive
@@ -52,7 +53,7 @@ def rolling_window_of(
     shared = interval.size - step
     if step <= 0 or shared <= 0:
         return None
-    available = interval.size if leads else shared
+    available = interval.size if is_prefetched else shared
     new_part = [*box]
     new_part[axis] = Interval(interval.offset + available, step)
     prologue = [*box]
@@ -61,21 +62,23 @@ def rolling_window_of(
         axis,
         box,
         tuple(new_part),
-        _box_at_start(tuple(prologue), loop),
-        is_prefetched=leads,
+        _box_in_first_iteration(tuple(prologue), loop),
+        is_prefetched=is_prefetched,
     )
 
 
-def common_fill_of(borders: Iterable[Scalar | None]) -> tuple[Scalar | None, bool]:
+def common_padding_value_of(
+    padding_values: Iterable[Scalar | None],
+) -> tuple[Scalar | None, bool]:
     """
     Return the padding value that all readers of a window need, and `True` if they
     agree.
     """
-    fills = {fill for fill in borders if fill is not None}
+    fills = {fill for fill in padding_values if fill is not None}
     return next(iter(fills), None), len(fills) <= 1
 
 
-def _box_at_start(box: Box, loop: TileLoop) -> Box:
+def _box_in_first_iteration(box: Box, loop: TileLoop) -> Box:
     """Return a box in the first iteration of a loop."""
     first: dict[Hashable, AffineSum] = {loop: AffineSum()}
     return tuple(

@@ -1,4 +1,6 @@
-"""Structural keys of groups: equal for the same operations, types and wiring."""
+"""
+Analysis of groups: structural keys, equal for the same operations, types and wiring.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ def structural_key_of(
 
     def number_value(value: SSAValue) -> tuple[int, str]:
         number = ids.setdefault(value, len(ids))
-        return number, _type_text(value.type)
+        return number, _cached_type_text(value.type)
 
     return (
         tuple(
@@ -40,7 +42,7 @@ def structural_key_of(
 
 
 @lru_cache(maxsize=4096)
-def _type_text(type_: Attribute) -> str:
+def _cached_type_text(type_: Attribute) -> str:
     """
     Return the text of a type, cached because programs have few types with many values
     each.
@@ -57,19 +59,21 @@ class StructuralKeys:
     def __init__(self, kinds: OpKinds | None = None) -> None:
         self._kinds = kinds or OpKinds()
 
-    def key_of(
+    def structural_key_of(
         self, operations: Sequence[Operation], results: Sequence[SSAValue]
     ) -> Hashable:
         """
         Return a key like `structural_key_of`, comparable only with other keys of this
         object.
         """
-        wires = ((self._kinds.of(op), (*op.operands, *op.results)) for op in operations)
+        wires = (
+            (self._kinds.kind_of(op), (*op.operands, *op.results)) for op in operations
+        )
         return key_of_wiring(wires, results)
 
 
 def key_of_wiring(
-    wires: Iterable[tuple[int, Sequence[Hashable]]], results: Iterable[Hashable]
+    wiring: Iterable[tuple[int, Sequence[Hashable]]], results: Iterable[Hashable]
 ) -> Hashable:
     """
     Return a key of operations, given their kinds, values and results. Keys are equal if
@@ -77,7 +81,7 @@ def key_of_wiring(
     """
     ids: dict[Hashable, int] = {}
     key: list[int] = []
-    for kind, values in wires:
+    for kind, values in wiring:
         key.append(kind)
         key += [ids.setdefault(value, len(ids)) for value in values]
     key.append(-1)

@@ -1,4 +1,4 @@
-"""Constraints on tiles in a memory level, for the tile analysis of groups."""
+"""Analysis of tiles, without IR: constraints on tiles in a memory level."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ class TileRules:
     of a sliding window may become columns of a banded matmul.
     """
 
-    def padded_extent(self, size: int) -> int:
+    def padded_tile_extent(self, size: int) -> int:
         """Return the extent of a tile that contains `size` elements along an axis."""
         return 1 << (size - 1).bit_length() if self.power_of_two else size
 
-    def pad_box(self, box: Box) -> Box:
+    def pad_box_capacities(self, box: Box) -> Box:
         """Set the capacity of every interval to its padded extent."""
         if not self.power_of_two or all(
-            each.capacity == self.padded_extent(each.tile_extent) for each in box
+            each.capacity == self.padded_tile_extent(each.tile_extent) for each in box
         ):
             return box
         return tuple(
-            Interval(each.offset, each.size, self.padded_extent(each.tile_extent))
+            Interval(each.offset, each.size, self.padded_tile_extent(each.tile_extent))
             for each in box
         )

@@ -1,4 +1,4 @@
-"""Axes of a group along which it may be tiled."""
+"""Analysis result: axes along which a group may be tiled, without IR."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ class TileableAxes:
 
     def min_tile(self) -> tuple[int, ...]:
         """Return the smallest tile."""
-        return _min_sizes(self.parallel, self.free)
+        return _min_tile_sizes(self.parallel, self.free)
 
     def min_reduction_tile(self) -> tuple[int, ...]:
         """Return the smallest tile along reduction axes."""
-        return _min_sizes(self.reduction, self.reduction_free)
+        return _min_tile_sizes(self.reduction, self.reduction_free)
 
 
-def _min_sizes(extents: Sequence[int], free: Sequence[bool]) -> tuple[int, ...]:
+def _min_tile_sizes(extents: Sequence[int], free: Sequence[bool]) -> tuple[int, ...]:
     pairs = zip(extents, free, strict=True)
     return tuple(1 if each else extent for extent, each in pairs)

@@ -12,7 +12,7 @@ from tlf.analysis.operations.op_facts import OpFacts
 from tlf.analysis.tiling.group_tiling import TilingError
 from tlf.analysis.tiling.tile_rules import TileRules
 from tlf.dialects.interfaces import (
-    IndexedInterface,
+    IndexedReadInterface,
     TilingInterface,
 )
 from tlf.support.affine.index_access import Box, accessed_box
@@ -20,8 +20,11 @@ from tlf.support.affine.index_access import Box, accessed_box
 FROM_MEMORY = "its operand must come from memory, not from the group"
 
 
-def is_performed_by_move(
-    op: TilingInterface, form: OpFacts, members: Collection[Operation], rules: TileRules
+def is_performed_by_slicing_move(
+    op: TilingInterface,
+    facts: OpFacts,
+    members: Collection[Operation],
+    rules: TileRules,
 ) -> bool:
     """
     Return `True` if the move that slices a tile of an operation's operand performs the
@@ -29,32 +32,32 @@ def is_performed_by_move(
 
     Raises `TilingError` for a movement that the target cannot perform.
     """
-    if not form.is_movement:
+    if not facts.is_movement:
         return False
-    indexed = isinstance(op, IndexedInterface)
+    indexed = isinstance(op, IndexedReadInterface)
     if indexed and not rules.has_indexed_moves:
         raise TilingError(
             op, "the target cannot load by indices: run `graph-decompose`"
         )
     if not rules.has_gather_moves and not indexed:
         return False
-    if form.is_elementwise_move and _is_from_outside(op, members):
+    if facts.is_elementwise_move and _has_source_outside_group(op, members):
         return True
-    _check_permutation(op, form)
+    _check_movement_keeps_elements(op, facts)
     return False
 
 
 def check_tile_extents(
-    op: TilingInterface, form: OpFacts, box: Box, rules: TileRules
+    op: TilingInterface, facts: OpFacts, box: Box, rules: TileRules
 ) -> None:
     """
     Check that tiles read by an operation have legal extents. Raises `TilingError`.
     """
     if not rules.power_of_two:
         return
-    for accesses in dict.fromkeys(form.indexing_maps):
+    for accesses in dict.fromkeys(facts.indexing_maps):
         for interval in accessed_box(accesses or (), box):
-            if interval.tile_extent != rules.padded_extent(interval.tile_extent):
+            if interval.tile_extent != rules.padded_tile_extent(interval.tile_extent):
                 raise TilingError(
                     op,
                     f"it reads windows of {interval.tile_extent} elements, and "
@@ -63,19 +66,21 @@ def check_tile_extents(
                 )
 
 
-def _is_from_outside(op: TilingInterface, members: Collection[Operation]) -> bool:
+def _has_source_outside_group(
+    op: TilingInterface, members: Collection[Operation]
+) -> bool:
     """Return `True` if the source of a movement is not computed in the group."""
     source = op.operands[0].owner
     return not isinstance(source, Operation) or source not in members
 
 
-def _check_permutation(op: TilingInterface, form: OpFacts) -> None:
+def _check_movement_keeps_elements(op: TilingInterface, facts: OpFacts) -> None:
     """
     Check that a movement of a tile of the group only shifts, permutes or repeats.
     Raises `TilingError`.
     """
     used: set[int] = set()
-    for access in form.indexing_maps[0] or ():
+    for access in facts.indexing_maps[0] or ():
         terms = access.terms
         if access.index is not None:
             raise TilingError(op, FROM_MEMORY)

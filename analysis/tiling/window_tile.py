@@ -1,4 +1,7 @@
-"""Rolling window: a tile that retains its overlap with the previous iteration."""
+"""
+Analysis result: a rolling window, the tile that retains its overlap with the iteration
+before.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ class RollingWindow:
 
     axis: int
     """Axis along which the window moves."""
-    whole: Box
+    whole_tile: Box
     new_part: Box
     """Part that is new in every iteration."""
     prologue_part: Box
@@ -25,7 +28,7 @@ class RollingWindow:
     """True if each iteration computes the new part of the next one."""
 
     @property
-    def step(self) -> int:
+    def step_per_iteration(self) -> int:
         """Step along the axis per iteration, in elements."""
         return self.new_part[self.axis].size
 
@@ -34,16 +37,16 @@ class RollingWindow:
         """Whole tile that ends with the prologue part, before the first iteration."""
         interval = self.prologue_part[self.axis]
         box = [*self.prologue_part]
-        size = self.whole[self.axis].size
-        box[self.axis] = Interval(interval.offset - self.step, size)
+        size = self.whole_tile[self.axis].size
+        box[self.axis] = Interval(interval.offset - self.step_per_iteration, size)
         return tuple(box)
 
     @property
     def previous_tile(self) -> Box:
         """Whole tile of the previous iteration."""
-        box = [*self.whole]
+        box = [*self.whole_tile]
         interval = box[self.axis]
         box[self.axis] = replace(
-            interval, offset=interval.offset + AffineSum(-self.step)
+            interval, offset=interval.offset + AffineSum(-self.step_per_iteration)
         )
         return tuple(box)

@@ -1,1 +1,1 @@
-"""Operation counts, bytes and rooflines of graphs."""
+"""Analysis of graphs: operation counts, bytes and rooflines."""

@@ -1,4 +1,7 @@
-"""Throughput of the engines of a target, and the division of work between them."""
+"""
+Analysis of a target, without IR: throughput of its engines, and division of work
+between them.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ class Engines:
         )
 
     @property
-    def cores(self) -> int:
+    def engine_count(self) -> int:
         """Number of engines of each kind."""
         return max(
             int(figure_or_default(each, "cores")) for each in (self.matrix, self.vector)
@@ -89,7 +92,7 @@ def startup_cycles_of(target: TargetSpec, engine: str) -> float:
 
 
 def _figure_of_type(
-    table: dict[str, int | float], element: str, unnamed: float
+    table: dict[str, int | float], element: str, default: float
 ) -> float:
     """
     Return the figure of a type; a tf32 precision falls back to f32, any other to
@@ -99,16 +102,16 @@ def _figure_of_type(
     for name in (element, *names):
         if name in table:
             return table[name]
-    return unnamed
+    return default
 
 
-def figure_or_default(figures: EngineFigures, name: str, usual: float = 1.0) -> float:
+def figure_or_default(figures: EngineFigures, name: str, default: float = 1.0) -> float:
     """Return a figure by its name, or `usual` if it is missing."""
-    value = figures.get(name, usual)
-    return float(value) if isinstance(value, int | float) else usual
+    value = figures.get(name, default)
+    return float(value) if isinstance(value, int | float) else default
 
 
-def min_balanced_cycles(
+def min_cycles_on_both_engines(
     products: Sequence[tuple[float, int]], vector: float, engines: Engines
 ) -> float:
     """

@@ -1,4 +1,4 @@
-"""Operation counts of an operation, and the compulsory bytes it moves."""
+"""Analysis of an operation: its operation counts, and the compulsory bytes it moves."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tlf.dialects.interfaces import (
     ContractionInterface,
     DecompositionInterface,
     ElementwiseInterface,
-    IndexedInterface,
+    IndexedReadInterface,
     TilingInterface,
     ViewInterface,
 )
@@ -64,30 +64,30 @@ def work_of(op: Operation) -> Work:
     """
     if isinstance(op, ConstantInterface | ViewInterface) or is_stored_slice(op):
         return Work()
-    matrix, vector = _count_operations(op)
-    return Work(tuple(sorted(matrix.items())), vector, _moved_bytes(op))
+    matrix, vector = _count_product_and_other_operations(op)
+    return Work(tuple(sorted(matrix.items())), vector, _compulsory_bytes_of(op))
 
 
-def _moved_bytes(op: Operation) -> int:
+def _compulsory_bytes_of(op: Operation) -> int:
     """
     Return the bytes of operands and results; an indexed read counts at most the bytes
     written.
     """
-    if not isinstance(op, IndexedInterface):
+    if not isinstance(op, IndexedReadInterface):
         return size_in_bytes((*op.operands, *op.results))
     table, written = size_in_bytes(op.operands[:1]), size_in_bytes(op.results)
     return min(table, written) + size_in_bytes(op.operands[1:]) + written
 
 
-def _count_operations(op: Operation) -> tuple[dict[str, int], int]:
+def _count_product_and_other_operations(op: Operation) -> tuple[dict[str, int], int]:
     """Return the operations of products by type, and the number of all others."""
     match op:
-        case IndexedInterface() | ConcatLikeInterface():
+        case IndexedReadInterface() | ConcatLikeInterface():
             return {}, op.flops()
         case IndexedWriteInterface() if op.is_scatter_add is not None:
             return {}, tensor_type(op.operands[2]).element_count() * op.is_scatter_add
         case DecompositionInterface():
-            return _count_decomposed(op)
+            return _count_operations_of_decomposition(op)
         case ContractionInterface():
             return {multiplication_type_of(op): op.flops()}, 0
         case ElementwiseInterface():
@@ -99,11 +99,13 @@ def _count_operations(op: Operation) -> tuple[dict[str, int], int]:
             return {}, 0
 
 
-def _count_decomposed(op: DecompositionInterface) -> tuple[dict[str, int], int]:
+def _count_operations_of_decomposition(
+    op: DecompositionInterface,
+) -> tuple[dict[str, int], int]:
     """Return the operations of a decomposition."""
     matrix, vector = dict[str, int](), 0
     for inner in decomposed_operations_of(op):
-        products, vector_count = _count_operations(inner)
+        products, vector_count = _count_product_and_other_operations(inner)
         vector += vector_count
         for element, count in products.items():
             matrix[element] = matrix.get(element, 0) + count

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from xdsl.ir import Block, Operation, SSAValue
 
 from tlf.analysis.work.flops_and_bytes import size_in_bytes, work_of
-from tlf.analysis.work.roofline import vector_rate
-from tlf.analysis.work.vector_step_costs import is_function, scalar_steps
+from tlf.analysis.work.roofline import vector_operations_per_cycle
+from tlf.analysis.work.vector_step_costs import is_special_function, scalar_steps
 from tlf.dialects.interfaces import (
     ConstantInterface,
     ElementwiseInterface,
@@ -45,7 +45,7 @@ def cost_in_additions(op: Operation) -> int:
     if not isinstance(op, ElementwiseInterface):
         return work_of(op).flops
     steps = scalar_steps(op)
-    each = sum(FUNCTION_COST if is_function(step) else 1 for step in steps)
+    each = sum(FUNCTION_COST if is_special_function(step) else 1 for step in steps)
     return each * tensor_type(op.results[0]).element_count()
 
 
@@ -58,13 +58,13 @@ def additions_per_byte(target: TargetSpec) -> float:
     if "vector" not in target.engines:
         return DEFAULT_ADDITIONS_PER_BYTE
     *_, outermost = target.levels.values()
-    balance = vector_rate(target) / outermost.bandwidth
+    balance = vector_operations_per_cycle(target) / outermost.bandwidth
     return balance if target.gpu is not None else balance / OVERLAP_FACTOR
 
 
 def is_precompute_profitable(
     value: SSAValue,
-    inside: set[SSAValue],
+    candidates: set[SSAValue],
     additions: float = DEFAULT_ADDITIONS_PER_BYTE,
 ) -> bool:
     """
@@ -72,23 +72,23 @@ def is_precompute_profitable(
     weights and constants, which must be read themselves. `additions` cost as much as
     reading a byte.
     """
-    ops = list(producers_of(value, inside))
+    ops = list(producers_of(value, candidates))
     inputs = {
         operand
         for op in ops
         for operand in op.operands
-        if isinstance(operand.owner, Block) or _is_stored(operand.owner)
+        if isinstance(operand.owner, Block) or _is_stored_constant(operand.owner)
     }
     compute_cost = sum(map(cost_in_additions, ops)) / additions
     return max(compute_cost, size_in_bytes(inputs)) >= size_in_bytes([value])
 
 
-def _is_stored(op: Operation) -> bool:
+def _is_stored_constant(op: Operation) -> bool:
     """Return `True` if an operation is a constant that is read from memory."""
-    return isinstance(op, ConstantInterface) and op.splat_value() is None
+    return isinstance(op, ConstantInterface) and op.splat_attribute() is None
 
 
-def producers_of(value: SSAValue, inside: set[SSAValue]) -> Iterator[Operation]:
+def producers_of(value: SSAValue, candidates: set[SSAValue]) -> Iterator[Operation]:
     """Yield the operations that a value depends on, each once, without constants."""
     pending, visited = [value.owner], set[Operation]()
     while pending:
@@ -97,14 +97,14 @@ def producers_of(value: SSAValue, inside: set[SSAValue]) -> Iterator[Operation]:
             continue
         visited.add(op)
         yield op
-        pending += [each.owner for each in op.operands if each in inside]
+        pending += [each.owner for each in op.operands if each in candidates]
 
 
-def select_profitable(
+def select_values_to_precompute(
     roots: Iterable[SSAValue],
-    inside: set[SSAValue],
-    least: int = 0,
-    views: bool = False,
+    candidates: set[SSAValue],
+    max_small_bytes: int = 0,
+    includes_views: bool = False,
     additions: float = DEFAULT_ADDITIONS_PER_BYTE,
 ) -> list[SSAValue]:
     """
@@ -121,18 +121,18 @@ def select_profitable(
             continue
         visited.add(value)
         is_view = isinstance(owner, ViewInterface) or is_stored_slice(owner)
-        is_view = is_view and not views
-        is_better = size_in_bytes([value]) <= least or is_precompute_profitable(
-            value, inside, additions
-        )
+        is_view = is_view and not includes_views
+        is_better = size_in_bytes(
+            [value]
+        ) <= max_small_bytes or is_precompute_profitable(value, candidates, additions)
         if owner.operands and not is_view and is_better:
             selected.append(value)
         else:
-            pending += [each for each in owner.operands if each in inside]
+            pending += [each for each in owner.operands if each in candidates]
     return selected
 
 
-def values_used_outside(block: Block, inside: set[SSAValue]) -> list[SSAValue]:
+def values_used_outside(block: Block, candidates: set[SSAValue]) -> list[SSAValue]:
     """
     Return the values of a set that operations outside of the set use, in program order.
     """
@@ -141,10 +141,10 @@ def values_used_outside(block: Block, inside: set[SSAValue]) -> list[SSAValue]:
         for op in block.ops
         if isinstance(op, ReferenceInterface)
         for result in op.results
-        if result in inside
+        if result in candidates
         and any(
             not use.operation.results
-            or any(each not in inside for each in use.operation.results)
+            or any(each not in candidates for each in use.operation.results)
             for use in result.uses
         )
     ]

@@ -1,4 +1,4 @@
-"""Roofline: the minimum time that work takes on a target."""
+"""Analysis of work on a target, without IR: its minimum time by the roofline."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tlf.analysis.work.engine_throughput import engine_figures_of
 from tlf.analysis.work.flops_and_bytes import Work
-from tlf.dialects.interfaces import OperationClass
+from tlf.dialects.interfaces import BottleneckKind
 from tlf.dialects.target import TargetSpec
 from tlf.dialects.target.schema import EngineFigures
 
@@ -25,7 +25,7 @@ class RooflineTime:
         return max(self.matrix, self.vector, self.memory)
 
 
-def matrix_rate(engine: EngineFigures, element: str) -> float:
+def matrix_operations_per_cycle(engine: EngineFigures, element: str) -> float:
     """
     Return the matrix operations per cycle for a type, from the target description or
     from an array of `rows` by `cols`. A type without a figure uses that of f32.
@@ -36,21 +36,21 @@ def matrix_rate(engine: EngineFigures, element: str) -> float:
             continue
         figure = figures.get(element, figures.get("f32", 1))
         if table == "flops_per_cycle":
-            return float(figure) * _number_of(engine, "cores")
-        array = _number_of(engine, "rows") * _number_of(engine, "cols")
-        return 2 * array * _number_of(engine, "cores") / figure
+            return float(figure) * _engine_figure_of(engine, "cores")
+        array = _engine_figure_of(engine, "rows") * _engine_figure_of(engine, "cols")
+        return 2 * array * _engine_figure_of(engine, "cores") / figure
     return 1.0
 
 
-def _number_of(engine: EngineFigures, name: str) -> float:
+def _engine_figure_of(engine: EngineFigures, name: str) -> float:
     value = engine.get(name, 1)
     return float(value) if isinstance(value, int | float) else 1.0
 
 
-def vector_rate(target: TargetSpec) -> float:
+def vector_operations_per_cycle(target: TargetSpec) -> float:
     """Return the scalar operations per cycle."""
     engine = engine_figures_of(target, "vector")
-    return _number_of(engine, "lanes") * _number_of(engine, "cores")
+    return _engine_figure_of(engine, "lanes") * _engine_figure_of(engine, "cores")
 
 
 def roofline_time_of(work: Work, target: TargetSpec) -> RooflineTime:
@@ -58,19 +58,20 @@ def roofline_time_of(work: Work, target: TargetSpec) -> RooflineTime:
     matrix = engine_figures_of(target, "matrix")
     hertz = target.clock_ghz * 1e9
     products = sum(
-        count / matrix_rate(matrix, name) for name, count in work.matrix_operations
+        count / matrix_operations_per_cycle(matrix, name)
+        for name, count in work.matrix_operations
     )
     return RooflineTime(
         products / hertz,
-        work.vector_operations / vector_rate(target) / hertz,
-        work.bytes / target.outermost.bandwidth / hertz,
+        work.vector_operations / vector_operations_per_cycle(target) / hertz,
+        work.bytes / target.outermost_level.bandwidth / hertz,
     )
 
 
-def operation_class_of(work: Work, floor: RooflineTime) -> OperationClass:
+def bottleneck_class_of(work: Work, roofline_time: RooflineTime) -> BottleneckKind:
     """Return the class of work by its bottleneck on a target."""
     if not work.flops:
-        return OperationClass.MOVEMENT
-    if floor.memory >= max(floor.matrix, floor.vector):
-        return OperationClass.MEMORY
-    return OperationClass.COMPUTE
+        return BottleneckKind.MOVEMENT
+    if roofline_time.memory >= max(roofline_time.matrix, roofline_time.vector):
+        return BottleneckKind.MEMORY
+    return BottleneckKind.COMPUTE

@@ -39,7 +39,7 @@ def lane_steps(op: Operation, target: TargetSpec) -> int:
     of the engine's `steps` by name, or of `approximate_steps` if 16-bit accuracy
     suffices, else `transcendental`.
     """
-    return _sum_over_elements(op, target, _lane_steps_of)
+    return _sum_steps_over_elements(op, target, _lane_steps_of)
 
 
 def special_steps(op: Operation, target: TargetSpec) -> int:
@@ -49,7 +49,7 @@ def special_steps(op: Operation, target: TargetSpec) -> int:
     `special_steps`, but one for functions in `approximate_steps` if 16-bit accuracy
     suffices.
     """
-    return _sum_over_elements(op, target, _special_steps_of)
+    return _sum_steps_over_elements(op, target, _special_steps_of)
 
 
 def is_fused_multiply_add(op: Operation) -> bool:
@@ -57,32 +57,34 @@ def is_fused_multiply_add(op: Operation) -> bool:
     Return `True` if a product of floats is contracted into one step with the only sum
     that uses it. The product must not be rounded to a narrower type in between.
     """
-    if not isinstance(inner := _find_only_step(op), arith.MulfOp):
+    if not isinstance(inner := _find_only_scalar_operation(op), arith.MulfOp):
         return False
     uses = list(op.results[0].uses)
     if len(uses) != 1 or is_16_bit_float(inner.result.type):
         return False
-    return isinstance(_find_only_step(uses[0].operation), arith.AddfOp | arith.SubfOp)
+    return isinstance(
+        _find_only_scalar_operation(uses[0].operation), arith.AddfOp | arith.SubfOp
+    )
 
 
-def is_function(step: Operation) -> bool:
+def is_special_function(step: Operation) -> bool:
     """Return `True` if a scalar operation is a function without a lane instruction."""
     return step.name.startswith("math.") and not isinstance(step, SINGLE_STEP_OPS)
 
 
 def scalar_steps(op: ElementwiseInterface) -> tuple[Operation, ...]:
     """Return the scalar operations that compute an element, without constants."""
-    steps = op.scalar_body().ops
+    steps = op.build_scalar_body().ops
     return tuple(each for each in steps if not each.has_trait(ConstantLike))
 
 
-def _find_only_step(op: Operation) -> Operation | None:
+def _find_only_scalar_operation(op: Operation) -> Operation | None:
     """Return the scalar operation that computes an element, if there is exactly one."""
     found = scalar_steps(op) if isinstance(op, ElementwiseInterface) else ()
     return found[0] if len(found) == 1 else None
 
 
-def _sum_over_elements(
+def _sum_steps_over_elements(
     op: Operation, target: TargetSpec, steps: Callable[[Operation, Engine], int]
 ) -> int:
     """Return the steps of all elements that an elementwise operation computes."""
@@ -96,9 +98,11 @@ def _sum_over_elements(
 def _special_steps_of(op: Operation, engine: Engine) -> int:
     """Return the steps of a scalar operation in the special function unit."""
     name = op.name.partition(".")[2]
-    if is_approximate(op) and _lookup_entry(engine.get("approximate_steps"), name):
+    if is_approximate_function(op) and _find_table_entry(
+        engine.get("approximate_steps"), name
+    ):
         return 1
-    found = _lookup_entry(engine.get("special_steps"), name)
+    found = _find_table_entry(engine.get("special_steps"), name)
     return found if isinstance(found, int) else 0
 
 
@@ -107,19 +111,21 @@ def _lane_steps_of(op: Operation, engine: Engine) -> int:
     if not is_multi_step(op):
         return 1
     name = op.name.partition(".")[2]
-    tables = ("approximate_steps", "steps") if is_approximate(op) else ("steps",)
-    found = (_lookup_entry(engine.get(table), name) for table in tables)
+    tables = (
+        ("approximate_steps", "steps") if is_approximate_function(op) else ("steps",)
+    )
+    found = (_find_table_entry(engine.get(table), name) for table in tables)
     default = engine.get("transcendental", 1)
     known = next((each for each in found if each is not None), default)
     return known if isinstance(known, int) else 1
 
 
-def _lookup_entry(table: object, name: str) -> object:
+def _find_table_entry(table: object, name: str) -> object:
     """Return the entry of a table for a name, if there is one."""
     return cast("Mapping[str, object]", table).get(name) if table else None
 
 
-def is_approximate(op: Operation) -> bool:
+def is_approximate_function(op: Operation) -> bool:
     """Return `True` if 16-bit accuracy suffices for a function of floats."""
     flags = op.properties.get("fastmath")
     if isinstance(flags, arith.FastMathFlagsAttr):

@@ -1,4 +1,7 @@
-"""API: the public function `tlf.compile`."""
+"""
+API: the public function `tlf.compile`, from a program or a PyTorch module to a
+callable.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from xdsl.dialects.builtin import ModuleOp
 
-from tlf.compiler.api.compiled_program import CompiledProgram, read_program
+from tlf.compiler.api.compiled_program import CompiledProgram, read_verified_program
 from tlf.dialects.target import TargetSpec
 
 if TYPE_CHECKING:
@@ -63,7 +66,7 @@ def compile(
     module that cannot be imported, `SourceError` for a file that cannot be read.
     """
     if isinstance(program, str | Path | ModuleOp):
-        module, base = read_program(program)
+        module, base = read_verified_program(program)
         return CompiledProgram(module, target, entry, base, check_indices=check_indices)
     from tlf.compiler.api.torch_module import CompiledModule, compile_module
     from tlf.frontend.torch import ImportedProgram

@@ -1,4 +1,4 @@
-"""API: compiled programs as functions on numpy arrays and torch tensors."""
+"""API: compiled programs, which run on numpy arrays and torch tensors when called."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from xdsl.dialects.builtin import ModuleOp
 from tlf.compiler.api.runtime_checks import RuntimeChecks
 from tlf.compiler.backends.argument_snapshots import ArgumentSnapshot
 from tlf.compiler.backends.backends import select_backend
-from tlf.compiler.backends.executables import Buffer, is_tensor
+from tlf.compiler.backends.executables import Buffer, is_torch_tensor
 from tlf.compiler.backends.prepared_program import PreparedProgram
 from tlf.compiler.driver.compilation_records import CompilationRecords
 from tlf.compiler.driver.diagnostics import locate_errors
 from tlf.compiler.driver.driver import new_context
-from tlf.compiler.driver.entry_function import entry_of
-from tlf.compiler.driver.pass_manager import verify
-from tlf.compiler.driver.pipeline_taps import has_plans
+from tlf.compiler.driver.entry_function import entry_function_of
+from tlf.compiler.driver.pass_manager import verify_module
+from tlf.compiler.driver.planning_observers import has_planned_groups
 from tlf.compiler.driver.source import Source, read_source
 from tlf.compiler.driver.verified_parsing import parse_and_verify
 from tlf.compiler.explain.remark_report import collect_remarks
 from tlf.compiler.explain.summary import describe_groups
 from tlf.dialects.entry_point import argument_types
-from tlf.dialects.parameters import is_parameter
+from tlf.dialects.parameter_attribute import is_parameter
 from tlf.dialects.target import TargetSpec
 from tlf.dialects.types import dtype_of
 
@@ -44,7 +44,7 @@ class CompiledProgram:
         module: ModuleOp,
         target: str | TargetSpec = "reference",
         entry: str | None = None,
-        base: Path = Path(),
+        side_file_folder: Path = Path(),
         passes: str | None = None,
         check_indices: bool = False,
     ) -> None:
@@ -52,19 +52,19 @@ class CompiledProgram:
         self.target = target
         started = time.perf_counter()
         self._context = new_context()
-        self._backend = select_backend(target, entry, base, passes)
+        self._backend = select_backend(target, entry, side_file_folder, passes)
         with locate_errors(module, "the verifier"):
-            verify(module)
+            verify_module(module)
         lowered = module.clone()
-        function = entry_of(module, entry)
+        function = entry_function_of(module, entry)
         with locate_errors(function, "the arguments"):
             self.types = argument_types(function)
-        function = entry_of(lowered, entry)
+        function = entry_function_of(lowered, entry)
         self._checked = RuntimeChecks.insert_into(function) if check_indices else None
         self._fixed = [is_parameter(each) for each in function.body.block.args]
         self._kept: dict[str, tuple[ArgumentSnapshot, Buffer]] = {}
         self._records = CompilationRecords()
-        manager = self._records.make_manager
+        manager = self._records.make_pass_manager
         self.signature = self._backend.lower(self._context, lowered, manager)
         self.executable = self._backend.build(self._context, lowered, self.signature)
         self._figures: dict[str, float] = {
@@ -84,12 +84,12 @@ class CompiledProgram:
         Run the program on arguments by name, and return all results. If `as_tensors` is
         `None`, results are torch tensors if all arguments are.
         """
-        self._check_arguments(inputs)
+        self._check_shapes_and_dtypes(inputs)
         if as_tensors is None:
-            as_tensors = bool(inputs) and all(map(is_tensor, inputs.values()))
+            as_tensors = bool(inputs) and all(map(is_torch_tensor, inputs.values()))
         device = self.executable.device_for(inputs)
         accepted = {
-            name: self._convert_argument(name, each, device)
+            name: self._convert_for_backend(name, each, device)
             for name, each in inputs.items()
         }
         outcome = self.executable(accepted, device)
@@ -98,7 +98,7 @@ class CompiledProgram:
         if self._checked is not None:
             results_by_name = self._checked.verify_and_strip(results_by_name)
         results = results_by_name.values()
-        return tuple(_as_tensor(each) if as_tensors else each for each in results)
+        return tuple(_to_torch_tensor(each) if as_tensors else each for each in results)
 
     def refresh(self) -> None:
         """
@@ -108,7 +108,7 @@ class CompiledProgram:
         """
         self._kept.clear()
         if isinstance(self.executable, PreparedProgram):
-            self.executable.invalidate()
+            self.executable.invalidate_preparation()
 
     def _bind_arguments(
         self, arguments: Sequence[Buffer], named: Mapping[str, Buffer]
@@ -121,7 +121,7 @@ class CompiledProgram:
             raise TypeError(f"expected arguments {listed}, got {got}")
         return inputs
 
-    def _check_arguments(self, inputs: Mapping[str, Buffer]) -> None:
+    def _check_shapes_and_dtypes(self, inputs: Mapping[str, Buffer]) -> None:
         for name, expected, kind in self._expected_arguments:
             value = inputs[name]
             if value.shape != expected:
@@ -129,12 +129,12 @@ class CompiledProgram:
                 raise TypeError(
                     f"argument `{name}`: expected shape {expected}, got {shape}"
                 )
-            if (dtype := _dtype_name(value.dtype)) != kind:
+            if (dtype := _dtype_name_of(value.dtype)) != kind:
                 raise TypeError(f"argument `{name}`: expected {kind}, got {dtype}")
 
-    def _convert_argument(self, name: str, value: Buffer, device: Any) -> Buffer:
+    def _convert_for_backend(self, name: str, value: Buffer, device: Any) -> Buffer:
         """Return an argument in the form that the backend takes."""
-        if not is_tensor(value):
+        if not is_torch_tensor(value):
             return value
         if self.executable.takes_tensors:
             if value.is_contiguous() and device in (None, value.device):
@@ -210,26 +210,26 @@ class CompiledProgram:
     @cached_property
     def _explanation(self) -> str:
         planned = self._records.planned_module
-        if planned is None or not has_plans(planned):
+        if planned is None or not has_planned_groups(planned):
             return "the reference runs each operation by itself"
         return describe_groups(planned, collect_remarks(self._records))
 
 
 @cache
-def _dtype_name(dtype: object) -> str:
+def _dtype_name_of(dtype: object) -> str:
     """Return the name of a numpy or torch dtype."""
     return str(dtype).removeprefix("torch.")
 
 
-def _as_tensor(value: Buffer) -> Buffer:
-    if is_tensor(value):
+def _to_torch_tensor(value: Buffer) -> Buffer:
+    if is_torch_tensor(value):
         return value
     from tlf.frontend.torch.element_types import to_tensor
 
     return to_tensor(value)
 
 
-def read_program(program: str | Path | ModuleOp) -> tuple[ModuleOp, Path]:
+def read_verified_program(program: str | Path | ModuleOp) -> tuple[ModuleOp, Path]:
     """
     Return a verified module, given as text, as a file or as a module, and the folder
     that its paths are relative to. A string with a line break is text; any other string
@@ -237,7 +237,7 @@ def read_program(program: str | Path | ModuleOp) -> tuple[ModuleOp, Path]:
     """
     if isinstance(program, ModuleOp):
         with locate_errors(program, "the verifier"):
-            verify(program)
+            verify_module(program)
         return program, Path()
     if isinstance(program, str) and "\n" in program:
         return parse_and_verify(new_context(), Source(program, "<text>")), Path()

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from tlf.compiler.backends.executables import Buffer
 from tlf.compiler.driver.diagnostics import Diagnostic, Position, locate_errors
-from tlf.compiler.driver.entry_function import isolate_entry
+from tlf.compiler.driver.entry_function import isolate_entry_function
 from tlf.dialects.module_paths import module_path_of
 from tlf.dialects.value_checks import InsertedCheck, add_value_checks
 
@@ -31,32 +31,38 @@ class OperandCheck:
     """
 
     position: Position | None
-    text: str
-    low: int
-    high: int
-    first: int
+    message_prefix: str
+    minimum_allowed: int
+    maximum_allowed: int
+    minimum_index: int
 
-    def check_extremes(self, least: Buffer, most: Buffer) -> None:
+    def check_extremes(self, minimum: Buffer, maximum: Buffer) -> None:
         """Raise `CheckedValueError` for extremes that are out of range."""
-        for value in (int(least.item()), int(most.item())):
-            if not self.low <= value <= self.high:
-                message = f"{self.text}, got {value}"
+        for value in (int(minimum.item()), int(maximum.item())):
+            if not self.minimum_allowed <= value <= self.maximum_allowed:
+                message = f"{self.message_prefix}, got {value}"
                 raise CheckedValueError(Diagnostic(self.position, message))
 
 
-def _make_check(added: InsertedCheck) -> OperandCheck:
-    op, check = added.op, added.check
+def _make_operand_check(inserted_check: InsertedCheck) -> OperandCheck:
+    op, check = inserted_check.op, inserted_check.check
     part = module_path_of(op)
     where = f" (in `{part}`)" if part else ""
     text = f"{op.name}{where}: expected {check.expected}"
-    return OperandCheck(Position.of(op), text, check.low, check.high, added.first)
+    return OperandCheck(
+        Position.from_operation(op),
+        text,
+        check.low,
+        check.high,
+        inserted_check.minimum_result_index,
+    )
 
 
 @dataclass(frozen=True)
 class RuntimeChecks:
     """Checks that a function returns after its own results."""
 
-    result_count: int
+    own_result_count: int
     """Number of results that are not checks."""
     checks: Sequence[OperandCheck]
 
@@ -65,10 +71,10 @@ class RuntimeChecks:
         """Append checks to the results of a function, and return them."""
         count = len(function.function_type.outputs)
         if isinstance(module := function.parent_op(), ModuleOp):
-            isolate_entry(module, function)
+            isolate_entry_function(module, function)
         with locate_errors(function, "the checks of values"):
             inserted = add_value_checks(function)
-        checks = [_make_check(each) for each in inserted]
+        checks = [_make_operand_check(each) for each in inserted]
         return RuntimeChecks(count, checks)
 
     def verify_and_strip(self, results: Mapping[str, Buffer]) -> dict[str, Buffer]:
@@ -78,5 +84,5 @@ class RuntimeChecks:
         """
         values = list(results.values())
         for each in self.checks:
-            each.check_extremes(*values[each.first : each.first + 2])
-        return dict(list(results.items())[: self.result_count])
+            each.check_extremes(*values[each.minimum_index : each.minimum_index + 2])
+        return dict(list(results.items())[: self.own_result_count])

@@ -1,5 +1,6 @@
 """
-API: the backend `tlf` of `torch.compile`.
+API: the backend `tlf` of `torch.compile`, which traces, decomposes and compiles FX
+graphs.
 
     torch.compile(model, backend="tlf", options={"target": "triton"})
 
@@ -24,16 +25,20 @@ from torch._subclasses.fake_tensor import (
 from tlf.compiler.api.torch_failures import LOG, FailureReporter
 from tlf.compiler.api.torch_report import REPORT
 from tlf.compiler.api.torch_settings import Settings
-from tlf.compiler.api.torch_subgraphs import GraphCallable, compile_graph, operations_of
-from tlf.frontend.torch.as_strided_views import erase_trivial_restrides, has_as_strided
+from tlf.compiler.api.torch_subgraphs import (
+    GraphCallable,
+    compile_graph,
+    operation_names_of,
+)
+from tlf.frontend.torch.as_strided_views import erase_noop_as_strided, has_as_strided
 from tlf.frontend.torch.decompositions import (
     Table,
+    all_decompositions,
     core_decompositions,
-    decompositions,
 )
 from tlf.frontend.torch.noop_dropout import replace_noop_dropout
 from tlf.frontend.torch.preserved_operations import preserve_operations
-from tlf.runtime.triton.device_selection import choose_mode
+from tlf.runtime.triton.device_selection import choose_interpreter_mode
 
 __all__ = ["REPORT", "tlf"]
 
@@ -55,15 +60,15 @@ def tlf(
     `check_indices`, operations that PyTorch rejects for some indices or divisors are
     left to PyTorch. Reproducers of failures are written to the folder `reproducers`.
     """
-    settings = Settings.of(options or {})
+    settings = Settings.from_options(options or {})
     if _needs_gradients(source, inputs):
         LOG.warning("a graph that needs gradients runs in PyTorch")
-        REPORT.eager.update(operations_of(source))
+        REPORT.eager.update(operation_names_of(source))
         return source.forward
-    choose_mode()
+    choose_interpreter_mode()
     if replace_noop_dropout(source.graph):
         source.recompile()
-    if not all(map(_is_static, inputs)):
+    if not all(map(_is_static_tensor, inputs)):
         return _ShapeSpecializer(source, settings)
     return _compile_or_fall_back(source, inputs, settings)
 
@@ -76,7 +81,7 @@ def _needs_gradients(source: fx.GraphModule, inputs: Sequence[Any]) -> bool:
     )
 
 
-def _is_static(value: Any) -> bool:
+def _is_static_tensor(value: Any) -> bool:
     """Return `True` if an argument is a tensor of static shape."""
     return isinstance(value, torch.Tensor) and all(
         type(extent) is int for extent in value.shape
@@ -91,12 +96,17 @@ def _compile_or_fall_back(
         try:
             return _decompose_and_compile(source, inputs, settings)
         except WritesAddressedInput:
-            LOG.info("the graph stays with PyTorch: it addresses an input it writes to")
+            LOG.info(
+                "the graph is not compiled and runs in PyTorch: it addresses an input "
+                "it writes to"
+            )
         except (DataDependentOutputException, DynamicOutputShapeException) as error:
             LOG.info(
-                "the graph stays with PyTorch: it depends on data (%s)", error.func
+                "the graph is not compiled and runs in PyTorch: it depends on data "
+                "(%s)",
+                error.func,
             )
-    REPORT.eager.update(operations_of(source))
+    REPORT.eager.update(operation_names_of(source))
     return source.forward
 
 
@@ -109,9 +119,9 @@ def _decompose_and_compile(
     operations.
     """
     if has_as_strided(source.graph):
-        return _trace_and_compile(source, inputs, settings, {}, is_addressed=True)
+        return _trace_and_compile(source, inputs, settings, {}, uses_as_strided=True)
     try:
-        return _trace_and_compile(source, inputs, settings, decompositions())
+        return _trace_and_compile(source, inputs, settings, all_decompositions())
     except TracingFailed as error:
         LOG.debug("decomposed by core decompositions only: %s", error)
     return _trace_and_compile(source, inputs, settings, core_decompositions())
@@ -121,9 +131,9 @@ def _trace_and_compile(
     source: fx.GraphModule,
     inputs: Sequence[torch.Tensor],
     settings: Settings,
-    table: Table,
+    decomposition_table: Table,
     *,
-    is_addressed: bool = False,
+    uses_as_strided: bool = False,
 ) -> GraphCallable:
     """
     Decompose a graph with `table` and compile it; `is_addressed` if it addresses
@@ -138,17 +148,15 @@ def _trace_and_compile(
         graph: fx.GraphModule, _: Sequence[torch.Tensor]
     ) -> GraphCallable:
         traced.append(graph)
-        if is_addressed and _input_indices_from("mutated_inp_runtime_indices"):
-            raise WritesAddressedInput
-        if not is_addressed:
-            erase_trivial_restrides(graph.graph)
-            graph.recompile()
-        return _box_arguments(compile_graph(graph, settings, _parameter_indices()))
+        _prepare_traced_graph(graph, uses_as_strided)
+        return _make_boxed_function(
+            compile_graph(graph, settings, _weight_input_indices())
+        )
 
     compiler: Any = aot_autograd(
         fw_compiler=compile_traced,
         inference_compiler=compile_traced,
-        decompositions=table,
+        decompositions=decomposition_table,
         keep_inference_input_mutations=False,
     )
     try:
@@ -161,23 +169,35 @@ def _trace_and_compile(
         raise TracingFailed(str(error)) from error
 
 
-def _parameter_indices() -> Sequence[int]:
+def _prepare_traced_graph(graph: fx.GraphModule, uses_as_strided: bool) -> None:
+    """
+    Erase `as_strided` operations without effect. Raises `WritesAddressedInput` if a
+    graph that addresses memory writes to an input.
+    """
+    if uses_as_strided and _input_indices_from_metadata("mutated_inp_runtime_indices"):
+        raise WritesAddressedInput
+    if not uses_as_strided:
+        erase_noop_as_strided(graph.graph)
+        graph.recompile()
+
+
+def _weight_input_indices() -> Sequence[int]:
     """
     Return the input indices of parameters and buffers of a module, for the graph being
     compiled.
     """
-    return _input_indices_from("static_input_indices")
+    return _input_indices_from_metadata("static_input_indices")
 
 
-def _input_indices_from(name: str) -> Sequence[int]:
+def _input_indices_from_metadata(field_name: str) -> Sequence[int]:
     """Return the input indices in a field of the tracing metadata."""
     context = import_module("torch._guards").TracingContext.try_get()
     metadata = None if context is None else context.fw_metadata
-    return () if metadata is None else tuple(getattr(metadata, name) or ())
+    return () if metadata is None else tuple(getattr(metadata, field_name) or ())
 
 
-def _box_arguments(run: GraphCallable) -> GraphCallable:
-    return import_module("functorch.compile").make_boxed_func(run)
+def _make_boxed_function(function: GraphCallable) -> GraphCallable:
+    return import_module("functorch.compile").make_boxed_func(function)
 
 
 class WritesAddressedInput(Exception):
@@ -199,19 +219,19 @@ class _ShapeSpecializer:
         self.settings = settings
         self.compiled: dict[tuple[Any, ...], GraphCallable] = {}
         placeholders = source.graph.find_nodes(op="placeholder")
-        self.numbers = [_is_python_scalar(node) for node in placeholders]
+        self.numbers = [_is_python_number_input(node) for node in placeholders]
 
     def __call__(self, *inputs: Any) -> Any:
         values = [
             np.float64(each.item()) if is_number else each
             for each, is_number in zip(inputs, self.numbers, strict=True)
         ]
-        key = tuple(map(_specialization_key, values))
+        key = tuple(map(_specialization_key_of, values))
         if key not in self.compiled:
-            self.compiled[key] = self._specialize(values)
+            self.compiled[key] = self._compile_for_shapes(values)
         return self.compiled[key](*values)
 
-    def _specialize(self, inputs: Sequence[Any]) -> GraphCallable:
+    def _compile_for_shapes(self, inputs: Sequence[Any]) -> GraphCallable:
         from torch.fx.experimental.proxy_tensor import make_fx
 
         numbers = {
@@ -240,7 +260,7 @@ class _ShapeSpecializer:
         return call_with_tensors
 
 
-def _is_python_scalar(node: fx.Node) -> bool:
+def _is_python_number_input(node: fx.Node) -> bool:
     """
     Return `True` if an input is a Python number, passed as a tensor whose only users
     are `item` calls, as for numpy numbers.
@@ -250,7 +270,7 @@ def _is_python_scalar(node: fx.Node) -> bool:
     )
 
 
-def _specialization_key(value: Any) -> Any:
+def _specialization_key_of(value: Any) -> Any:
     """Return the part of the specialization key for an argument."""
     if not isinstance(value, torch.Tensor):
         return value

@@ -39,7 +39,7 @@ class FailureReporter:
 
     @contextmanager
     def report_exceptions(
-        self, what: str, program: ModuleOp | fx.GraphModule
+        self, subject: str, program: ModuleOp | fx.GraphModule
     ) -> Generator[None]:
         """Report an exception raised inside, with `program` as its reproducer."""
         try:
@@ -47,11 +47,13 @@ class FailureReporter:
         except Exception as error:
             if not _is_compiler_fault(error):
                 raise
-            self.report_failure(what, _one_line(error), program, error)
+            self.report_failure(
+                subject, _format_error_on_one_line(error), program, error
+            )
 
     def report_failure(
         self,
-        what: str,
+        subject: str,
         reason: str,
         program: ModuleOp | fx.GraphModule,
         cause: Exception | None = None,
@@ -62,8 +64,13 @@ class FailureReporter:
         """
         reproducer = self._describe_reproducer(reason, program)
         if self.settings.fallback is Fallback.STRICT:
-            raise FallbackError(f"{what}: {reason} ({reproducer})") from cause
-        LOG.warning("%s stays with PyTorch: %s (%s)", what, reason, reproducer)
+            raise FallbackError(f"{subject}: {reason} ({reproducer})") from cause
+        LOG.warning(
+            "%s is not compiled and runs in PyTorch: %s (%s)",
+            subject,
+            reason,
+            reproducer,
+        )
         LOG.debug("raised here", exc_info=cause)
 
     def _describe_reproducer(
@@ -73,21 +80,21 @@ class FailureReporter:
         try:
             return f"reproducer: {self._write_reproducer(reason, program)}"
         except Exception as error:
-            return f"no reproducer: {_one_line(error)}"
+            return f"no reproducer: {_format_error_on_one_line(error)}"
 
     def _write_reproducer(
         self, reason: str, program: ModuleOp | fx.GraphModule
     ) -> Path:
-        mark, ending, text = _printed_form(program)
+        mark, ending, text = _reproducer_format_of(program)
         key = sha256(f"{self.settings}{text}".encode()).hexdigest()[:12]
         file = self._reproducer_folder() / f"part-{key}{ending}"
-        lines = [*self._header_lines(file), reason]
+        lines = [*self._reproducer_header_lines(file), reason]
         header = "".join(f"{mark} {line}\n" for line in lines)
         file.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(file, lambda at: at.write_text(f"{header}{text}\n", "utf-8"))
         return file
 
-    def _header_lines(self, file: Path) -> Sequence[str]:
+    def _reproducer_header_lines(self, file: Path) -> Sequence[str]:
         """
         Return header lines of the reproducer: a command to compile it, the target and
         versions.
@@ -108,7 +115,7 @@ class FailureReporter:
         return Path(tempfile.gettempdir()) / f"tlf-reproducers-{os.getuid()}"
 
 
-def _printed_form(program: ModuleOp | fx.GraphModule) -> tuple[str, str, str]:
+def _reproducer_format_of(program: ModuleOp | fx.GraphModule) -> tuple[str, str, str]:
     """Return the comment marker, the file extension and the text of a program."""
     if isinstance(program, ModuleOp):
         return "//", ".mlir", str(program)
@@ -125,7 +132,7 @@ def _is_compiler_fault(error: Exception) -> bool:
     return not isinstance(error, (FallbackError, UnavailableError, *control_flow))
 
 
-def _one_line(error: Exception) -> str:
+def _format_error_on_one_line(error: Exception) -> str:
     text = " ".join(str(error).split())
     name = type(error).__name__
     if name in ("CompileError", "ImportFailure"):

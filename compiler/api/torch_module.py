@@ -11,9 +11,9 @@ from torch.utils import _pytree as pytree
 from tlf.compiler.api.compiled_program import CompiledProgram
 from tlf.dialects.target import TargetSpec
 from tlf.frontend.torch.export import ImportedProgram, from_torch
-from tlf.frontend.torch.graph_import import result_orders
+from tlf.frontend.torch.graph_import import result_axis_orders_of
 from tlf.frontend.torch.memory_order import with_axis_order
-from tlf.runtime.triton.device_selection import choose_mode
+from tlf.runtime.triton.device_selection import choose_interpreter_mode
 
 
 class CompiledModule:
@@ -33,7 +33,7 @@ class CompiledModule:
             imported.module, target, check_indices=check_indices
         )
         self.weights = dict(imported.weights)
-        self._orders = result_orders(imported.function)
+        self._orders = result_axis_orders_of(imported.function)
         self._tensors = [each for each in imported.arguments if isinstance(each, int)]
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
@@ -65,7 +65,7 @@ class CompiledModule:
     ) -> list[Any]:
         leaves, spec = pytree.tree_flatten((tuple(arguments), dict(options)))
         if spec != self.imported.in_spec:
-            expected, got = map(_format_call, (self.imported.in_spec, spec))
+            expected, got = map(_format_call_signature, (self.imported.in_spec, spec))
             raise TypeError(f"expected a call like {expected}, got {got}")
         for index in self._tensors:
             if not isinstance(leaves[index], torch.Tensor):
@@ -97,7 +97,7 @@ class CompiledModule:
         return self.program.explain()
 
 
-def _format_call(spec: pytree.TreeSpec) -> str:
+def _format_call_signature(spec: pytree.TreeSpec) -> str:
     """Return a call with arguments of some structure, as in `(*, {'a': *}, b=*)`."""
     leaves = [_LeafMarker()] * spec.num_leaves
     arguments, options = pytree.tree_unflatten(leaves, spec)
@@ -112,9 +112,9 @@ class _LeafMarker:
         return "*"
 
 
-def _is_same_constant(value: object, wanted: object) -> bool:
+def _is_same_constant(value: object, compiled_value: object) -> bool:
     """Return `True` if an input that is not a tensor equals the one compiled for."""
-    return type(value) is type(wanted) and value == wanted
+    return type(value) is type(compiled_value) and value == compiled_value
 
 
 def compile_module(
@@ -125,5 +125,5 @@ def compile_module(
     check_indices: bool = False,
 ) -> CompiledModule:
     """Import a module for example inputs, and compile it."""
-    choose_mode()
+    choose_interpreter_mode()
     return CompiledModule(from_torch(module, inputs, options), target, check_indices)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 
 @dataclass
-class Report:
+class OperationCounts:
     """
     Counts of the operations of compiled graphs that TLF or PyTorch runs, since the last
     `clear`.
@@ -24,11 +24,11 @@ class Report:
         self.compiled = 0
         self.eager.clear()
 
-    def give_up(self, operations: Sequence[str]) -> None:
+    def count_as_eager(self, operations: Sequence[str]) -> None:
         """Count operations as run by PyTorch that were counted as compiled."""
         self.compiled -= len(operations)
         self.eager.update(operations)
 
 
-REPORT = Report()
+REPORT = OperationCounts()
 """Counts over all graphs of this process."""

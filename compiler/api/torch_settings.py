@@ -10,7 +10,7 @@ from typing import Any
 
 from xdsl.utils.exceptions import DiagnosticException
 
-from tlf.dialects.numerics import Numerics
+from tlf.dialects.numerics_attribute import Numerics
 from tlf.dialects.target import TargetSpec, load_target_spec
 
 REFERENCE = "reference"
@@ -41,7 +41,7 @@ class Settings:
     """Folder of reproducers; `None` for the default."""
 
     @staticmethod
-    def of(options: Mapping[str, Any]) -> Settings:
+    def from_options(options: Mapping[str, Any]) -> Settings:
         """Return the settings for options. Raises `ValueError`."""
         if unknown := [name for name in options if name not in _READERS]:
             listed = ", ".join(f"`{name}`" for name in _READERS)
@@ -49,7 +49,7 @@ class Settings:
         return Settings(**{name: _READERS[name](options[name]) for name in options})
 
 
-def _read_target(value: Any) -> str | TargetSpec:
+def _validate_target(value: Any) -> str | TargetSpec:
     if not isinstance(value, str | TargetSpec):
         raise ValueError(f"expected the name of a target, got {value}")
     if isinstance(value, TargetSpec) or value == REFERENCE:
@@ -61,34 +61,34 @@ def _read_target(value: Any) -> str | TargetSpec:
     return value
 
 
-def _read_numerics(value: Any) -> Numerics:
+def _validate_numerics(value: Any) -> Numerics:
     if value not in list(Numerics):
         raise ValueError(f"expected numerics `strict` or `relaxed`, got {value}")
     return Numerics(value)
 
 
-def _read_fallback(value: Any) -> Fallback:
+def _validate_fallback(value: Any) -> Fallback:
     if value not in list(Fallback):
         raise ValueError(f"expected fallback `eager` or `strict`, got {value}")
     return Fallback(value)
 
 
-def _read_check_indices(value: Any) -> bool:
+def _validate_check_indices(value: Any) -> bool:
     if not isinstance(value, bool):
         raise ValueError(f"expected check_indices True or False, got {value}")
     return value
 
 
-def _read_reproducers(value: Any) -> str | None:
+def _validate_reproducers(value: Any) -> str | None:
     if value is not None and not isinstance(value, str | Path):
         raise ValueError(f"expected reproducers to be a folder, got {value}")
     return None if value is None else str(value)
 
 
 _READERS: Mapping[str, Callable[[Any], Any]] = {
-    "target": _read_target,
-    "numerics": _read_numerics,
-    "fallback": _read_fallback,
-    "check_indices": _read_check_indices,
-    "reproducers": _read_reproducers,
+    "target": _validate_target,
+    "numerics": _validate_numerics,
+    "fallback": _validate_fallback,
+    "check_indices": _validate_check_indices,
+    "reproducers": _validate_reproducers,
 }

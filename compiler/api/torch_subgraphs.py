@@ -1,4 +1,7 @@
-"""Backend of `torch.compile`: compilation of convertible subgraphs of an FX graph."""
+"""
+API: compilation of the convertible subgraphs of an FX graph for the backend of
+`torch.compile`, and calls of the compiled subgraphs.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +19,14 @@ from tlf.compiler.api.compiled_program import CompiledProgram
 from tlf.compiler.api.torch_failures import LOG, FailureReporter
 from tlf.compiler.api.torch_report import REPORT
 from tlf.compiler.api.torch_settings import Settings
-from tlf.compiler.backends.backends import objection_of
-from tlf.dialects.numerics import NUMERICS_ATTRIBUTE
-from tlf.frontend.torch.convert import name_of
+from tlf.compiler.backends.backends import make_type_objection
+from tlf.dialects.numerics_attribute import NUMERICS_ATTRIBUTE
+from tlf.frontend.torch.convert import operation_name_of
 from tlf.frontend.torch.fx_partition import PartitionedGraph, partition_graph
 from tlf.frontend.torch.graph_import import (
     ImportedFunction,
     import_graph,
-    result_orders,
+    result_axis_orders_of,
 )
 from tlf.frontend.torch.memory_order import is_dense, with_axis_order, with_strides
 
@@ -48,7 +51,7 @@ class CompiledGraph:
     ) -> None:
         self.function = function
         self.devices = devices or {}
-        self.orders = result_orders(function)
+        self.orders = result_axis_orders_of(function)
         self.strides = strides or {}
         function.module.attributes[NUMERICS_ATTRIBUTE] = StringAttr(settings.numerics)
         self.program = CompiledProgram(function.module, settings.target)
@@ -87,9 +90,9 @@ def compile_graph(
         node.name for position, node in enumerate(inputs) if position in parameters
     }
     faults = FailureReporter(settings)
-    objection = objection_of(settings.target)
+    objection = make_type_objection(settings.target)
     parts = partition_graph(source, objection, settings.check_indices)
-    _report_coverage(parts, source, faults)
+    _count_and_log_coverage(parts, source, faults)
     for name in parts.submodules:
         part = parts.module.get_submodule(name)
         assert isinstance(part, fx.GraphModule)
@@ -99,30 +102,38 @@ def compile_graph(
             for position, node in enumerate(placeholders)
             if node.name in weights
         ]
-        strides = _observable_strides(parts.module, name, part)
-        compiled = _try_compile(part, weight_positions, strides, faults)
+        strides = _observable_output_strides(parts.module, name, part)
+        compiled = _try_compile_subgraph(part, weight_positions, strides, faults)
         if compiled is None:
-            REPORT.give_up(operations_of(part))
+            REPORT.count_as_eager(operation_names_of(part))
             continue
         parts.module.delete_submodule(name)
         setattr(parts.module, name, _CompiledSubmodule(compiled, part, faults))
     return parts.module.forward
 
 
-def _report_coverage(
-    parts: PartitionedGraph, source: fx.GraphModule, faults: FailureReporter
+def _count_and_log_coverage(
+    partitioned_graph: PartitionedGraph,
+    source: fx.GraphModule,
+    reporter: FailureReporter,
 ) -> None:
     """Count the compiled operations, and log those that PyTorch runs."""
-    REPORT.compiled += parts.operation_count
-    REPORT.eager.update(reason.operation for reason in parts.left_out)
-    for reason in parts.left_out:
+    REPORT.compiled += partitioned_graph.operation_count
+    REPORT.eager.update(
+        reason.operation for reason in partitioned_graph.unconverted_operations
+    )
+    for reason in partitioned_graph.unconverted_operations:
         if reason.is_fault:
-            faults.report_failure(reason.operation, reason.text, source)
+            reporter.report_failure(reason.operation, reason.text, source)
         else:
-            LOG.info("%s stays with PyTorch: %s", reason.operation, reason.text)
+            LOG.info(
+                "%s is not compiled and runs in PyTorch: %s",
+                reason.operation,
+                reason.text,
+            )
 
 
-def _observable_strides(
+def _observable_output_strides(
     module: fx.GraphModule, name: str, part: fx.GraphModule
 ) -> Mapping[int, Strides]:
     """Return the strides of outputs of a subgraph that PyTorch can observe."""
@@ -158,34 +169,36 @@ def _output_devices(part: fx.GraphModule) -> Mapping[int, torch.device]:
     }
 
 
-def _try_compile(
-    part: fx.GraphModule,
-    fixed: Sequence[int],
+def _try_compile_subgraph(
+    subgraph: fx.GraphModule,
+    weight_positions: Sequence[int],
     strides: Mapping[int, Strides],
-    faults: FailureReporter,
+    reporter: FailureReporter,
 ) -> CompiledGraph | None:
     """Compile a part for a target; return `None` on failure."""
     with _disable_fake_tensors():
-        with faults.report_exceptions(_describe_subgraph(part), part):
-            function = import_graph(part, parameters=fixed)
-            with faults.report_exceptions(_describe_subgraph(part), function.module):
-                devices = _output_devices(part)
-                return CompiledGraph(function, faults.settings, strides, devices)
+        with reporter.report_exceptions(_describe_subgraph(subgraph), subgraph):
+            function = import_graph(subgraph, weight_inputs=weight_positions)
+            with reporter.report_exceptions(
+                _describe_subgraph(subgraph), function.module
+            ):
+                devices = _output_devices(subgraph)
+                return CompiledGraph(function, reporter.settings, strides, devices)
     return None
 
 
-def operations_of(part: fx.GraphModule) -> list[str]:
+def operation_names_of(graph_module: fx.GraphModule) -> list[str]:
     """Return the names of the operations that a graph calls, in order."""
     return [
-        name_of(node.target)
-        for node in part.graph.nodes
+        operation_name_of(node.target)
+        for node in graph_module.graph.nodes
         if node.op.startswith("call") and node.target is not getitem
     ]
 
 
 def _describe_subgraph(part: fx.GraphModule) -> str:
     """Return the name of a part, for messages."""
-    names = operations_of(part)
+    names = operation_names_of(part)
     listed = ", ".join(dict.fromkeys(names[:3]))
     return f"a part of {len(names)} operations ({listed}{', ...' * (len(names) > 3)})"
 
@@ -205,12 +218,12 @@ class _CompiledSubmodule(torch.nn.Module):
     """
 
     def __init__(
-        self, compiled: CompiledGraph, source: fx.GraphModule, faults: FailureReporter
+        self, compiled: CompiledGraph, source: fx.GraphModule, reporter: FailureReporter
     ) -> None:
         super().__init__()
         self.compiled: CompiledGraph | None = compiled
         self.source = source
-        self.faults = faults
+        self.faults = reporter
         (output,) = source.graph.find_nodes(op="output")
         self.is_single = isinstance(output.args[0], fx.Node)
 
@@ -226,5 +239,5 @@ class _CompiledSubmodule(torch.nn.Module):
                 return self.source(*inputs)
             return results[0] if self.is_single else results
         self.compiled = None
-        REPORT.give_up(operations_of(self.source))
+        REPORT.count_as_eager(operation_names_of(self.source))
         return self.source(*inputs)

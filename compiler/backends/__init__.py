@@ -1,1 +1,1 @@
-"""Backends of the compiler's targets: lowered programs and their executables."""
+"""Backends: lowering for a target, and executables of the lowered programs."""

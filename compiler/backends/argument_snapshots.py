@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tlf.compiler.backends.executables import Buffer, is_tensor
+from tlf.compiler.backends.executables import Buffer, is_torch_tensor
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -25,16 +25,16 @@ class ArgumentSnapshot:
     """
 
     def __init__(self, value: Buffer) -> None:
-        self._array: Any = None if is_tensor(value) else np.array(value)
+        self._array: Any = None if is_torch_tensor(value) else np.array(value)
         # Keep a reference to the storage, so that its memory is not reused.
-        self._storage: Any = value.untyped_storage() if is_tensor(value) else None
-        self._facts = _state_of(value) if is_tensor(value) else None
+        self._storage: Any = value.untyped_storage() if is_torch_tensor(value) else None
+        self._facts = _tensor_state_of(value) if is_torch_tensor(value) else None
 
     def is_unchanged(self, value: Buffer) -> bool:
         """Return `True` if an argument still has the value of the snapshot."""
-        if not is_tensor(value):
-            return self._facts is None and _is_equal(self._array, value)
-        return self._facts == _state_of(value)
+        if not is_torch_tensor(value):
+            return self._facts is None and _has_equal_bits(self._array, value)
+        return self._facts == _tensor_state_of(value)
 
 
 def refresh(*written: Module | Tensor) -> None:
@@ -53,7 +53,7 @@ def _tensors_of(module: Any) -> Iterator[Any]:
     Yield the parameters, the buffers and the other tensors of a module, or a tensor
     itself.
     """
-    if is_tensor(module):
+    if is_torch_tensor(module):
         yield module
         return
     if not callable(getattr(module, "modules", None)):
@@ -62,10 +62,10 @@ def _tensors_of(module: Any) -> Iterator[Any]:
     yield from module.parameters()
     yield from module.buffers()
     for each in module.modules():
-        yield from filter(is_tensor, each.__dict__.values())
+        yield from filter(is_torch_tensor, each.__dict__.values())
 
 
-def _state_of(tensor: Any) -> tuple[object, ...]:
+def _tensor_state_of(tensor: Any) -> tuple[object, ...]:
     """
     Return the facts that identify the state of a tensor: its memory, its layout, and
     the known write counts.
@@ -84,7 +84,7 @@ def _write_count_of(storage: Any) -> int:
     return getattr(storage, _WRITE_COUNT, 0)
 
 
-def _is_equal(left: Any, right: Any) -> bool:
+def _has_equal_bits(left: Any, right: Any) -> bool:
     """Return `True` if arrays of one shape and dtype have the same bits."""
     return np.array_equal(
         np.ascontiguousarray(left).reshape(-1).view(np.uint8),

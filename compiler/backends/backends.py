@@ -1,4 +1,7 @@
-"""Backends of the compiler: the reference interpreter, the simulated NPU and Triton."""
+"""
+Backends: compilation of modules to executables of the reference interpreter, the
+simulated NPU, or Triton.
+"""
 
 from __future__ import annotations
 
@@ -24,15 +27,18 @@ from tlf.compiler.backends.executables import (
 )
 from tlf.compiler.backends.prepared_program import PreparedProgram
 from tlf.compiler.driver.diagnostics import locate_errors
-from tlf.compiler.driver.driver import PASSES, TARGETS, emit
-from tlf.compiler.driver.entry_function import entry_of, isolate_entry
+from tlf.compiler.driver.driver import PASSES, TARGETS, emit_text
+from tlf.compiler.driver.entry_function import entry_function_of, isolate_entry_function
 from tlf.compiler.driver.pass_manager import PassManager
 from tlf.compiler.driver.pipeline import build_passes, build_target
 from tlf.compiler.driver.target_loading import load_target
 from tlf.dialects import npu
-from tlf.dialects.entry_point import result_count
-from tlf.dialects.prepack import find_preparation, prepare_args_of
+from tlf.dialects.entry_point import result_argument_count
 from tlf.dialects.target import TargetSpec
+from tlf.dialects.weight_preparation_attributes import (
+    argument_indices_of_preparation,
+    find_preparation_function,
+)
 from tlf.lowering.mem_to_npu.graph_verify_types import unsupported_type_message
 from tlf.lowering.pipelines import pipelines_for
 
@@ -44,7 +50,10 @@ class Backend(Protocol):
     """Compiler of modules to executables."""
 
     def lower(
-        self, context: Context, module: ModuleOp, manager: ManagerFactory = PassManager
+        self,
+        context: Context,
+        module: ModuleOp,
+        make_manager: ManagerFactory = PassManager,
     ) -> Signature:
         """
         Run the passes on `module` in place; return the signature of its entry function.
@@ -67,12 +76,15 @@ class ReferenceBackend:
     """Passes to run first; they must not need a target."""
 
     def lower(
-        self, context: Context, module: ModuleOp, manager: ManagerFactory = PassManager
+        self,
+        context: Context,
+        module: ModuleOp,
+        make_manager: ManagerFactory = PassManager,
     ) -> Signature:
         if self.passes is not None:
             passes = build_passes(self.passes, PASSES, pipelines_for(None))
-            manager(passes).run(context, module)
-        return Signature.of(entry_of(module, self.entry))
+            make_manager(passes).run(context, module)
+        return Signature.from_function(entry_function_of(module, self.entry))
 
     def build(
         self, context: Context, module: ModuleOp, signature: Signature
@@ -89,37 +101,42 @@ class CompilingBackend:
 
     target: TargetSpec
     entry: str | None
-    base: Path
+    side_file_folder: Path
     """The folder that paths of side files are relative to."""
     passes: str | None = None
     """Pipeline to run instead of the default of the backend."""
 
     def lower(
-        self, context: Context, module: ModuleOp, manager: ManagerFactory = PassManager
+        self,
+        context: Context,
+        module: ModuleOp,
+        make_manager: ManagerFactory = PassManager,
     ) -> Signature:
-        function = entry_of(module, self.entry)
-        signature = Signature.of(function)
-        isolate_entry(module, function)
-        self.target.attach(module)
+        function = entry_function_of(module, self.entry)
+        signature = Signature.from_function(function)
+        isolate_entry_function(module, function)
+        self.target.attach_to_module(module)
         pipeline = self.passes or f"{self.target.backend}-pipeline"
         passes = build_passes(pipeline, PASSES, pipelines_for(self.target))
-        manager(passes).run(context, module)
-        return lowered_signature(module, signature)
+        make_manager(passes).run(context, module)
+        return add_preparation_to_signature(module, signature)
 
     def build(
         self, context: Context, module: ModuleOp, signature: Signature
     ) -> Executable:
         if signature.preparation is None:
-            return self._build_function(context, module, signature)
-        first, main = signature.split(signature.preparation)
-        prepare = self._build_function(context, module, first)
+            return self._build_function_executable(context, module, signature)
+        first, main = signature.split_preparation(signature.preparation)
+        prepare = self._build_function_executable(context, module, first)
         if isinstance(prepare, TritonKernels):
-            prepare = replace(prepare, as_tensors=True)
+            prepare = replace(prepare, returns_tensors=True)
         return PreparedProgram(
-            self._build_function(context, module, main), prepare, first.inputs
+            self._build_function_executable(context, module, main),
+            prepare,
+            first.inputs,
         )
 
-    def _build_function(
+    def _build_function_executable(
         self, context: Context, module: ModuleOp, signature: Signature
     ) -> Executable:
         """Return an executable of one function of a module."""
@@ -127,15 +144,15 @@ class CompilingBackend:
         options = "{origins=true}" if backend == "npu" else ""
         printer: Any = build_target(f"{backend}{options}", TARGETS)
         with locate_errors(module, f"target `{backend}`"):
-            text = emit(context, module, replace(printer, function=signature.name))
+            text = emit_text(context, module, replace(printer, function=signature.name))
         if backend == "npu":
-            return SimulatedProgram.of(text, self.base, signature)
+            return SimulatedProgram.parse_text(text, self.side_file_folder, signature)
         if not signature.outputs:
             return EmptyProgram()
-        return TritonKernels.of(text, signature)
+        return TritonKernels.load_text(text, signature)
 
 
-def lowered_signature(module: ModuleOp, signature: Signature) -> Signature:
+def add_preparation_to_signature(module: ModuleOp, signature: Signature) -> Signature:
     """Return the signature of a function after its module was lowered."""
     return replace(signature, preparation=_find_preparation(module, signature.name))
 
@@ -145,22 +162,27 @@ def _find_preparation(module: ModuleOp, name: str) -> Preparation | None:
     Return the preparation that computes arguments of the function `name` of a lowered
     module; `None` if there is none.
     """
-    preparation = find_preparation(module, name)
+    preparation = find_preparation_function(module, name)
     if not isinstance(preparation, npu.ProgramOp | func.FuncOp):
         return None
     count = lowered_result_count(preparation)
-    return Preparation(preparation.sym_name.data, prepare_args_of(preparation), count)
+    return Preparation(
+        preparation.sym_name.data, argument_indices_of_preparation(preparation), count
+    )
 
 
 def lowered_result_count(op: npu.ProgramOp | func.FuncOp) -> int:
     """Return the number of results of a lowered function."""
     if isinstance(op, func.FuncOp):
-        return result_count(op)
-    return sum(isinstance(each, npu.OutputOp) for each in npu.memory_map(op))
+        return result_argument_count(op)
+    return sum(isinstance(each, npu.OutputOp) for each in npu.arrays_in_memory_map(op))
 
 
 def select_backend(
-    name: str | TargetSpec, entry: str | None, base: Path, passes: str | None = None
+    name: str | TargetSpec,
+    entry: str | None,
+    side_file_folder: Path,
+    passes: str | None = None,
 ) -> Backend:
     """
     Return the backend for `reference`, or for a target given by its description, name
@@ -169,10 +191,10 @@ def select_backend(
     if name == "reference":
         return ReferenceBackend(entry, passes)
     target = load_target(name, ["reference"]) if isinstance(name, str) else name
-    return CompilingBackend(target, entry, base, passes)
+    return CompilingBackend(target, entry, side_file_folder, passes)
 
 
-def objection_of(target: str | TargetSpec) -> Callable[[Operation], str | None]:
+def make_type_objection(target: str | TargetSpec) -> Callable[[Operation], str | None]:
     """
     Return a function that returns the reason why a target does not support the element
     types of an operation of `graph`, as far as it is known without compiling; `None` if

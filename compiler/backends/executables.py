@@ -1,4 +1,4 @@
-"""Executables of compiler backends: compiled programs behind one protocol."""
+"""Backends: executables, which run compiled programs behind one protocol."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from tlf.dialects.interpreters.interpret import interpret_poison_free
 
 if TYPE_CHECKING:
     from tlf.runtime.npu.npu_program import Program as NpuProgram
-    from tlf.runtime.npu.run_metrics import Segment
-    from tlf.runtime.triton.executable import Executable as TritonExecutable
+    from tlf.runtime.npu.run_metrics import ProgramSegment
+    from tlf.runtime.triton.executable_plan import Executable as TritonExecutable
 
 Buffer: TypeAlias = Any
 """A numpy array, or a torch tensor for backends that take tensors."""
 
 
-def is_tensor(value: object) -> bool:
+def is_torch_tensor(value: object) -> bool:
     """Return `True` if a value is a torch tensor, without loading torch."""
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(value, torch.Tensor)
@@ -43,7 +43,7 @@ class Outcome:
     """Costs by name."""
     artifacts: Mapping[str, str] = field(default_factory=dict[str, str])
     """Generated texts of the program, by file name."""
-    segments: Sequence[Segment] = ()
+    segments: Sequence[ProgramSegment] = ()
     """Timeline of a simulated program."""
 
 
@@ -54,7 +54,7 @@ class Preparation:
     name: str
     argument_indices: tuple[int, ...]
     """Indices of the arguments of the other function that the preparation takes."""
-    results: int
+    result_count: int
 
 
 @dataclass(frozen=True)
@@ -67,19 +67,25 @@ class Signature:
     preparation: Preparation | None = None
 
     @staticmethod
-    def of(function: func.FuncOp) -> Signature:
+    def from_function(function: func.FuncOp) -> Signature:
         """Return the signature of `function`."""
         name = function.sym_name.data
         return Signature(argument_names(function), result_names(function), name)
 
-    def split(self, prepared: Preparation) -> tuple[Signature, Signature]:
+    def split_preparation(
+        self, preparation_function: Preparation
+    ) -> tuple[Signature, Signature]:
         """
         Return the signatures of the preparation and of the function that it prepares.
         """
-        names = tuple(f"prepared {index}" for index in range(prepared.results))
-        inputs = tuple(self.inputs[position] for position in prepared.argument_indices)
+        names = tuple(
+            f"prepared {index}" for index in range(preparation_function.result_count)
+        )
+        inputs = tuple(
+            self.inputs[position] for position in preparation_function.argument_indices
+        )
         return (
-            Signature(inputs, names, prepared.name),
+            Signature(inputs, names, preparation_function.name),
             Signature((*self.inputs, *names), self.outputs, self.name),
         )
 
@@ -129,7 +135,7 @@ class InterpretedProgram(HostExecutable):
 
     module: ModuleOp
     entry: str | None
-    names: tuple[str, ...]
+    result_names: tuple[str, ...]
     artifacts: Mapping[str, str] = field(default_factory=dict[str, str])
     takes_tensors: bool = False
 
@@ -139,7 +145,7 @@ class InterpretedProgram(HostExecutable):
             results = interpret_poison_free(self.module, arrays, self.entry)
         # Results may be views of arguments, of constants or of each other.
         copies = [np.array(each, order="C") for each in results]
-        return Outcome(dict(zip(self.names, copies, strict=True)))
+        return Outcome(dict(zip(self.result_names, copies, strict=True)))
 
 
 @dataclass(frozen=True)
@@ -163,11 +169,13 @@ class SimulatedProgram(HostExecutable):
     takes_tensors: bool = False
 
     @staticmethod
-    def of(text: str, base: Path, signature: Signature) -> SimulatedProgram:
+    def parse_text(
+        text: str, side_file_folder: Path, signature: Signature
+    ) -> SimulatedProgram:
         """Parse the program `text`."""
         from tlf.runtime import npu
 
-        program = npu.parse(text, base)
+        program = npu.parse(text, side_file_folder)
         return SimulatedProgram(program, signature, {"program.npu": text})
 
     def __call__(self, inputs: Mapping[str, Buffer], device: Any = None) -> Outcome:
@@ -181,7 +189,7 @@ class SimulatedProgram(HostExecutable):
         costs = report_rows(report), report_figures(report), self.artifacts
         return Outcome(results, *costs, report.segments)
 
-    def time(self) -> Outcome:
+    def simulate_timing(self) -> Outcome:
         """Return the cost of a run from timing only: no data, no results."""
         from tlf.runtime import npu
 
@@ -198,11 +206,11 @@ class TritonKernels:
     signature: Signature
     artifacts: Mapping[str, str]
     takes_tensors: bool = True
-    as_tensors: bool | None = None
+    returns_tensors: bool | None = None
     """True if results are torch tensors; if `None`, they are if all arguments are."""
 
     @staticmethod
-    def of(text: str, signature: Signature) -> TritonKernels:
+    def load_text(text: str, signature: Signature) -> TritonKernels:
         """Load the plan `text` and its kernels."""
         from tlf.runtime import triton
 
@@ -213,11 +221,11 @@ class TritonKernels:
         """
         Return the device of the tensors among the arguments, or the default device.
         """
-        return self.executable.device_for(inputs.values())
+        return self.executable.device_of_arguments(inputs.values())
 
     def __call__(self, inputs: Mapping[str, Buffer], device: Any = None) -> Outcome:
         values = [inputs[name] for name in self.signature.inputs]
-        outputs = self.executable(values, self.as_tensors, device)
+        outputs = self.executable(values, self.returns_tensors, device)
         results = dict(zip(self.signature.outputs, outputs.values(), strict=True))
         kernels = len(self.executable.plan.kernels)
         row = ("kernels", str(kernels))

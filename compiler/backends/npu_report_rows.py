@@ -1,4 +1,4 @@
-"""Backend of the simulated NPU: table rows and figures of the cost of a run."""
+"""Backends: table rows and figures of the cost of a simulated run on the NPU."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Row = tuple[str, str]
 
 def report_rows(report: Report) -> Sequence[Row]:
     """Return the main figures of a report, as pairs of a title and a text."""
-    from tlf.runtime.npu.report_format import stall_shares, traffic_ratios
+    from tlf.runtime.npu.report_format import format_stall_shares, format_traffic_ratios
 
     total = max(report.cycles, 1)
     result = [
@@ -33,15 +33,15 @@ def report_rows(report: Report) -> Sequence[Row]:
     if shares:
         busiest = max(busy, key=lambda name: busy[name])
         result.append(("busy", ", ".join(shares)))
-        if waits := stall_shares(report, busiest):
+        if waits := format_stall_shares(report, busiest):
             result.append(("stalled", f"{busiest} for {', '.join(waits)}"))
     for name, traffic in report.traffic.items():
         text = f"{traffic.read:,} read, {traffic.written:,} written"
         if name in report.peak:
             text += f"; peak use {report.peak[name]:,}"
         if name == report.home:
-            moved, bus = traffic_ratios(report, name)
-            text += f"; {moved} of what must be moved, {bus} on the bus"
+            moved, bus = format_traffic_ratios(report, name)
+            text += f"; {moved} of the compulsory bytes, {bus} on the bus"
         result.append((f"{name} bytes", text))
     return result
 

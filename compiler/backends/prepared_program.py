@@ -22,11 +22,14 @@ class PreparedProgram:
     """
 
     def __init__(
-        self, main: Executable, preparation: Executable, taken: tuple[str, ...]
+        self,
+        main: Executable,
+        preparation: Executable,
+        preparation_inputs: tuple[str, ...],
     ) -> None:
         self.main = main
         self.preparation = preparation
-        self.taken = taken
+        self.taken = preparation_inputs
         self._seen: dict[str, ArgumentSnapshot] = {}
         self._outcome: Outcome | None = None
 
@@ -48,7 +51,7 @@ class PreparedProgram:
         """Return the torch device of a run."""
         return self.main.device_for(inputs)
 
-    def invalidate(self) -> None:
+    def invalidate_preparation(self) -> None:
         """Run the preparation again at the next call."""
         self._outcome = None
 
@@ -67,25 +70,30 @@ class PreparedProgram:
             self.main({**inputs, **prepared.results}, device), prepared
         )
 
-    def time(self) -> Outcome:
+    def simulate_timing(self) -> Outcome:
         """Return the cost of a run of both from timing only, if they are simulated."""
         parts = self.main, self.preparation
         main, first = (
-            part.time() if isinstance(part, SimulatedProgram) else None
+            part.simulate_timing() if isinstance(part, SimulatedProgram) else None
             for part in parts
         )
         if main is None or first is None:
             raise NotSimulatedError
         return self._combine_outcomes(main, first)
 
-    def _combine_outcomes(self, outcome: Outcome, first: Outcome) -> Outcome:
-        rows = [(f"prepare: {title}", text) for title, text in first.rows]
-        figures = {f"prepare.{name}": value for name, value in first.figures.items()}
-        artifacts: Mapping[str, str] = self.artifacts if outcome.artifacts else {}
+    def _combine_outcomes(
+        self, main_outcome: Outcome, preparation_outcome: Outcome
+    ) -> Outcome:
+        rows = [(f"prepare: {title}", text) for title, text in preparation_outcome.rows]
+        figures = {
+            f"prepare.{name}": value
+            for name, value in preparation_outcome.figures.items()
+        }
+        artifacts: Mapping[str, str] = self.artifacts if main_outcome.artifacts else {}
         return Outcome(
-            outcome.results,
-            [*outcome.rows, *rows],
-            {**outcome.figures, **figures},
+            main_outcome.results,
+            [*main_outcome.rows, *rows],
+            {**main_outcome.figures, **figures},
             artifacts,
-            outcome.segments,
+            main_outcome.segments,
         )

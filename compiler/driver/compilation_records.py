@@ -1,4 +1,7 @@
-"""Driver: records of the stages and remarks of one compilation."""
+"""
+Driver: records of one compilation, with copies of the module after each pass and the
+remarks of passes.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,10 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from tlf.compiler.driver.pass_manager import PassManager
-from tlf.compiler.driver.pipeline_taps import Watcher, count_until_planned
+from tlf.compiler.driver.planning_observers import (
+    ModuleObserver,
+    count_passes_until_planned,
+)
 from tlf.dialects.graph import RemarkAttr, remarks_of
 from tlf.passes.plan.graph_group import GraphGroupPass
 from tlf.passes.plan.graph_partition import GraphPartitionPass
@@ -28,7 +34,7 @@ class CompilationRecords:
     grouping of tiles for each inner level.
     """
 
-    keeps_stages: bool = True
+    records_stages: bool = True
     """True to record the program after each pass."""
     stages: dict[str, ModuleOp] = field(default_factory=dict[str, ModuleOp])
     """Programs by pass name, with a suffix if a pass is repeated."""
@@ -40,23 +46,25 @@ class CompilationRecords:
     )
     """Remarks up to the grouping for an inner level, by that level."""
 
-    def make_manager(
-        self, passes: Sequence[ModulePass], watcher: Watcher | None = None
+    def make_pass_manager(
+        self,
+        passes: Sequence[ModulePass],
+        planning_observer: ModuleObserver | None = None,
     ) -> PassManager:
         """Return a pass manager that records stages and remarks."""
-        end = count_until_planned(passes)
+        end = count_passes_until_planned(passes)
         partitions = (isinstance(each, GraphPartitionPass) for each in passes[:end])
         self.is_partitioned = any(partitions)
-        names = unique_names([each.name for each in passes])
-        levels = _inner_levels(passes)
+        names = number_repeated_names([each.name for each in passes])
+        levels = _inner_levels_by_pass_count(passes)
 
         def observe(count: int, module: ModuleOp, is_changed: bool) -> None:
-            if count and self.keeps_stages:
+            if count and self.records_stages:
                 self._record_stage(names[count - 1], module, is_changed)
             if count == end:
-                self.planned_module = self._latest_copy(module)
-                if watcher is not None:
-                    watcher(module)
+                self.planned_module = self._copy_latest_module(module)
+                if planning_observer is not None:
+                    planning_observer(module)
             if count in levels:
                 self.inner_remarks.append((levels[count], remarks_by_function(module)))
 
@@ -71,18 +79,20 @@ class CompilationRecords:
         else:
             self.stages[name] = next(reversed(self.stages.values()))
 
-    def _latest_copy(self, module: ModuleOp) -> ModuleOp:
+    def _copy_latest_module(self, module: ModuleOp) -> ModuleOp:
         """Return a copy of a module: that of the last stage if stages are recorded."""
         if not self.stages:
             return module.clone()
         return next(reversed(self.stages.values()))
 
 
-def count_until_last_remark(passes: Sequence[ModulePass]) -> int:
+def count_passes_until_last_remark(passes: Sequence[ModulePass]) -> int:
     """
     Return the number of passes after which no pass makes further remarks on groups.
     """
-    return max([count_until_planned(passes), *_inner_levels(passes)])
+    return max(
+        [count_passes_until_planned(passes), *_inner_levels_by_pass_count(passes)]
+    )
 
 
 def remarks_by_function(module: ModuleOp) -> RemarksByFunction:
@@ -91,7 +101,7 @@ def remarks_by_function(module: ModuleOp) -> RemarksByFunction:
     return {each.sym_name.data: remarks_of(each) for each in functions}
 
 
-def unique_names(names: Sequence[str]) -> list[str]:
+def number_repeated_names(names: Sequence[str]) -> list[str]:
     """Return the names in order, with a number appended to repeated ones."""
     counts: dict[str, int] = {}
     numbered: list[str] = []
@@ -101,12 +111,14 @@ def unique_names(names: Sequence[str]) -> list[str]:
     return numbered
 
 
-def _inner_levels(passes: Sequence[ModulePass]) -> Mapping[int, str | None]:
+def _inner_levels_by_pass_count(
+    passes: Sequence[ModulePass],
+) -> Mapping[int, str | None]:
     """
     Return the inner levels that tiles are moved to, by the number of passes run until
     their groups are formed.
     """
-    end = count_until_planned(passes)
+    end = count_passes_until_planned(passes)
     return {
         count: each.level
         for count, each in enumerate(passes, 1)

@@ -12,7 +12,7 @@ from tlf.compiler.driver.type_caching_parser import TypeCachingParser
 
 
 @dataclass(frozen=True)
-class _Bits:
+class _HexElement:
     """A hexadecimal element as parsed by xDSL."""
 
     element: Any
@@ -39,4 +39,4 @@ class DenseParser(TypeCachingParser):
     def _parse_tensor_literal_element(self) -> Any:
         element = super()._parse_tensor_literal_element()
         is_hexadecimal = element.span.text[:2] in ("0x", "0X")
-        return _Bits(element) if is_hexadecimal else element
+        return _HexElement(element) if is_hexadecimal else element

@@ -1,4 +1,6 @@
-"""Diagnostics of the driver, on one line: `file:line:col: error: message`."""
+"""
+Driver: diagnostics on one line, `file:line:col: error: message`, made from exceptions.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ from xdsl.ir import Operation
 from xdsl.utils.exceptions import DiagnosticException, ParseError, VerifyException
 
 from tlf.dialects.module_paths import module_path_of
-from tlf.dialects.source_locations import location_of
+from tlf.dialects.source_locations import nearest_location_of
 
 OPEN_ENDED = re.compile(
     r"Operation (\S+) terminates block in single-block region but is not a terminator"
@@ -31,12 +33,12 @@ class Position:
     column: int
 
     @classmethod
-    def of(cls, op: Operation) -> Position | None:
+    def from_operation(cls, op: Operation) -> Position | None:
         """
         Return the source location of `op`, or of the closest enclosing operation, if
         known.
         """
-        if (location := location_of(op)) is None:
+        if (location := nearest_location_of(op)) is None:
             return None
         return cls(location.filename.data, location.line.data, location.column.data)
 
@@ -46,7 +48,7 @@ class Position:
 
 def _has_location(op: Operation) -> bool:
     """Return `True` if the origin of an operation is known."""
-    return Position.of(op) is not None or module_path_of(op) is not None
+    return Position.from_operation(op) is not None or module_path_of(op) is not None
 
 
 @dataclass(frozen=True)
@@ -65,21 +67,21 @@ _OP = "_tlf_op"
 
 
 @contextmanager
-def note_operations() -> Generator[None]:
+def attach_operations_to_errors() -> Generator[None]:
     """
     Attach the operation to the exception in `Operation.emit_error`, instead of printing
     the module into the message. Verifiers, pattern walkers and passes all report errors
     through it.
     """
     original = Operation.emit_error
-    setattr(Operation, "emit_error", _note_operation)
+    setattr(Operation, "emit_error", _attach_operation)
     try:
         yield
     finally:
         setattr(Operation, "emit_error", original)
 
 
-def _note_operation(
+def _attach_operation(
     self: Operation, message: str, underlying_error: Exception
 ) -> NoReturn:
     if not hasattr(underlying_error, _OP):
@@ -87,28 +89,32 @@ def _note_operation(
     raise underlying_error
 
 
-def diagnose(error: BaseException, otherwise: Operation | None = None) -> Diagnostic:
+def diagnose_error(
+    error: BaseException, fallback_op: Operation | None = None
+) -> Diagnostic:
     """
     Return `error` on one line. Its position is that of the operation it was raised for,
     else of the `op` or `self` of the innermost function, else of `otherwise`.
     """
     if isinstance(error, ParseError):
         at = error.span.get_location()
-        return Diagnostic(Position(at.file, at.line, at.col), _one_line(error.msg))
+        return Diagnostic(Position(at.file, at.line, at.col), _join_lines(error.msg))
     op = getattr(error, _OP, None) or getattr(error, "op", None)
-    message = OPEN_ENDED.sub(TERMINATOR, _one_line(str(error))) or type(error).__name__
+    message = (
+        OPEN_ENDED.sub(TERMINATOR, _join_lines(str(error))) or type(error).__name__
+    )
     if isinstance(error, VerifyException) and isinstance(op, Operation):
         prefixes = (op.name, f"Operation {op.name}")
         message = message if message.startswith(prefixes) else f"{op.name}: {message}"
-    for candidate in (op, _innermost_op(error.__traceback__), otherwise):
+    for candidate in (op, _innermost_op_in_traceback(error.__traceback__), fallback_op):
         if isinstance(candidate, Operation) and _has_location(candidate):
             part = module_path_of(candidate)
             where = f" (in `{part}`)" if part and part not in message else ""
-            return Diagnostic(Position.of(candidate), f"{message}{where}")
+            return Diagnostic(Position.from_operation(candidate), f"{message}{where}")
     return Diagnostic(None, message)
 
 
-def _innermost_op(traceback: TracebackType | None) -> Operation | None:
+def _innermost_op_in_traceback(traceback: TracebackType | None) -> Operation | None:
     """
     Return the `op` or `self` of the innermost function in which that is an operation.
     """
@@ -122,7 +128,7 @@ def _innermost_op(traceback: TracebackType | None) -> Operation | None:
     return innermost
 
 
-def _one_line(message: str) -> str:
+def _join_lines(message: str) -> str:
     return " ".join(message.split())
 
 
@@ -135,20 +141,20 @@ class CompileError(Exception):
 
 
 @contextmanager
-def locate_errors(otherwise: Operation | None, step: str) -> Generator[None]:
+def locate_errors(fallback_op: Operation | None, step: str) -> Generator[None]:
     """
     Convert errors raised inside to a `CompileError`. `otherwise` is the position of an
     error without an operation, `step` names the step that failed unexpectedly.
     """
     try:
-        with note_operations():
+        with attach_operations_to_errors():
             yield
     except (DiagnosticException, ParseError) as error:
-        raise CompileError(diagnose(error, otherwise)) from error
+        raise CompileError(diagnose_error(error, fallback_op)) from error
     except CompileError:
         raise
     except Exception as error:
-        diagnostic = diagnose(error, otherwise)
+        diagnostic = diagnose_error(error, fallback_op)
         message = (
             f"internal error in {step}: {type(error).__name__}: {diagnostic.message}"
         )

@@ -1,21 +1,21 @@
-"""Driver: suggestions of similar names in messages about unknown ones."""
+"""Driver: suggestions of similar names in messages about unknown ones, without IR."""
 
 import difflib
 from collections.abc import Iterable, Sequence
 
 
-def expected_one_of(name: str, known: Sequence[str]) -> str:
+def format_expected_names(name: str, known_names: Sequence[str]) -> str:
     """Return all known names, with a suggestion of the one likely meant."""
-    listed = ", ".join(f"`{each}`" for each in known)
-    return f"expected one of {listed}{suggest_name(name, known)}"
+    listed = ", ".join(f"`{each}`" for each in known_names)
+    return f"expected one of {listed}{suggest_name(name, known_names)}"
 
 
-def suggest_name(name: str, known: Iterable[str]) -> str:
+def suggest_name(name: str, known_names: Iterable[str]) -> str:
     """
     Return a suggestion of the known name that was likely meant, if one is similar.
     Prefixes before a dot are ignored.
     """
-    ends = {_last_component(each): each for each in known}
+    ends = {_last_component(each): each for each in known_names}
     close = difflib.get_close_matches(_last_component(name), ends, n=1)
     return f", did you mean `{ends[close[0]]}`?" if close else ""
 

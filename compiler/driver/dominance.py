@@ -1,5 +1,5 @@
 """
-Driver: verification that every use of a value is dominated by its definition.
+Driver: verifier that every use of a value is dominated by its definition.
 
 xDSL's verifier does not check this. Every region is treated as an SSACFG region.
 """
@@ -18,44 +18,46 @@ def verify_dominance(op: Operation) -> None:
     that does not dominate it. Unreachable blocks are not checked.
     """
     for region in op.regions:
-        _verify_region(region, set())
+        _verify_region_dominance(region, set())
 
 
-def _verify_region(region: Region, visible: set[SSAValue]) -> None:
+def _verify_region_dominance(region: Region, visible_values: set[SSAValue]) -> None:
     """
     Check `region`, in which the values of `visible` may be used; restore `visible`.
     """
     if (entry := region.first_block) is None:
         return
-    children = _dominator_tree(entry)
+    children = _dominator_tree_of(entry)
     stack: list[tuple[Block, list[SSAValue] | None]] = [(entry, None)]
     while stack:
         block, defined = stack.pop()
         if defined is not None:
-            visible.difference_update(defined)
+            visible_values.difference_update(defined)
             continue
-        stack.append((block, _verify_block(block, visible)))
+        stack.append((block, _verify_block_dominance(block, visible_values)))
         stack.extend((child, None) for child in children[block])
 
 
-def _verify_block(block: Block, visible: set[SSAValue]) -> list[SSAValue]:
+def _verify_block_dominance(
+    block: Block, visible_values: set[SSAValue]
+) -> list[SSAValue]:
     """Check `block` and return the values it defines, which are visible at its end."""
     defined: list[SSAValue] = [*block.args]
-    visible.update(block.args)
+    visible_values.update(block.args)
     for op in block.ops:
         for index, operand in enumerate(op.operands):
-            if operand not in visible:
-                _fail(op, index, operand)
+            if operand not in visible_values:
+                _report_undominated_use(op, index, operand)
         for region in op.regions:
-            _verify_region(region, visible)
-        visible.update(op.results)
+            _verify_region_dominance(region, visible_values)
+        visible_values.update(op.results)
         defined.extend(op.results)
     return defined
 
 
-def _fail(op: Operation, index: int, operand: SSAValue) -> None:
+def _report_undominated_use(op: Operation, index: int, operand: SSAValue) -> None:
     if isinstance(operand, OpResult):
-        at = Position.of(operand.op)
+        at = Position.from_operation(operand.op)
         where = "" if at is None else f" at {at.line}:{at.column}"
         definition = f"defined by `{operand.op.name}`{where}"
     else:
@@ -64,17 +66,17 @@ def _fail(op: Operation, index: int, operand: SSAValue) -> None:
     op.emit_error(message, VerifyException(message))
 
 
-def _dominator_tree(entry: Block) -> dict[Block, list[Block]]:
+def _dominator_tree_of(entry: Block) -> dict[Block, list[Block]]:
     """
     Return the children in the dominator tree of each block reachable from `entry`.
     """
     if entry.next_block is None and entry.prev_block is None:
         return {entry: []}
-    order = _reverse_postorder(entry)
+    order = _reverse_postorder_from(entry)
     index = {block: i for i, block in enumerate(order)}
     predecessors: list[list[int]] = [[] for _ in order]
     for block in order:
-        for successor in _successors(block):
+        for successor in _successors_of(block):
             predecessors[index[successor]].append(index[block])
     children: dict[Block, list[Block]] = {block: [] for block in order}
     for block, parent in enumerate(_immediate_dominators(predecessors)):
@@ -96,31 +98,33 @@ def _immediate_dominators(predecessors: Sequence[Sequence[int]]) -> list[int]:
             processed = [p for p in predecessors[block] if parent[p] != -1]
             common = processed[0]
             for other in processed[1:]:
-                common = _intersect(parent, common, other)
+                common = _nearest_common_dominator(parent, common, other)
             changed |= parent[block] != common
             parent[block] = common
     return parent
 
 
-def _intersect(parent: Sequence[int], a: int, b: int) -> int:
-    while a != b:
-        if a > b:
-            a = parent[a]
+def _nearest_common_dominator(
+    dominators: Sequence[int], block: int, other_block: int
+) -> int:
+    while block != other_block:
+        if block > other_block:
+            block = dominators[block]
         else:
-            b = parent[b]
-    return a
+            other_block = dominators[other_block]
+    return block
 
 
-def _reverse_postorder(entry: Block) -> list[Block]:
+def _reverse_postorder_from(entry: Block) -> list[Block]:
     order: list[Block] = []
     visited = {entry}
-    stack: list[tuple[Block, Iterator[Block]]] = [(entry, iter(_successors(entry)))]
+    stack: list[tuple[Block, Iterator[Block]]] = [(entry, iter(_successors_of(entry)))]
     while stack:
         block, successors = stack[-1]
         for successor in successors:
             if successor not in visited:
                 visited.add(successor)
-                stack.append((successor, iter(_successors(successor))))
+                stack.append((successor, iter(_successors_of(successor))))
                 break
         else:
             order.append(block)
@@ -129,5 +133,5 @@ def _reverse_postorder(entry: Block) -> list[Block]:
     return order
 
 
-def _successors(block: Block) -> Sequence[Block]:
+def _successors_of(block: Block) -> Sequence[Block]:
     return () if (last := block.last_op) is None else last.successors

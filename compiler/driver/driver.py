@@ -1,4 +1,4 @@
-"""Driver: contexts, parsing and printing of modules for all tools."""
+"""Driver: contexts, and parsing and printing of modules, for all tools."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tlf.dialects.target import TargetSpec
 from tlf.planner.context import Evaluator, Memo
 
 
-def _canonicalize_pass() -> type[ModulePass]:
+def _load_canonicalize_pass() -> type[ModulePass]:
     """Return the pass class, imported on first use."""
     from tlf.dialects.located_rewriting import LocatedCanonicalizePass
 
@@ -33,31 +33,31 @@ def _canonicalize_pass() -> type[ModulePass]:
 
 PASSES = FactoryRegistry(
     lambda universe: universe.all_passes,
-    {"canonicalize": _canonicalize_pass},
+    {"canonicalize": _load_canonicalize_pass},
 )
 TARGETS = FactoryRegistry(lambda universe: universe.all_targets)
 
 
 def new_context(allow_unregistered: bool = False) -> Context:
     """Return a context with the dialects of xDSL, TLF and plugins, loaded lazily."""
-    context = PluginContext(allow_unregistered, _make_evaluator)
+    context = PluginContext(allow_unregistered, _make_cycle_evaluator)
     for universe in BUILTIN_UNIVERSES:
         for name, factory in universe.all_dialects.items():
             context.register_dialect(
-                name, _fresh_builtin if name == Builtin.name else factory
+                name, _make_builtin_dialect if name == Builtin.name else factory
             )
     context.load_registered_dialect(Builtin.name)
     return context
 
 
-def _make_evaluator(target: TargetSpec, steps: int, memo: Memo) -> Evaluator:
+def _make_cycle_evaluator(target: TargetSpec, steps: int, memo: Memo) -> Evaluator:
     """Return an evaluator that lowers copies of programs to count their cycles."""
     from tlf.lowering.evaluator import LoweringEvaluator
 
     return LoweringEvaluator(target, steps, memo)
 
 
-def _fresh_builtin() -> Dialect:
+def _make_builtin_dialect() -> Dialect:
     """
     Return the builtin dialect with a resource store of its own: xDSL's is global to the
     process, and confuses equal keys of two modules.
@@ -70,7 +70,7 @@ def _fresh_builtin() -> Dialect:
     )
 
 
-def parse(
+def parse_module(
     context: Context, source: Source, allow_implicit_module: bool = True
 ) -> ModuleOp:
     """Parse a module, with a location for every operation. Raises `ParseError`."""
@@ -78,7 +78,9 @@ def parse(
     return parser.parse_module(allow_implicit_module)
 
 
-def emit(context: Context, module: ModuleOp, target: Target, **printing: bool) -> str:
+def emit_text(
+    context: Context, module: ModuleOp, target: Target, **printing: bool
+) -> str:
     """
     Return the text of `module` in `target`; `printing` applies to the target `mlir`
     only.

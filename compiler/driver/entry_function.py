@@ -1,4 +1,7 @@
-"""Driver: entry function of a program, and its isolation from other functions."""
+"""
+Driver: lookup of the entry function of a module, and its isolation from other functions
+by inlining.
+"""
 
 from __future__ import annotations
 
@@ -6,31 +9,31 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 
 from tlf.compiler.driver.diagnostics import locate_errors
-from tlf.dialects.calls import callee_name, calls_in, functions_of
-from tlf.dialects.entry_point import entry_point
-from tlf.dialects.prepack import preparation_of
-from tlf.passes.graph.inline import inline_calls
+from tlf.dialects.entry_point import find_entry_point
+from tlf.dialects.function_calls import callee_name, calls_in, functions_of
+from tlf.dialects.weight_preparation_attributes import preparation_function_of
+from tlf.passes.graph.inline import inline_calls_in_function
 
 
-def entry_of(module: ModuleOp, name: str | None) -> func.FuncOp:
+def entry_function_of(module: ModuleOp, name: str | None) -> func.FuncOp:
     """
     Return the function called `name`, or the only function, see `entry_point`. Raises
     `CompileError` with the file if there is no such function.
     """
     with locate_errors(module, "the entry point"):
-        return entry_point(module, name)
+        return find_entry_point(module, name)
 
 
-def isolate_entry(module: ModuleOp, entry: func.FuncOp) -> None:
+def isolate_entry_function(module: ModuleOp, entry: func.FuncOp) -> None:
     """
     Inline the calls of `entry`, and erase the functions of a module that it does not
     use. Raises `CompileError`.
     """
     functions = functions_of(module)
     with locate_errors(module, "the calls"):
-        inline_calls(entry, functions)
+        inline_calls_in_function(entry, functions)
     needed, pending = set[func.FuncOp](), [entry]
-    if (preparation := preparation_of(entry)) is not None:
+    if (preparation := preparation_function_of(entry)) is not None:
         pending.append(preparation)
     while pending:
         if (function := pending.pop()) not in needed:

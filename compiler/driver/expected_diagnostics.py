@@ -32,12 +32,12 @@ class Expectation:
     """
 
     file: str
-    written: int
+    comment_line: int
     line: int | None
     text: str
     is_pattern: bool
 
-    def matches(self, diagnostic: Diagnostic) -> bool:
+    def matches_diagnostic(self, diagnostic: Diagnostic) -> bool:
         """Return `True` if `diagnostic` is on the line and has the text."""
         at = diagnostic.position
         if (None if at is None else at.line) != self.line:
@@ -50,7 +50,7 @@ class Expectation:
         """Return the diagnostic for an expectation that no diagnostic matches."""
         where = "" if self.line is None else f" on line {self.line}"
         return Diagnostic(
-            Position(self.file, self.written, 1),
+            Position(self.file, self.comment_line, 1),
             f"expected error `{self.text}`{where}, got none",
         )
 
@@ -70,40 +70,46 @@ def _parse_expectations(lines: Sequence[str], file: str) -> Iterator[Expectation
             continue
         here = Position(file, number, match.start() + 1)
         if (message := match["text"]) is None:
-            raise _make_error(here, "expected `{{text}}` after `expected-error`")
+            raise _make_expectation_error(
+                here, "expected `{{text}}` after `expected-error`"
+            )
         if is_pattern := match["re"] is not None:
-            _check_pattern(message, here)
-        target = _expected_line(match["at"], number, lines)
+            _check_regular_expression(message, here)
+        target = _resolve_expected_line(match["at"], number, lines)
         yield Expectation(file, number, target, message, is_pattern)
 
 
-def _check_pattern(pattern: str, here: Position) -> None:
+def _check_regular_expression(pattern: str, position: Position) -> None:
     try:
         re.compile(pattern)
     except re.error as error:
         reason = f"cannot read the regular expression `{pattern}`: {error}"
-        raise _make_error(here, reason) from error
+        raise _make_expectation_error(position, reason) from error
 
 
-def _make_error(position: Position, message: str) -> ExpectationError:
+def _make_expectation_error(position: Position, message: str) -> ExpectationError:
     return ExpectationError(str(Diagnostic(position, message)))
 
 
-def _expected_line(at: str | None, number: int, lines: Sequence[str]) -> int | None:
+def _resolve_expected_line(
+    line_reference: str | None, line_number: int, lines: Sequence[str]
+) -> int | None:
     """Return the line that `@at`, written on line `number`, refers to."""
-    match at:
+    match line_reference:
         case None:
-            return number
+            return line_number
         case "unknown":
             return None
         case "above" | "below":
-            step = -1 if at == "above" else 1
-            number += step
-            while 1 <= number <= len(lines) and _COMMENT.search(lines[number - 1]):
-                number += step
-            return number
+            step = -1 if line_reference == "above" else 1
+            line_number += step
+            while 1 <= line_number <= len(lines) and _COMMENT.search(
+                lines[line_number - 1]
+            ):
+                line_number += step
+            return line_number
         case offset:
-            return number + int(offset)
+            return line_number + int(offset)
 
 
 def match_diagnostics(
@@ -117,7 +123,7 @@ def match_diagnostics(
     wrong: list[Diagnostic] = []
     for diagnostic in diagnostics:
         if expectation := next(
-            (each for each in unmet if each.matches(diagnostic)), None
+            (each for each in unmet if each.matches_diagnostic(diagnostic)), None
         ):
             unmet.remove(expectation)
             continue

@@ -14,7 +14,7 @@ tenth of the compile time, because programs contain many long-lived cycles.
 
 
 @contextmanager
-def reduce_collections() -> Generator[None]:
+def reduce_garbage_collections() -> Generator[None]:
     """Reduce the frequency of garbage collection inside of the context."""
     young, *older = gc.get_threshold()
     if young:

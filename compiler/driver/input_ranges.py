@@ -1,4 +1,6 @@
-"""Driver: declared ranges of the random inputs of a function, read from attributes."""
+"""
+Driver: declared ranges of the random inputs of a function, read from its attributes.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,12 @@ from xdsl.utils.exceptions import DiagnosticException
 from xdsl.utils.hints import isa
 
 from tlf.dialects.entry_point import argument_names, argument_types
-from tlf.dialects.types import dtype_of, is_float, max_finite, scalar_value
+from tlf.dialects.types import (
+    dtype_of,
+    is_float,
+    max_finite_value_of_type,
+    scalar_value,
+)
 
 RANGE = "tlf.range"
 """
@@ -43,8 +50,8 @@ def declared_ranges(function: func.FuncOp) -> list[Range]:
         if (bounds := _parse_range(declared, element)) is None:
             message = (
                 f"expected `{RANGE}` of argument `{name}` to be "
-                f"{_describe_expected(element)}, "
-                f"got {_format_attribute(declared)}"
+                f"{_describe_expected_range(element)}, "
+                f"got {_format_range_attribute(declared)}"
             )
             function.emit_error(message, DiagnosticException(message))
         ranges.append(bounds)
@@ -60,7 +67,7 @@ def _default_range(element: Attribute) -> Range:
 def _parse_range(declared: Attribute, element: Attribute) -> Range | None:
     """Return the declared range, or `None` if it is not a range of such elements."""
     kind = FloatAttr if is_float(element) else IntegerAttr
-    parts = _elements_of(declared)
+    parts = _range_elements_of(declared)
     if len(parts) != 2 or not all(isinstance(part, kind) for part in parts):
         return None
     low, high = map(scalar_value, parts)
@@ -74,7 +81,7 @@ def _representable_range(element: Attribute) -> Range:
     for floats.
     """
     if is_float(element):
-        limit = min(max_finite(element), np.finfo(np.float64).max / 2)
+        limit = min(max_finite_value_of_type(element), np.finfo(np.float64).max / 2)
         return -limit, limit
     if element == i1:
         return 0, 1
@@ -82,23 +89,23 @@ def _representable_range(element: Attribute) -> Range:
     return int(limits.min), int(limits.max)
 
 
-def _elements_of(declared: Attribute) -> Sequence[Attribute]:
+def _range_elements_of(declared: Attribute) -> Sequence[Attribute]:
     if not isinstance(declared, ArrayAttr):
         return ()
     return cast(ArrayAttr[Attribute], declared).data
 
 
-def _describe_expected(element: Attribute) -> str:
+def _describe_expected_range(element: Attribute) -> str:
     if is_float(element):
         return f"two floats of {element} in order, as [0.5, 1.5]"
     low, high = _representable_range(element)
     return f"two integers from {low} to {high} in order"
 
 
-def _format_attribute(declared: Attribute) -> str:
+def _format_range_attribute(declared: Attribute) -> str:
     """Return an attribute as text, with numbers without their types."""
-    if parts := _elements_of(declared):
-        return f"[{', '.join(map(_format_attribute, parts))}]"
+    if parts := _range_elements_of(declared):
+        return f"[{', '.join(map(_format_range_attribute, parts))}]"
     if isa(declared, FloatAttr[AnyFloat] | IntegerAttr):
         return str(scalar_value(declared))
     return str(declared)

@@ -26,10 +26,10 @@ from tlf.compiler.driver.dense_parser import DenseParser
 from tlf.compiler.driver.parser_messages import (
     CLAUSE_EXPECTED,
     SYNTAX_EXPECTED,
-    clause_hint,
     describe_unknown_operation,
+    keyword_order_hint,
     reword_message,
-    syntax_example,
+    syntax_example_of,
 )
 
 AttributeT = TypeVar("AttributeT", bound=Attribute)
@@ -55,12 +55,12 @@ class LocatedParser(DenseParser):
         if allow_implicit_module and self._current_token.kind is MLIRTokenKind.EOF:
             module = ModuleOp([])
         else:
-            module = self._parse_nonempty(allow_implicit_module)
+            module = self._parse_nonempty_module(allow_implicit_module)
         if isinstance(module.location, UnknownLoc):
-            module.location = self._location(start.start)
+            module.location = self._location_of_offset(start.start)
         return module
 
-    def _parse_nonempty(self, allow_implicit_module: bool) -> ModuleOp:
+    def _parse_nonempty_module(self, allow_implicit_module: bool) -> ModuleOp:
         try:
             return super().parse_module(allow_implicit_module)
         except ParseError:
@@ -84,9 +84,9 @@ class LocatedParser(DenseParser):
             self.raise_error(_describe_exception(error, self._operation_type), span)
         match op.location:
             case UnknownLoc():
-                op.location = self._location(span.start)
+                op.location = self._location_of_offset(span.start)
             case NameLoc(location=NoneAttr() | UnknownLoc()):
-                location = self._location(span.start)
+                location = self._location_of_offset(span.start)
                 op.location = NameLoc(op.location.desc, location)
             case _:
                 pass
@@ -96,11 +96,13 @@ class LocatedParser(DenseParser):
         try:
             self._operation_type = super()._get_op_by_name(name)
         except ParseError:
-            message = describe_unknown_operation(name, self._known_operations(name))
+            message = describe_unknown_operation(
+                name, self._known_operations_of_dialect(name)
+            )
             self.raise_error(message, self._operation_start)
         return self._operation_type
 
-    def _known_operations(self, name: str) -> list[str]:
+    def _known_operations_of_dialect(self, name: str) -> list[str]:
         """Return the operations of the dialect in the prefix of a name."""
         dialect = self.ctx.get_optional_dialect(name.partition(".")[0])
         return [] if dialect is None else [op.name for op in dialect.operations]
@@ -111,7 +113,7 @@ class LocatedParser(DenseParser):
         at_position: Span | Position | None = None,
         end_position: Position | None = None,
     ) -> NoReturn:
-        message = reword_message(msg, self._found_text(msg, at_position))
+        message = reword_message(msg, self._text_at_error(msg, at_position))
         message += self._syntax_hint(message)
         if end_position is not None:
             assert isinstance(at_position, Position)
@@ -123,12 +125,12 @@ class LocatedParser(DenseParser):
         kind, clauses = self._operation_type, ""
         is_keyword = self._current_token.kind is MLIRTokenKind.BARE_IDENT
         if is_keyword and CLAUSE_EXPECTED.match(message):
-            clauses = clause_hint(kind)
+            clauses = keyword_order_hint(kind)
         if clauses or not SYNTAX_EXPECTED.match(message):
             return clauses
-        return syntax_example(kind)
+        return syntax_example_of(kind)
 
-    def _found_text(
+    def _text_at_error(
         self, message: str, at_position: Span | Position | None
     ) -> str | None:
         """
@@ -154,27 +156,29 @@ class LocatedParser(DenseParser):
         lengths = (len(line) + 1 for line in text.split("\n"))
         return list(accumulate(lengths, initial=0))
 
-    def _location(self, offset: int) -> FileLineColLoc:
+    def _location_of_offset(self, offset: int) -> FileLineColLoc:
         line = bisect_right(self._line_starts, offset)
         column = offset - self._line_starts[line - 1] + 1
         return FileLineColLoc(
-            self._file, self._integer_attr(line), self._integer_attr(column)
+            self._file,
+            self._cached_integer_attr(line),
+            self._cached_integer_attr(column),
         )
 
-    def _integer_attr(self, value: int) -> IntAttr:
+    def _cached_integer_attr(self, value: int) -> IntAttr:
         if (attribute := self._integers.get(value)) is None:
             attribute = self._integers[value] = IntAttr(value)
         return attribute
 
 
-def _describe_exception(error: Exception, kind: type[Operation] | None) -> str:
+def _describe_exception(error: Exception, op_type: type[Operation] | None) -> str:
     """
     Return the message for an exception raised outside of the parser: constructors of
     attributes and operations verify their arguments without knowledge of the text.
     """
     if isinstance(error, DiagnosticException | ValueError):
         return str(error)
-    subject = "an operation" if kind is None else f"`{kind.name}`"
+    subject = "an operation" if op_type is None else f"`{op_type.name}`"
     return (
         f"expected {subject} in a form that can be read, got one that its parser "
         "fails at "

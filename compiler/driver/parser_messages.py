@@ -49,7 +49,7 @@ def describe_unknown_operation(name: str, known: Sequence[str]) -> str:
     return f"unknown operation `{name}`{suggest_name(name, known)}"
 
 
-def reword_message(message: str, got: str | None) -> str:
+def reword_message(message: str, found_text: str | None) -> str:
     """
     Return a reworded message of xDSL's parser. Messages that state what was expected
     also state what was found, if known.
@@ -62,26 +62,32 @@ def reword_message(message: str, got: str | None) -> str:
     if match := TRAILING.fullmatch(message):
         message = f"expected {'an' if match[1][0] in 'aeiou' else 'a'} {match[1]}"
     is_open = message.startswith("expected ") and " got " not in message
-    return f"{message}, got {got}" if got is not None and is_open else message
+    return (
+        f"{message}, got {found_text}"
+        if found_text is not None and is_open
+        else message
+    )
 
 
-def clause_hint(kind: type[Operation] | None) -> str:
+def keyword_order_hint(op_type: type[Operation] | None) -> str:
     """Return the hint for a keyword that is out of order in an operation."""
-    if kind is None or not issubclass(kind, IRDLOperation):
+    if op_type is None or not issubclass(op_type, IRDLOperation):
         return ""
-    keywords = KEYWORD.findall(kind.get_irdl_definition().assembly_format or "")
+    keywords = KEYWORD.findall(op_type.get_irdl_definition().assembly_format or "")
     listed = ", ".join(f"`{name}`" for name in keywords)
-    return f": {kind.name} takes {listed} in this order" if len(keywords) > 1 else ""
+    return f": {op_type.name} takes {listed} in this order" if len(keywords) > 1 else ""
 
 
-def syntax_example(kind: type[Operation] | None) -> str:
+def syntax_example_of(op_type: type[Operation] | None) -> str:
     """Return an example of the syntax of an operation, if its docstring has one."""
-    block = EXAMPLE.search(inspect.getdoc(kind) or "") if kind is not None else None
+    block = (
+        EXAMPLE.search(inspect.getdoc(op_type) or "") if op_type is not None else None
+    )
     for statement in STATEMENT.findall(block[1]) if block else ():
         text = " ".join(statement.split())
         if (
-            kind is not None
-            and f"{kind.name} " in text
+            op_type is not None
+            and f"{op_type.name} " in text
             and len(text) <= MAX_EXAMPLE_LENGTH
         ):
             return f": it is written as `{text}`"

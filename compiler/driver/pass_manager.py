@@ -1,4 +1,7 @@
-"""Driver: pass manager that verifies, times and prints between passes."""
+"""
+Driver: pass manager, which runs passes on a module, and verifies, times and prints
+between them.
+"""
 
 import sys
 from collections.abc import Callable, Sequence
@@ -12,7 +15,7 @@ from xdsl.passes import ModulePass
 
 from tlf.compiler.driver.diagnostics import locate_errors
 from tlf.compiler.driver.dominance import verify_dominance
-from tlf.compiler.driver.gc_tuning import reduce_collections
+from tlf.compiler.driver.gc_tuning import reduce_garbage_collections
 from tlf.compiler.driver.snapshot import Snapshot, take_snapshot
 from tlf.compiler.driver.timing import Timing
 from tlf.compiler.driver.verify_attributes import verify_no_stray_attributes
@@ -27,7 +30,7 @@ class PrintAfter(StrEnum):
     ALL = auto()
 
 
-def verify(module: ModuleOp) -> None:
+def verify_module(module: ModuleOp) -> None:
     """Check the operations, their attributes and the dominance of values."""
     module.verify()
     verify_no_stray_attributes(module)
@@ -56,33 +59,35 @@ class PassManager:
     passes: Sequence[ModulePass]
     verifies: bool = True
     print_after: PrintAfter = PrintAfter.CHOSEN
-    chosen: frozenset[str] = frozenset()
+    printed_passes: frozenset[str] = frozenset()
     """Names of passes after which the program is printed in any case."""
     timing: Timing = field(default_factory=Timing)
-    show: Callable[[str], object] = sys.stderr.write
+    write_output: Callable[[str], object] = sys.stderr.write
     observer: Observer = _observe_nothing
-    _verified: Snapshot | None = field(default=None, init=False)
+    _verified_snapshot: Snapshot | None = field(default=None, init=False)
     """Snapshot of the module at its last verification."""
 
     def run(self, context: Context, module: ModuleOp) -> None:
         """Apply all passes to `module` in place. Raises `CompileError`."""
-        with reduce_collections():
-            self._run(context, module)
+        with reduce_garbage_collections():
+            self._run_passes(context, module)
 
-    def _run(self, context: Context, module: ModuleOp) -> None:
-        is_changed = self._verify(module, "verifier")
+    def _run_passes(self, context: Context, module: ModuleOp) -> None:
+        is_changed = self._verify_if_changed(module, "verifier")
         self.observer(0, module, is_changed)
-        before = self._text(module) if self.print_after is PrintAfter.CHANGE else ""
+        before = (
+            self._print_to_text(module) if self.print_after is PrintAfter.CHANGE else ""
+        )
         for count, each in enumerate(self.passes, 1):
             step = f"pass `{each.name}`"
             with self.timing.measure(each.name), locate_errors(module, step):
                 each.apply(context, module)
             propagate_locations(module)
             before = self._print_if_requested(each.name, module, before)
-            is_changed = self._verify(module, step)
+            is_changed = self._verify_if_changed(module, step)
             self.observer(count, module, is_changed)
 
-    def _verify(self, module: ModuleOp, step: str) -> bool:
+    def _verify_if_changed(self, module: ModuleOp, step: str) -> bool:
         """
         Verify a module if it changed; return `True` if it did, as far as is known.
         """
@@ -90,22 +95,24 @@ class PassManager:
             return True
         with self.timing.measure("(verify)"), locate_errors(module, step):
             snapshot = take_snapshot(module)
-            if is_changed := snapshot != self._verified:
-                verify(module)
-            self._verified = snapshot
+            if is_changed := snapshot != self._verified_snapshot:
+                verify_module(module)
+            self._verified_snapshot = snapshot
         return is_changed
 
-    def _print_if_requested(self, name: str, module: ModuleOp, before: str) -> str:
+    def _print_if_requested(
+        self, name: str, module: ModuleOp, previous_text: str
+    ) -> str:
         """Print `module` if requested; return the text to compare the next one with."""
         compares = self.print_after is PrintAfter.CHANGE
-        is_chosen = self.print_after is PrintAfter.ALL or name in self.chosen
+        is_chosen = self.print_after is PrintAfter.ALL or name in self.printed_passes
         if not (compares or is_chosen):
-            return before
-        after = self._text(module)
-        if is_chosen or after != before:
-            self.show(f"// -----// IR after {name} //----- //\n{after}\n")
+            return previous_text
+        after = self._print_to_text(module)
+        if is_chosen or after != previous_text:
+            self.write_output(f"// -----// IR after {name} //----- //\n{after}\n")
         return after
 
     @staticmethod
-    def _text(module: ModuleOp) -> str:
+    def _print_to_text(module: ModuleOp) -> str:
         return str(module)

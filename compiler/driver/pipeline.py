@@ -18,8 +18,8 @@ from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException
 from xdsl.utils.hints import isa, type_repr
 from xdsl.utils.target import Target
 
-from tlf.compiler.driver.did_you_mean import expected_one_of, suggest_name
-from tlf.support import renamed
+from tlf.compiler.driver.did_you_mean import format_expected_names, suggest_name
+from tlf.support import former_names as renamed
 
 PassFactories = Mapping[str, Callable[[], type[ModulePass]]]
 TargetFactories = Mapping[str, Callable[[], type[Target]]]
@@ -68,7 +68,7 @@ def build_target(text: str, targets: TargetFactories) -> Target:
             f"cannot read format `{text}`: {_parse_error_reason(error)}"
         ) from error
     if spec.name not in targets:
-        expected = expected_one_of(spec.name, sorted(targets))
+        expected = format_expected_names(spec.name, sorted(targets))
         raise PipelineError(f"unknown format `{spec.name}`, {expected}")
     return _build_from_spec(f"format `{spec.name}`", targets[spec.name](), spec)
 
@@ -77,7 +77,7 @@ def _expand_specs(
     text: str,
     passes: PassFactories,
     pipelines: Mapping[str, str],
-    inside: tuple[str, ...],
+    enclosing_pipelines: tuple[str, ...],
 ) -> Iterator[ArgSpec]:
     for spec in _parse_specs(text):
         if spec.name in passes:
@@ -88,14 +88,14 @@ def _expand_specs(
         if spec.name not in pipelines:
             hint = suggest_name(spec.name, [*passes, *pipelines])
             raise PipelineError(f"unknown pass `{spec.name}`{hint}")
-        if spec.name in inside:
+        if spec.name in enclosing_pipelines:
             raise PipelineError(f"pipeline `{spec.name}` contains itself")
         if spec.parameters:
             raise PipelineError(
                 f"pipeline `{spec.name}` takes no options, got `{spec}`"
             )
         yield from _expand_specs(
-            pipelines[spec.name], passes, pipelines, (*inside, spec.name)
+            pipelines[spec.name], passes, pipelines, (*enclosing_pipelines, spec.name)
         )
 
 
@@ -119,59 +119,61 @@ def _parse_error_reason(error: ArgSpecParseError) -> str:
     return f"{lines[-1][0].lower()}{lines[-1][1:]} (column {column})"
 
 
-def _build_from_spec(what: str, kind: type[SpecT], spec: ArgSpec) -> SpecT:
+def _build_from_spec(subject: str, spec_class: type[SpecT], spec: ArgSpec) -> SpecT:
     """Construct a pass or a format from its options, after checking each option."""
     options = spec.normalize_parameter_names().parameters
-    required = kind.required_fields()
+    required = spec_class.required_fields()
     if not options and not required:
-        return kind()
-    hints = get_type_hints(kind)
+        return spec_class()
+    hints = get_type_hints(spec_class)
     types = {
         field.name: hints[field.name]
-        for field in dataclasses.fields(kind)
+        for field in dataclasses.fields(spec_class)
         if field.init and field.name != "name"
     }
     for name, values in options.items():
         if name not in types:
             raise PipelineError(
-                f"{what}: {_describe_unknown_option(spec.name, name, types)}"
+                f"{subject}: {_describe_unknown_option(spec.name, name, types)}"
             )
-        if not _is_accepted_by(types[name], values):
+        if not _is_accepted_option(types[name], values):
             got = ",".join(map(str, values)) or "nothing"
             raise PipelineError(
-                f"{what}: option `{_format_option(name)}` expects "
+                f"{subject}: option `{_format_option_name(name)}` expects "
                 f"{type_repr(types[name])}, "
                 f"got {got}"
             )
     for name in sorted(required - options.keys()):
-        raise PipelineError(f"{what} requires option `{_format_option(name)}`")
+        raise PipelineError(f"{subject} requires option `{_format_option_name(name)}`")
     try:
-        return kind.from_spec(spec)
+        return spec_class.from_spec(spec)
     except (ValueError, TypeError, DiagnosticException) as error:
-        raise PipelineError(f"{what}: {error}") from error
+        raise PipelineError(f"{subject}: {error}") from error
 
 
 def _describe_unknown_option(owner: str, name: str, known: Iterable[str]) -> str:
-    if (new := renamed.OPTIONS.get(owner, {}).get(_format_option(name))) is not None:
-        return f"option `{_format_option(name)}` was renamed to `{new}`"
-    options = ", ".join(f"`{_format_option(option)}`" for option in known)
-    return f"unknown option `{_format_option(name)}`, expected " + (
+    if (
+        new := renamed.OPTIONS.get(owner, {}).get(_format_option_name(name))
+    ) is not None:
+        return f"option `{_format_option_name(name)}` was renamed to `{new}`"
+    options = ", ".join(f"`{_format_option_name(option)}`" for option in known)
+    return f"unknown option `{_format_option_name(name)}`, expected " + (
         f"one of {options}" if options else "none"
     )
 
 
-def _is_accepted_by(expected: object, values: ParameterListType) -> bool:
+def _is_accepted_option(expected_type: object, values: ParameterListType) -> bool:
     """Return `True` if xDSL accepts `values` for an option of this type."""
-    if not values and get_origin(expected) in (Union, UnionType):
-        return NoneType in get_args(expected)
-    return (len(values) == 1 and _has_type(values[0], expected)) or _has_type(
-        values, expected
+    if not values and get_origin(expected_type) in (Union, UnionType):
+        return NoneType in get_args(expected_type)
+    return (len(values) == 1 and _has_type(values[0], expected_type)) or _has_type(
+        values, expected_type
     )
 
 
-def _has_type(value: object, expected: object) -> bool:
-    return isa(value, cast(type[object], expected))
+def _has_type(value: object, expected_type: object) -> bool:
+    return isa(value, cast(type[object], expected_type))
 
 
-def _format_option(option: str) -> str:
+def _format_option_name(option: str) -> str:
     return option.replace("_", "-")

@@ -33,7 +33,7 @@ FactoryT = TypeVar("FactoryT")
 def load_plugins() -> Mapping[str, Universe]:
     """Return the universes of plugins by name. Raises `DiagnosticException`."""
     universes = {
-        point.name: _load_universe(point)
+        point.name: _load_plugin_universe(point)
         for point in entry_points(group=ENTRY_POINT_GROUP)
     }
     return {
@@ -43,7 +43,7 @@ def load_plugins() -> Mapping[str, Universe]:
     }
 
 
-def _load_universe(point: EntryPoint) -> Universe:
+def _load_plugin_universe(point: EntryPoint) -> Universe:
     try:
         universe = point.load()
     except Exception as error:
@@ -68,16 +68,16 @@ class FactoryRegistry(Mapping[str, FactoryT], Generic[FactoryT]):
 
     def __init__(
         self,
-        table: Callable[[Universe], Mapping[str, FactoryT]],
-        instead: Mapping[str, FactoryT] | None = None,
+        factories_of_universe: Callable[[Universe], Mapping[str, FactoryT]],
+        overrides: Mapping[str, FactoryT] | None = None,
     ) -> None:
-        self._table = table
+        self._table = factories_of_universe
         self._own = {
             name: factory
             for universe in BUILTIN_UNIVERSES
-            for name, factory in table(universe).items()
+            for name, factory in factories_of_universe(universe).items()
         }
-        self._own |= instead or {}
+        self._own |= overrides or {}
 
     def __getitem__(self, name: str) -> FactoryT:
         return self._own[name] if name in self._own else self._find_in_plugins(name)

@@ -1,4 +1,6 @@
-"""Driver: snapshots of a module, to detect changes."""
+"""
+Driver: snapshots of the contents of a module, to detect whether a pass changed it.
+"""
 
 from __future__ import annotations
 
@@ -19,10 +21,10 @@ def take_snapshot(op: Operation) -> Snapshot:
     Return the contents of `op` and all nested operations; equal as long as nothing
     changes.
     """
-    return [_contents_of(each) for each in op.walk()]
+    return [_operation_contents_of(each) for each in op.walk()]
 
 
-def _contents_of(op: Operation) -> tuple[object, ...]:
+def _operation_contents_of(op: Operation) -> tuple[object, ...]:
     """Return an operation with its own contents, without nested operations."""
     results = op.results
     return (
@@ -34,11 +36,11 @@ def _contents_of(op: Operation) -> tuple[object, ...]:
         tuple(op.properties.items()),
         tuple(op.attributes.items()),
         tuple(op.successors),
-        tuple([_blocks_of(each) for each in op.regions]),
+        tuple([_region_contents_of(each) for each in op.regions]),
     )
 
 
-def _blocks_of(region: Region) -> tuple[object, ...]:
+def _region_contents_of(region: Region) -> tuple[object, ...]:
     """Return a region, its blocks, and their arguments with types."""
     blocks = [(each, each.args, each.arg_types) for each in region.blocks]
     return (region, *blocks)

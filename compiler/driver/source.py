@@ -21,7 +21,7 @@ class Source:
     text: str
     name: str
 
-    def split(self) -> list["Source"]:
+    def split_at_separators(self) -> list["Source"]:
         """
         Return the parts between lines that start with `// -----`. Each is padded with
         the empty lines that preserve the line numbers of the file.
@@ -53,7 +53,7 @@ def read_source(path: str | None) -> Source:
         ) from error
 
 
-def write_text(path: str, text: str) -> None:
+def write_text_file(path: str, text: str) -> None:
     """Write `text` to the file at `path`. Raises `SourceError`."""
     try:
         Path(path).write_text(text, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Driver: names and locations of operations in the source text."""
+"""Driver: names and locations of operations in the source text, for reports."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from xdsl.ir import Operation
 from tlf.compiler.driver.source import Source
 from tlf.dialects.interfaces import ConstantInterface
 from tlf.dialects.module_paths import module_path_of
-from tlf.dialects.prepack import is_preparation
-from tlf.dialects.source_locations import location_of
+from tlf.dialects.source_locations import nearest_location_of
+from tlf.dialects.weight_preparation_attributes import is_preparation_function
 
 RESULTS = re.compile(r"(%[\w.$-]+)(?::\d+)?(?:\s*,\s*(%[\w.$-]+)(?::\d+)?)*\s*=")
 """The results and the equals sign in front of an operation."""
@@ -27,7 +27,7 @@ class SourceNames:
         self.file = source.name
         self.lines = source.text.splitlines()
 
-    def name(self, op: Operation) -> str | None:
+    def name_of(self, op: Operation) -> str | None:
         """
         Return the name of the result in the text, such as `%3`, or the part of a module
         that an operation originates from, if known.
@@ -35,9 +35,9 @@ class SourceNames:
         names = self._result_names_in_text(op)
         return names[0] if names else module_path_of(op)
 
-    def location(self, op: Operation) -> str | None:
+    def source_location_of(self, op: Operation) -> str | None:
         """Return the source location of an operation, as `file:line:column`."""
-        if (loc := location_of(op)) is None:
+        if (loc := nearest_location_of(op)) is None:
             return None
         return f"{loc.filename.data}:{loc.line.data}:{loc.column.data}"
 
@@ -70,22 +70,22 @@ class SourceNames:
 
     def _location_in_text(self, op: Operation) -> FileLineColLoc | None:
         """Return the source location of an operation, if it is in this text."""
-        location = location_of(op)
+        location = nearest_location_of(op)
         if location is None or location.filename.data != self.file:
             return None
         return location if 0 < location.line.data <= len(self.lines) else None
 
 
-def title_of(names: SourceNames, operations: Sequence[Operation]) -> str:
+def title_of_operations(names: SourceNames, operations: Sequence[Operation]) -> str:
     """Return a title: the names of the first and last computing operation."""
     computing = [op for op in operations if not isinstance(op, ConstantInterface)]
     ends = (computing or operations)[0], operations[-1]
-    first, last = (names.name(op) or op.name.removeprefix("graph.") for op in ends)
+    first, last = (names.name_of(op) or op.name.removeprefix("graph.") for op in ends)
     return first if first == last else f"{first} to {last}"
 
 
 def find_named_operations(
-    written: ModuleOp, module: ModuleOp, names: SourceNames, name: str
+    source_module: ModuleOp, module: ModuleOp, names: SourceNames, name: str
 ) -> Sequence[Operation]:
     """
     Return the operations of a module that originate from a name of the source. If
@@ -94,14 +94,16 @@ def find_named_operations(
     """
     by_location: dict[str | None, list[Operation]] = {}
     for function in module.ops:
-        for op in () if is_preparation(function) else function.walk():
+        for op in () if is_preparation_function(function) else function.walk():
             if not op.regions and op.results and not isinstance(op, ConstantInterface):
-                by_location.setdefault(names.location(op), []).append(op)
-    pending = [op for op in written.walk() if names.is_named(op, name)]
+                by_location.setdefault(names.source_location_of(op), []).append(op)
+    pending = [op for op in source_module.walk() if names.is_named(op, name)]
     visited = set(pending)
     while pending:
         op = pending.pop(0)
-        if op.results and (originating := by_location.get(names.location(op))):
+        if op.results and (
+            originating := by_location.get(names.source_location_of(op))
+        ):
             return originating
         users = {use.operation for result in op.results for use in result.uses}
         pending += sorted(users - visited, key=_index_in_block)

@@ -22,7 +22,7 @@ class Timing:
             spent = perf_counter() - start
             self.seconds[step] = self.seconds.get(step, 0.0) + spent
 
-    def report(self) -> str:
+    def format_table(self) -> str:
         """Return a table of seconds and shares: one line per step, and the total."""
         total = sum(self.seconds.values())
         lines = ["   seconds   share  step"]

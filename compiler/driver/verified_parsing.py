@@ -6,15 +6,15 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
 from tlf.compiler.driver.diagnostics import locate_errors
-from tlf.compiler.driver.driver import parse
-from tlf.compiler.driver.pass_manager import verify
+from tlf.compiler.driver.driver import parse_module
+from tlf.compiler.driver.pass_manager import verify_module
 from tlf.compiler.driver.source import Source
 
 
 def parse_and_verify(context: Context, source: Source) -> ModuleOp:
     """Parse a module and verify it. Raises `CompileError` if it is invalid."""
     with locate_errors(None, "the parser"):
-        module = parse(context, source)
+        module = parse_module(context, source)
     with locate_errors(module, "the verifier"):
-        verify(module)
+        verify_module(module)
     return module

@@ -1,5 +1,5 @@
 """
-Driver: verification that every attribute is known and is allowed where it is used.
+Driver: verifier that every attribute is known and is allowed where it is used.
 
 Operations of TLF take options as keywords. MLIR also accepts unknown attributes in
 braces; without the prefix of a dialect, those would be ignored options. Attributes of
@@ -13,11 +13,11 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
 from xdsl.utils.exceptions import DiagnosticException, VerifyException
 
-from tlf.compiler.driver.did_you_mean import expected_one_of
+from tlf.compiler.driver.did_you_mean import format_expected_names
 from tlf.compiler.driver.input_ranges import RANGE
-from tlf.dialects.entry_point import result_count
-from tlf.dialects.io_layouts import LAYOUT
-from tlf.dialects.parameters import PARAMETER
+from tlf.dialects.entry_point import result_argument_count
+from tlf.dialects.io_layout_attributes import LAYOUT
+from tlf.dialects.parameter_attribute import PARAMETER
 
 DIALECTS = ("graph.", "mem.", "npu.", "tile.")
 PREFIX = "tlf."
@@ -39,7 +39,7 @@ def verify_no_stray_attributes(module: ModuleOp) -> None:
     """
     for op in module.walk():
         if isinstance(op, func.FuncOp):
-            _verify_function(op)
+            _verify_function_attributes(op)
         if not op.attributes or not op.name.startswith(DIALECTS):
             continue
         stray = [name for name in op.attributes if "." not in name]
@@ -51,31 +51,31 @@ def verify_no_stray_attributes(module: ModuleOp) -> None:
             op.emit_error(message, VerifyException(message))
 
 
-def _verify_function(op: func.FuncOp) -> None:
-    result_count(op)
+def _verify_function_attributes(op: func.FuncOp) -> None:
+    result_argument_count(op)
     block = op.body.first_block
     names = [] if block is None else [each.name_hint for each in block.args]
     faults = (
-        *_find_faults("argument", op.arg_attrs, ARGUMENT_ATTRIBUTES, names),
-        *_find_faults("result", op.res_attrs, RESULT_ATTRIBUTES, []),
+        *_find_unknown_attributes("argument", op.arg_attrs, ARGUMENT_ATTRIBUTES, names),
+        *_find_unknown_attributes("result", op.res_attrs, RESULT_ATTRIBUTES, []),
     )
     for message in faults:
         op.emit_error(message, DiagnosticException(message))
 
 
-def _find_faults(
-    what: str,
-    tables: ArrayAttr[DictionaryAttr] | None,
-    known: Sequence[str],
+def _find_unknown_attributes(
+    role: str,
+    attribute_tables: ArrayAttr[DictionaryAttr] | None,
+    known_attributes: Sequence[str],
     names: Sequence[str | None],
 ) -> Iterator[str]:
     """Yield the faults of the attributes of arguments or results."""
-    for index, table in enumerate(tables or ()):
+    for index, table in enumerate(attribute_tables or ()):
         name = names[index] if index < len(names) else None
         label = index if name is None else f"`{name}`"
         for attribute in table.data:
-            if attribute.startswith(PREFIX) and attribute not in known:
+            if attribute.startswith(PREFIX) and attribute not in known_attributes:
                 yield (
-                    f"unknown attribute `{attribute}` of {what} {label}, "
-                    f"{expected_one_of(attribute, known)}"
+                    f"unknown attribute `{attribute}` of {role} {label}, "
+                    f"{format_expected_names(attribute, known_attributes)}"
                 )

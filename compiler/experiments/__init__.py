@@ -1,1 +1,3 @@
-"""Experiments on compiled programs."""
+"""
+Experiments: compilation and simulation of programs under varied options and targets.
+"""

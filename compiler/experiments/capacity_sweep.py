@@ -1,4 +1,6 @@
-"""Experiment: sweep of the outermost traffic over the capacity of a level."""
+"""
+Experiment: simulated traffic with the outermost memory over the capacity of a level.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +13,8 @@ from tlf.compiler.experiments.experiment_program import Program
 from tlf.compiler.experiments.measurement import (
     Failure,
     Measurement,
-    Task,
-    measure_all,
+    MeasurementTask,
+    measure_tasks,
     program_bounds_of,
 )
 from tlf.compiler.experiments.pipeline_variants import change_pipeline
@@ -24,26 +26,26 @@ MIN_FALL = 0.05
 
 
 @dataclass(frozen=True)
-class Point:
+class SweepPoint:
     """Result of a program at one capacity; sizes in bytes."""
 
     capacity: int
-    least: int
+    traffic_bound: int
     """Lower bound of the traffic, in bytes."""
-    bound: int
+    cycle_bound: int
     """Lower bound of the cycles."""
     result: Measurement | Failure
 
 
 @dataclass(frozen=True)
-class Curve:
+class TrafficCurve:
     """Results of a program over capacities, smallest capacity first."""
 
     name: str
-    points: tuple[Point, ...]
+    points: tuple[SweepPoint, ...]
 
     @property
-    def measured_points(self) -> list[tuple[Point, Measurement]]:
+    def measured_points(self) -> list[tuple[SweepPoint, Measurement]]:
         """Points at which the program compiles."""
         return [
             (point, point.result)
@@ -52,14 +54,14 @@ class Curve:
         ]
 
     @property
-    def knees(self) -> frozenset[int]:
+    def traffic_knees(self) -> frozenset[int]:
         """
         Capacities at which a drop of the traffic ends: the next capacity saves next to
         nothing.
         """
         measured = self.measured_points
         falls = [
-            before.bytes - after.bytes > MIN_FALL * point.least
+            before.bytes - after.bytes > MIN_FALL * point.traffic_bound
             for (_, before), (point, after) in pairwise(measured)
         ]
         ends = zip(falls, [*falls, False][1:], strict=True)
@@ -83,36 +85,36 @@ def sweep_capacities(
     level: str,
     sizes: Sequence[int],
     jobs: int,
-) -> list[Curve]:
+) -> list[TrafficCurve]:
     """Return the traffic of programs over capacities of a level, in bytes."""
     sizes = sorted(set(sizes))
     chips = targets_by_capacity(target, level, sizes)
     tasks = [
-        Task(each, chip, change_pipeline(chip, WHOLE))
+        MeasurementTask(each, chip, change_pipeline(chip, WHOLE))
         for each in programs
         for chip in chips
     ]
-    results = measure_all(tasks, jobs)
-    curves: list[Curve] = []
+    results = measure_tasks(tasks, jobs)
+    curves: list[TrafficCurve] = []
     for program in programs:
-        points: list[Point] = []
+        points: list[SweepPoint] = []
         for size, chip in zip(sizes, chips, strict=True):
             bounds = program_bounds_of(program, chip)
             points.append(
-                Point(size, bounds.payload_bytes, bounds.cycles, next(results))
+                SweepPoint(size, bounds.payload_bytes, bounds.cycles, next(results))
             )
-        curves.append(Curve(program.title, tuple(points)))
+        curves.append(TrafficCurve(program.title, tuple(points)))
     return curves
 
 
-def tabulate_curves(curves: Sequence[Curve], level: str) -> Table:
+def tabulate_curves(curves: Sequence[TrafficCurve], level: str) -> Table:
     """Return the curves as a table."""
     formats = {"program": TEXT, f"{level} KiB": ",", "L3 MB": MEGABYTES}
     formats |= {"least MB": MEGABYTES, "of least": RATIO, "cycles": CYCLES}
     table = Table({**formats, "of bound": RATIO, "": TEXT})
     for curve in curves:
         for point in curve.points:
-            size, bound_megabytes = point.capacity / 1024, point.least / 1e6
+            size, bound_megabytes = point.capacity / 1024, point.traffic_bound / 1e6
             if isinstance(point.result, Failure):
                 row = (
                     curve.name,
@@ -133,9 +135,9 @@ def tabulate_curves(curves: Sequence[Curve], level: str) -> Table:
                 size,
                 moved / 1e6,
                 bound_megabytes,
-                moved / max(1, point.least),
+                moved / max(1, point.traffic_bound),
             )
-            knee = "knee" if point.capacity in curve.knees else ""
-            bound_ratio = cycles / max(1, point.bound)
+            knee = "knee" if point.capacity in curve.traffic_knees else ""
+            bound_ratio = cycles / max(1, point.cycle_bound)
             table.rows.append((*row, cycles, bound_ratio, knee))
     return table

@@ -1,4 +1,4 @@
-"""Compile variants for experiments: baselines and ablations."""
+"""Experiment: changes of pass options that define baselines and ablations."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ NO_SLIDING = {"sliding_window": (False,)}
 FIRST_AXIS = {"axes": (0,)}
 
 BASELINES: Mapping[str, PipelineChange] = {
-    "naive": PipelineChange(outermost=ONE_OP_GROUPS, keeps_composites=True),
-    "unfused": PipelineChange(outermost=UNFUSED),
+    "naive": PipelineChange(outermost_options=ONE_OP_GROUPS, keeps_composites=True),
+    "unfused": PipelineChange(outermost_options=UNFUSED),
     "fused": WHOLE,
 }
 """
@@ -37,19 +37,27 @@ computation.
 
 ABLATIONS: Mapping[str, PipelineChange] = {
     "everything": WHOLE,
-    "no fusion": PipelineChange(outermost=UNFUSED),
-    "greedy fusion": PipelineChange(outermost={PARTITION: {"strategy": ("greedy",)}}),
-    "no rolling": PipelineChange(outermost=dict.fromkeys(PLANNERS, NO_SLIDING)),
-    "no residency": PipelineChange(outermost={PARTITION: {"residency": (False,)}}),
-    "no double buffering": PipelineChange(
-        everywhere=dict.fromkeys(PLANNERS, ONE_STAGE),
-        without=frozenset({"mem-prefetch", "mem-chunk-loads", "mem-chunk-stores"}),
+    "no fusion": PipelineChange(outermost_options=UNFUSED),
+    "greedy fusion": PipelineChange(
+        outermost_options={PARTITION: {"strategy": ("greedy",)}}
     ),
-    "no spatial tiling": PipelineChange(outermost=dict.fromkeys(PLANNERS, FIRST_AXIS)),
+    "no rolling": PipelineChange(outermost_options=dict.fromkeys(PLANNERS, NO_SLIDING)),
+    "no residency": PipelineChange(
+        outermost_options={PARTITION: {"residency": (False,)}}
+    ),
+    "no double buffering": PipelineChange(
+        options_of_all_levels=dict.fromkeys(PLANNERS, ONE_STAGE),
+        omitted_passes=frozenset(
+            {"mem-prefetch", "mem-chunk-loads", "mem-chunk-stores"}
+        ),
+    ),
+    "no spatial tiling": PipelineChange(
+        outermost_options=dict.fromkeys(PLANNERS, FIRST_AXIS)
+    ),
 }
 """The default pipeline with one optimization disabled each."""
 
 
-def with_strategy(name: str) -> PipelineChange:
+def change_with_strategy(strategy: str) -> PipelineChange:
     """Return the default pipeline with another partition search."""
-    return PipelineChange(outermost={PARTITION: {"strategy": (name,)}})
+    return PipelineChange(outermost_options={PARTITION: {"strategy": (strategy,)}})

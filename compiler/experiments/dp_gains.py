@@ -1,4 +1,7 @@
-"""Experiment: gains of dynamic programming over other partition searches."""
+"""
+Experiment: gains of the search by dynamic programming over other partition searches, by
+the cost model.
+"""
 
 from __future__ import annotations
 
@@ -38,10 +41,15 @@ def tabulate_gains(
     gains = dict.fromkeys(OTHERS, 0)
     for program in programs:
         for label, chip in chips.items():
-            searches = run_searches(program.read(), chip)
+            searches = run_searches(program.read_module(), chip)
             excesses = _excess_over_dp(searches)
             table.rows.append(
-                (program.title, label, *_best_cells(searches), *excesses.values())
+                (
+                    program.title,
+                    label,
+                    *_dp_schedule_cells(searches),
+                    *excesses.values(),
+                )
             )
             if searches and searches["dp"] is None:
                 table.notes.append(f"{program.title} on {label}: {NOTHING_FITS}")
@@ -54,18 +62,20 @@ def tabulate_gains(
     return table
 
 
-def _best_cells(found: Mapping[str, SearchResult | None]) -> Sequence[Cell]:
+def _dp_schedule_cells(
+    results_by_search: Mapping[str, SearchResult | None],
+) -> Sequence[Cell]:
     """Return the cells for the schedule that `dp` finds."""
-    if (best := found.get("dp")) is None:
+    if (best := results_by_search.get("dp")) is None:
         return (None,) * 4
-    return best.groups, best.exactness("dp"), best.cycles, best.bytes / 1e6
+    return best.group_count, best.exactness("dp"), best.cycles, best.bytes / 1e6
 
 
 def _excess_over_dp(
-    found: Mapping[str, SearchResult | None],
+    results_by_search: Mapping[str, SearchResult | None],
 ) -> Mapping[str, float | None]:
     """Return the excess of each other search over `dp`, as a share of the latter."""
-    if (best := found.get("dp")) is None:
+    if (best := results_by_search.get("dp")) is None:
         return dict.fromkeys(OTHERS)
-    by_name = {name: found.get(name) for name in OTHERS}
+    by_name = {name: results_by_search.get(name) for name in OTHERS}
     return {name: each and each.excess_over(best) for name, each in by_name.items()}

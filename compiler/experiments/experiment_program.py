@@ -1,4 +1,4 @@
-"""Input programs of the experiments."""
+"""Experiment: input programs, read from files and verified."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Program:
     """A file with a program on whole tensors."""
 
     file: str
-    free: bool = False
+    has_free_layouts: bool = False
     """True if the axis order of arguments and results without a layout is free."""
 
     @property
@@ -32,11 +32,11 @@ class Program:
         """Folder of the weights."""
         return Path(self.file).parent
 
-    def read(self) -> ModuleOp:
+    def read_module(self) -> ModuleOp:
         """Return the verified program. Raises `CompileError` if it is invalid."""
         context = new_context()
         module = parse_and_verify(context, read_source(self.file))
-        if self.free:
+        if self.has_free_layouts:
             with locate_errors(module, "the layouts"):
                 GraphRelaxIoLayoutsPass().apply(context, module)
         return module

@@ -1,4 +1,7 @@
-"""Experiment: gaps to the lower bounds under varied machine balance."""
+"""
+Experiment: gaps between simulated programs and their lower bounds on chips of varied
+machine balance.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +14,8 @@ from tlf.compiler.experiments.experiment_program import Program
 from tlf.compiler.experiments.measurement import (
     Failure,
     Measurement,
-    Task,
-    measure_all,
+    MeasurementTask,
+    measure_tasks,
     program_bounds_of,
 )
 from tlf.compiler.experiments.pipeline_variants import change_pipeline
@@ -35,7 +38,7 @@ PEAK_SLACK = 1.02
 """Largest ratio of busy cycles to the cycles at peak that counts as working at peak."""
 
 
-def balance_variants(target: TargetSpec) -> Mapping[str, TargetSpec]:
+def make_balance_variants(target: TargetSpec) -> Mapping[str, TargetSpec]:
     """
     Return a chip as it is, with four times and a quarter of the bandwidth of its
     outermost memory, and with half its array.
@@ -60,9 +63,12 @@ def tabulate_gaps(
     formats |= {"bytes": RATIO, "on bus": RATIO, "binds": TEXT}
     table = Table(formats)
     cases = [(each, name, chip) for each in programs for name, chip in chips.items()]
-    tasks = [Task(each, chip, change_pipeline(chip, WHOLE)) for each, _, chip in cases]
+    tasks = [
+        MeasurementTask(each, chip, change_pipeline(chip, WHOLE))
+        for each, _, chip in cases
+    ]
     for (program, name, chip), result in zip(
-        cases, measure_all(tasks, jobs), strict=True
+        cases, measure_tasks(tasks, jobs), strict=True
     ):
         bounds = program_bounds_of(program, chip)
         if isinstance(result, Failure):
@@ -81,86 +87,90 @@ def tabulate_gaps(
                 result.cycles / max(1, quantised),
                 result.bytes / max(1, bounds.payload_bytes),
                 result.bus_bytes / max(1, bounds.bus_bytes),
-                explain_gap(result, bounds, chip.outermost.name),
+                explain_gap(result, bounds, chip.outermost_level.name),
             )
         )
     return table
 
 
-def explain_gap(result: Measurement, least: LowerBounds, memory: str) -> str:
+def explain_gap(result: Measurement, bounds: LowerBounds, memory_level: str) -> str:
     """
     Return the bottleneck of a program whose time, or traffic with the outermost memory,
     exceeds its bound, and the utilization of that memory if traffic is the excess; an
     empty text if the excess is negligible.
     """
-    moves_more = result.bytes > NEGLIGIBLE_GAP * least.payload_bytes
-    if result.cycles <= NEGLIGIBLE_GAP * least.cycles and not moves_more:
+    moves_more = result.bytes > NEGLIGIBLE_GAP * bounds.payload_bytes
+    if result.cycles <= NEGLIGIBLE_GAP * bounds.cycles and not moves_more:
         return ""
-    text = describe_bottleneck(result, least)
-    if not moves_more or result.busiest == memory:
+    text = describe_bottleneck(result, bounds)
+    if not moves_more or result.busiest_component == memory_level:
         return text
-    return f"{text}; {_describe_utilization(memory, result)} busy"
+    return f"{text}; {_describe_utilization(memory_level, result)} busy"
 
 
-def describe_bottleneck(result: Measurement, least: LowerBounds) -> str:
+def describe_bottleneck(result: Measurement, bounds: LowerBounds) -> str:
     """
     Return the bottleneck of a program: the component that is always busy, and why it is
     busy for longer than necessary; or the causes of the stalls of the busiest
     component.
     """
-    part = result.busiest
+    part = result.busiest_component
     text = f"{_describe_utilization(part, result)} busy"
-    if result.work[part] >= BUSY_SHARE * result.cycles:
-        return f"{text}, {_explain_load(part, result, least)}"
-    waiting = _stalled_engine(result)
+    if result.busy_cycles[part] >= BUSY_SHARE * result.cycles:
+        return f"{text}, {_explain_excess_load(part, result, bounds)}"
+    waiting = _find_stalled_engine(result)
     if waiting is None:
         return text
     if part != waiting:
         text = f"{text}, {_describe_utilization(waiting, result)}"
-    causes = result.waits[waiting]
+    causes = result.stall_cycles[waiting]
     cause = max(causes, key=lambda each: causes[each])
     return f"{text}, waits {causes[cause] / max(1, result.cycles):.0%} for {cause}"
 
 
-def _stalled_engine(result: Measurement) -> str | None:
+def _find_stalled_engine(result: Measurement) -> str | None:
     """
     Return the stalled engine: the busiest one, or the one with the most stalls if the
     busiest hardly stalls, as in short programs dominated by latency. Memories have no
     stalls of their own.
     """
-    waited = {part: sum(causes.values()) for part, causes in result.waits.items()}
+    waited = {
+        part: sum(causes.values()) for part, causes in result.stall_cycles.items()
+    }
     waited = {part: cycles for part, cycles in waited.items() if cycles}
-    busiest = max(waited, key=lambda part: result.work[part], default=None)
+    busiest = max(waited, key=lambda part: result.busy_cycles[part], default=None)
     if busiest is None or waited[busiest] >= MIN_STALL_SHARE * result.cycles:
         return busiest
     return max(waited, key=lambda part: waited[part])
 
 
-def _describe_utilization(part: str, result: Measurement) -> str:
+def _describe_utilization(component: str, result: Measurement) -> str:
     """Return a component with its utilization."""
-    return f"{part} {result.work[part] / max(1, result.cycles):.0%}"
+    return f"{component} {result.busy_cycles[component] / max(1, result.cycles):.0%}"
 
 
-def _explain_load(part: str, result: Measurement, least: LowerBounds) -> str:
+def _explain_excess_load(
+    component: str, result: Measurement, bounds: LowerBounds
+) -> str:
     """Return the reason why a component is busy for longer than the bound."""
-    if part not in result.waits:
-        moved = result.bus_bytes / max(1, least.bus_bytes)
+    if component not in result.stall_cycles:
+        moved = result.bus_bytes / max(1, bounds.bus_bytes)
         return f"{moved:.2f}x of the least traffic"
-    peak = result.least.get(part, 0)
-    over = result.work[part] / max(1, peak)
-    if over > PEAK_SLACK or part != least.binding:
+    peak = result.peak_rate_cycles.get(component, 0)
+    over = result.busy_cycles[component] / max(1, peak)
+    if over > PEAK_SLACK or component != bounds.binding:
         return f"{over:.2f}x of its work at peak"
-    return f"{peak / max(1, least.cycles):.2f}x of the least work"
+    return f"{peak / max(1, bounds.cycles):.2f}x of the least work"
 
 
-def _with_bandwidth(target: TargetSpec, times: int, parts: int) -> TargetSpec:
+def _with_bandwidth(target: TargetSpec, numerator: int, denominator: int) -> TargetSpec:
     """
     Return the chip with the bandwidth of the outermost memory scaled by `times /
     parts`.
     """
     data: Any = target.data
     *inner, outermost = data["levels"]
-    bandwidth = max(1, cast(int, outermost["bandwidth"]) * times // parts)
+    bandwidth = max(1, cast(int, outermost["bandwidth"]) * numerator // denominator)
     return target_from_data(
         {**data, "levels": [*inner, {**outermost, "bandwidth": bandwidth}]}
     )

@@ -1,4 +1,4 @@
-"""Measurement in experiments: compiled programs, timed on the simulated NPU."""
+"""Experiment: compilation of programs, and their timing on the simulated NPU."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from tlf.compiler.backends.executables import NotSimulatedError, SimulatedProgra
 from tlf.compiler.backends.prepared_program import PreparedProgram
 from tlf.compiler.driver.diagnostics import CompileError
 from tlf.compiler.driver.driver import PASSES, new_context
-from tlf.compiler.driver.entry_function import entry_of, isolate_entry
+from tlf.compiler.driver.entry_function import entry_function_of, isolate_entry_function
 from tlf.compiler.driver.pass_manager import PassManager
 from tlf.compiler.driver.pipeline import build_passes
 from tlf.compiler.experiments.experiment_program import Program
-from tlf.dialects.prepack import is_preparation
 from tlf.dialects.target import TargetSpec
+from tlf.dialects.weight_preparation_attributes import is_preparation_function
 from tlf.lowering.pipelines import pipelines_for
 from tlf.runtime import npu
 from tlf.runtime.npu.npu_errors import NPUError
 
 
 @dataclass(frozen=True)
-class Task:
+class MeasurementTask:
     """A program to compile and time."""
 
     program: Program
@@ -43,19 +43,19 @@ class Measurement:
     cycles: int
     bytes: int
     bus_bytes: int
-    work: dict[str, int]
+    busy_cycles: dict[str, int]
     """Busy cycles of engines, averaged over cores, and of shared memories."""
-    least: dict[str, int]
+    peak_rate_cycles: dict[str, int]
     """Cycles that each component needs for the work of the program at its peak rate."""
-    waits: dict[str, dict[str, int]]
+    stall_cycles: dict[str, dict[str, int]]
     """Stalled cycles of engines, averaged over cores, by cause."""
     seconds: float
     """Seconds for compilation and timing."""
 
     @property
-    def busiest(self) -> str:
+    def busiest_component(self) -> str:
         """Name of the component that is busy for the longest time."""
-        return max(self.work, key=lambda part: self.work[part])
+        return max(self.busy_cycles, key=lambda part: self.busy_cycles[part])
 
 
 @dataclass(frozen=True)
@@ -65,10 +65,10 @@ class Failure:
     reason: str
 
 
-def lower_entry(module: ModuleOp, target: TargetSpec, passes: str) -> None:
+def run_passes_on_entry(module: ModuleOp, target: TargetSpec, passes: str) -> None:
     """Run passes on the entry function of a module."""
-    isolate_entry(module, entry_of(module, None))
-    target.attach(module)
+    isolate_entry_function(module, entry_function_of(module, None))
+    target.attach_to_module(module)
     pass_list = build_passes(passes, PASSES, pipelines_for(target))
     PassManager(pass_list, verifies=False).run(new_context(), module)
 
@@ -78,29 +78,29 @@ def program_bounds_of(program: Program, target: TargetSpec) -> LowerBounds:
     Return the lower bounds over all schedules of a program, after whole-tensor
     rewrites.
     """
-    module = program.read()
-    lower_entry(module, target, "graph-pipeline")
-    return lower_bounds_of(main_function(module), target)
+    module = program.read_module()
+    run_passes_on_entry(module, target, "graph-pipeline")
+    return lower_bounds_of(main_function_of(module), target)
 
 
-def main_function(module: ModuleOp) -> func.FuncOp:
+def main_function_of(module: ModuleOp) -> func.FuncOp:
     """Return the function that runs at every call."""
     (function,) = (
         op
         for op in module.ops
-        if isinstance(op, func.FuncOp) and not is_preparation(op)
+        if isinstance(op, func.FuncOp) and not is_preparation_function(op)
     )
     return function
 
 
-def measure(task: Task) -> Measurement | Failure:
+def measure_task(task: MeasurementTask) -> Measurement | Failure:
     """Compile and time a program; return a `Failure` if it does not compile."""
     started = time.perf_counter()
     try:
         report = _simulate_task(task)
     except (CompileError, NPUError) as error:
         return Failure(str(error))
-    home = task.target.outermost.name
+    home = task.target.outermost_level.name
     shared = {
         name: report.bounds[name]
         for name, level in task.target.levels.items()
@@ -123,17 +123,19 @@ def measure(task: Task) -> Measurement | Failure:
     )
 
 
-def measure_all(tasks: Sequence[Task], jobs: int) -> Iterator[Measurement | Failure]:
+def measure_tasks(
+    tasks: Sequence[MeasurementTask], process_count: int
+) -> Iterator[Measurement | Failure]:
     """Measure tasks in `jobs` processes, and yield the results in order."""
-    if jobs == 1:
-        yield from map(measure, tasks)
+    if process_count == 1:
+        yield from map(measure_task, tasks)
         return
-    with ProcessPoolExecutor(jobs) as pool:
-        yield from pool.map(measure, tasks)
+    with ProcessPoolExecutor(process_count) as pool:
+        yield from pool.map(measure_task, tasks)
 
 
-def _simulate_task(task: Task) -> npu.Report:
-    context, module = new_context(), task.program.read()
+def _simulate_task(task: MeasurementTask) -> npu.Report:
+    context, module = new_context(), task.program.read_module()
     backend = CompilingBackend(task.target, None, task.program.folder, task.passes)
     executable = backend.build(context, module, backend.lower(context, module))
     if isinstance(executable, PreparedProgram):

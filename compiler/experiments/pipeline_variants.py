@@ -1,4 +1,4 @@
-"""Experiments: variants of a target's pipeline with changed options."""
+"""Experiment: pipeline of a target with changed pass options, as text."""
 
 from __future__ import annotations
 
@@ -27,31 +27,33 @@ Options = Mapping[str, ParameterListType]
 class PipelineChange:
     """Changed options of the passes of a pipeline."""
 
-    outermost: Mapping[str, Options] = field(default_factory=dict[str, Options])
+    outermost_options: Mapping[str, Options] = field(default_factory=dict[str, Options])
     """Options of passes on tiles of the outermost level, by pass name."""
-    everywhere: Mapping[str, Options] = field(default_factory=dict[str, Options])
+    options_of_all_levels: Mapping[str, Options] = field(
+        default_factory=dict[str, Options]
+    )
     """Options of all instances of passes, by pass name."""
-    without: frozenset[str] = frozenset()
+    omitted_passes: frozenset[str] = frozenset()
     """Passes to omit."""
     keeps_composites: bool = False
     """True to form groups of the operations as written, before any rewrite."""
 
 
-def pipeline_steps(target: TargetSpec) -> tuple[ArgSpec, ...]:
+def default_passes_of(target: TargetSpec) -> tuple[ArgSpec, ...]:
     """Return the passes of the default pipeline of the target."""
     return expand_pipeline(f"{target.backend}-pipeline", PASSES, pipelines_for(target))
 
 
 def change_pipeline(target: TargetSpec, change: PipelineChange) -> str:
     """Return the pipeline of a target with a change, in the text format of `-p`."""
-    steps = pipeline_steps(target)
+    steps = default_passes_of(target)
     if change.keeps_composites:
         steps = _decompose_in_tiles(steps)
     outermost = (target.tile_levels[0].name,)
     return ",".join(
         str(_change_options(spec, change, outermost))
         for spec in steps
-        if spec.name not in change.without
+        if spec.name not in change.omitted_passes
     )
 
 
@@ -59,31 +61,31 @@ def passes_before_partition(target: TargetSpec) -> str | None:
     """
     Return the passes before `graph-partition`; `None` if the pipeline has no such pass.
     """
-    names = [spec.name for spec in pipeline_steps(target)]
+    names = [spec.name for spec in default_passes_of(target)]
     if PARTITION not in names:
         return None
-    return ",".join(map(str, pipeline_steps(target)[: names.index(PARTITION)]))
+    return ",".join(map(str, default_passes_of(target)[: names.index(PARTITION)]))
 
 
 def _change_options(
-    spec: ArgSpec, change: PipelineChange, outermost: ParameterListType
+    spec: ArgSpec, change: PipelineChange, outermost_level: ParameterListType
 ) -> ArgSpec:
-    options = {**spec.parameters, **change.everywhere.get(spec.name, {})}
-    if spec.parameters.get("level") == outermost:
-        options |= change.outermost.get(spec.name, {})
+    options = {**spec.parameters, **change.options_of_all_levels.get(spec.name, {})}
+    if spec.parameters.get("level") == outermost_level:
+        options |= change.outermost_options.get(spec.name, {})
     return ArgSpec(spec.name, options)
 
 
-def _decompose_in_tiles(found: Sequence[ArgSpec]) -> tuple[ArgSpec, ...]:
+def _decompose_in_tiles(specs: Sequence[ArgSpec]) -> tuple[ArgSpec, ...]:
     """
     Return the passes with composites decomposed in tiles only, so that each operation
     of the program, such as a normalization, is an operation of a group.
     """
-    names = [spec.name for spec in found]
+    names = [spec.name for spec in specs]
     first, tiled = names.index(GROUP), names.index(TILED) + 1
     written = _expand_passes("graph-simplify,tidy,graph-fold-constants,tidy")
     composites = _expand_passes("graph-decompose,tidy")
-    return (*written, *found[first:tiled], *composites, *found[tiled:])
+    return (*written, *specs[first:tiled], *composites, *specs[tiled:])
 
 
 def _expand_passes(text: str) -> Iterator[ArgSpec]:

@@ -1,11 +1,11 @@
-"""Result tables of experiments, as text and as data."""
+"""Experiment: tables of results, as text and as data, without IR."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tlf.runtime.npu.report_format import align_columns
+from tlf.runtime.npu.report_format import align_text_columns
 
 Cell = str | int | float | None
 """A value of a table; `None` if there is none."""
@@ -30,7 +30,7 @@ class Table:
             ]
             for row in self.rows
         ]
-        return "\n".join([*align_columns(titles, lines), *self.notes])
+        return "\n".join([*align_text_columns(titles, lines), *self.notes])
 
     def to_data(self) -> Mapping[str, object]:
         """
@@ -46,18 +46,18 @@ class Table:
         return tuple(self.formats.values())
 
 
-def _format_cell(cell: Cell, shape: str) -> str:
+def _format_cell(cell: Cell, column_format: str) -> str:
     if cell is None:
-        return _align_text("-", shape)
+        return _align_text("-", column_format)
     if isinstance(cell, str):
-        return _align_text(cell, shape)
-    figure = f"{cell:{shape.removesuffix('x')}}"
-    return f"{figure}x" if shape.endswith("x") else figure
+        return _align_text(cell, column_format)
+    figure = f"{cell:{column_format.removesuffix('x')}}"
+    return f"{figure}x" if column_format.endswith("x") else figure
 
 
-def _align_text(text: str, shape: str) -> str:
+def _align_text(text: str, column_format: str) -> str:
     """Align a text to the left by a leading blank, which `align_columns` recognizes."""
-    return f" {text}" if shape == TEXT else text
+    return f" {text}" if column_format == TEXT else text
 
 
 MEGABYTES, CYCLES, RATIO, SHARE, TEXT = ",.2f", ",", ".2fx", "+.1%", "s"

@@ -1,4 +1,7 @@
-"""Experiment: comparison of the search strategies of `graph-partition`."""
+"""
+Experiment: comparison of the search strategies of the pass `graph-partition`, by the
+cost model and by simulation.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +10,15 @@ from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
 
-from tlf.compiler.experiments.compile_variants import with_strategy
+from tlf.compiler.experiments.compile_variants import change_with_strategy
 from tlf.compiler.experiments.experiment_program import Program
 from tlf.compiler.experiments.measurement import (
     Failure,
     Measurement,
-    Task,
-    lower_entry,
-    main_function,
-    measure_all,
+    MeasurementTask,
+    main_function_of,
+    measure_tasks,
+    run_passes_on_entry,
 )
 from tlf.compiler.experiments.pipeline_variants import (
     change_pipeline,
@@ -33,9 +36,14 @@ from tlf.dialects.target import TargetSpec
 from tlf.passes.plan.graph_partition import GraphPartitionPass
 from tlf.planner.cost.npu.npu_estimator import NpuEstimator
 from tlf.planner.cost.npu.outer_plan import OuterPlan
-from tlf.planner.partition.block_problem import problems_of
+from tlf.planner.partition.block_problem import partition_problems_of
 from tlf.planner.partition.group_cost_model import GroupCosts
-from tlf.support.partition import NoScheduleError, Problem, Step, search
+from tlf.support.partition import (
+    NoScheduleError,
+    PartitionProblem,
+    Step,
+    search_schedule,
+)
 
 NAMES = ("dp", "beam", "interval", "greedy", "unfused")
 SETTINGS = GraphPartitionPass()
@@ -55,12 +63,12 @@ class SearchResult:
 
     cycles: int
     bytes: int
-    groups: int
-    states: int
+    group_count: int
+    state_count: int
     exact: bool
-    by: str
+    found_by: str
     """Name of the search that found it, which differs if the requested one gave up."""
-    shape: tuple[object, ...]
+    schedule_key: tuple[object, ...]
     """Key that equivalent schedules share."""
 
     def exactness(self, name: str) -> str:
@@ -68,7 +76,7 @@ class SearchResult:
         Return `yes` if the schedule is proven optimal, `no` if not, or the name of the
         search that found it if that differs from `name`.
         """
-        return "yes" if self.exact else "no" if self.by == name else self.by
+        return "yes" if self.exact else "no" if self.found_by == name else self.found_by
 
     def excess_over(self, best: SearchResult) -> float:
         """Return the relative excess of cycles over another result."""
@@ -84,21 +92,21 @@ def run_searches(
     """
     if (passes := passes_before_partition(target)) is None:
         return {}
-    lower_entry(module, target, passes)
+    run_passes_on_entry(module, target, passes)
     problems = list(_partition_problems(module, target))
     return {name: _run_search(problems, name) for name in NAMES}
 
 
 def _partition_problems(
     module: ModuleOp, target: TargetSpec
-) -> Iterator[tuple[Problem, GroupCosts]]:
+) -> Iterator[tuple[PartitionProblem, GroupCosts]]:
     """Yield the partition problems of a grouped program, with their costs."""
     level = target.tile_levels[0]
-    estimator = NpuEstimator.of(target, level)
+    estimator = NpuEstimator.create_for_level(target, level)
     if estimator is None or estimator.is_nearest:
         return
-    for block in main_function(module).body.blocks:
-        for block_problem in problems_of(block, level):
+    for block in main_function_of(module).body.blocks:
+        for block_problem in partition_problems_of(block, level):
             costs = GroupCosts(
                 block_problem.nodes,
                 block_problem.values,
@@ -110,11 +118,11 @@ def _partition_problems(
 
 
 def _run_search(
-    problems: Sequence[tuple[Problem, GroupCosts]], name: str
+    problems: Sequence[tuple[PartitionProblem, GroupCosts]], strategy: str
 ) -> SearchResult | None:
     try:
         results = [
-            search(problem, costs, name, limits=SETTINGS.search_limits())
+            search_schedule(problem, costs, strategy, limits=SETTINGS.search_limits())
             for problem, costs in problems
         ]
     except NoScheduleError:
@@ -128,16 +136,16 @@ def _run_search(
         sum(each.states for each in statistics),
         all(each.exact for each in statistics),
         ", ".join(dict.fromkeys(each.strategy for each in statistics)),
-        tuple(map(_step_key, (step for each in schedules for step in each.steps))),
+        tuple(map(_step_key_of, (step for each in schedules for step in each.steps))),
     )
 
 
-def _step_key(step: Step) -> tuple[object, ...]:
+def _step_key_of(step: Step) -> tuple[object, ...]:
     """Return a key that equivalent steps share."""
     plan = step.option.plan
     if not isinstance(plan, OuterPlan):
         return step.group, step.context
-    return step.group, step.context, plan.key
+    return step.group, step.context, plan.plan_key
 
 
 def compare_strategies(
@@ -158,7 +166,7 @@ def compare_strategies(
     table = Table(formats)
     for program in programs:
         for label, chip in chips.items():
-            searches = run_searches(program.read(), chip)
+            searches = run_searches(program.read_module(), chip)
             results: Mapping[str, Measurement | Failure] = {}
             if simulates:
                 results = _simulate_schedules(program, chip, searches, jobs)
@@ -166,7 +174,7 @@ def compare_strategies(
                 row = _model_cells(searches, name, each)
                 simulator_cells = _simulator_cells(results, name) if simulates else ()
                 table.rows.append((program.title, label, name, *row, *simulator_cells))
-            table.notes += _summarize_case(
+            table.notes += _make_case_notes(
                 f"{program.title} on {label}", searches, results
             )
     return table
@@ -175,35 +183,48 @@ def compare_strategies(
 def _simulate_schedules(
     program: Program,
     chip: TargetSpec,
-    found: Mapping[str, SearchResult | None],
+    results_by_search: Mapping[str, SearchResult | None],
     jobs: int,
 ) -> Mapping[str, Measurement | Failure]:
     """
     Return the measured costs of schedules. Equivalent schedules are simulated once.
     """
-    shapes = {each.shape: name for name, each in found.items() if each is not None}
+    shapes = {
+        each.schedule_key: name
+        for name, each in results_by_search.items()
+        if each is not None
+    }
     names = list(shapes.values())
     tasks = [
-        Task(program, chip, change_pipeline(chip, with_strategy(name)))
+        MeasurementTask(
+            program, chip, change_pipeline(chip, change_with_strategy(name))
+        )
         for name in names
     ]
-    measured = dict(zip(names, measure_all(tasks, jobs), strict=True))
+    measured = dict(zip(names, measure_tasks(tasks, jobs), strict=True))
     return {
-        name: measured[shapes[each.shape]]
-        for name, each in found.items()
+        name: measured[shapes[each.schedule_key]]
+        for name, each in results_by_search.items()
         if each is not None
     }
 
 
 def _model_cells(
-    found: Mapping[str, SearchResult | None], name: str, each: SearchResult | None
+    results_by_search: Mapping[str, SearchResult | None],
+    name: str,
+    search_result: SearchResult | None,
 ) -> Sequence[Cell]:
-    if each is None:
+    if search_result is None:
         return (None,) * 6
-    figures = (each.groups, each.states, each.exactness(name), each.cycles)
-    best = found["dp"]
-    over = each.excess_over(best) if best and name != "dp" else None
-    return (*figures, each.bytes / 1e6, over)
+    figures = (
+        search_result.group_count,
+        search_result.state_count,
+        search_result.exactness(name),
+        search_result.cycles,
+    )
+    best = results_by_search["dp"]
+    over = search_result.excess_over(best) if best and name != "dp" else None
+    return (*figures, search_result.bytes / 1e6, over)
 
 
 def _simulator_cells(
@@ -218,27 +239,29 @@ def _simulator_cells(
     return result.cycles, result.bytes / 1e6, over
 
 
-def _summarize_case(
-    case: str,
-    found: Mapping[str, SearchResult | None],
+def _make_case_notes(
+    case_title: str,
+    results_by_search: Mapping[str, SearchResult | None],
     results: Mapping[str, Measurement | Failure],
 ) -> Iterator[str]:
     """
     Yield notes on searches that `dp` does not improve on, and on those that beat it.
     """
-    if (best := found.get("dp")) is None:
-        if found:
-            yield f"{case}: {NOTHING_FITS}"
+    if (best := results_by_search.get("dp")) is None:
+        if results_by_search:
+            yield f"{case_title}: {NOTHING_FITS}"
         return
-    others = {name: each for name, each in found.items() if name != "dp" and each}
+    others = {
+        name: each for name, each in results_by_search.items() if name != "dp" and each
+    }
     equal = [
         name for name, each in others.items() if each.cycles <= best.cycles * (1 + GAIN)
     ]
     if equal:
-        yield f"{case}: dp gains nothing over {', '.join(equal)} by the model"
+        yield f"{case_title}: dp gains nothing over {', '.join(equal)} by the model"
     first = results.get("dp")
     if isinstance(first, Failure):
-        yield f"{case}, dp: {first.reason}"
+        yield f"{case_title}, dp: {first.reason}"
         return
     better = [
         name
@@ -248,4 +271,4 @@ def _summarize_case(
         and result.cycles * (1 + GAIN) < first.cycles
     ]
     if better:
-        yield f"{case}: {', '.join(better)} takes less than dp on the simulator"
+        yield f"{case_title}: {', '.join(better)} takes less than dp on the simulator"

@@ -1,4 +1,7 @@
-"""Experiment: comparison of compile variants with each other and with lower bounds."""
+"""
+Experiment: comparison of baselines and ablations with each other and with lower bounds,
+by simulation.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +13,8 @@ from tlf.compiler.experiments.experiment_program import Program
 from tlf.compiler.experiments.measurement import (
     Failure,
     Measurement,
-    Task,
-    measure_all,
+    MeasurementTask,
+    measure_tasks,
     program_bounds_of,
 )
 from tlf.compiler.experiments.pipeline_variants import PipelineChange, change_pipeline
@@ -37,31 +40,31 @@ Results = Mapping[str, Measurement | Failure]
 """Results by the name of the variant."""
 
 
-def figure_cells(result: Measurement, least: LowerBounds) -> tuple[Cell, ...]:
+def figure_cells(result: Measurement, bounds: LowerBounds) -> tuple[Cell, ...]:
     """Return the cells of `FIGURES`."""
     return (
         result.bytes / 1e6,
-        result.bytes / max(1, least.payload_bytes),
+        result.bytes / max(1, bounds.payload_bytes),
         result.cycles,
-        result.cycles / max(1, least.cycles),
+        result.cycles / max(1, bounds.cycles),
     )
 
 
 def compare_variants(
     programs: Sequence[Program],
     target: TargetSpec,
-    ways: Mapping[str, PipelineChange],
+    variants: Mapping[str, PipelineChange],
     jobs: int,
 ) -> Iterator[tuple[Program, LowerBounds, Results]]:
     """Yield the lower bounds and the results of all variants, by program."""
     tasks = [
-        Task(program, target, change_pipeline(target, variant))
+        MeasurementTask(program, target, change_pipeline(target, variant))
         for program in programs
-        for variant in ways.values()
+        for variant in variants.values()
     ]
-    results = measure_all(tasks, jobs)
+    results = measure_tasks(tasks, jobs)
     for program in programs:
-        by_variant = {name: next(results) for name in ways}
+        by_variant = {name: next(results) for name in variants}
         yield program, program_bounds_of(program, target), by_variant
 
 
@@ -81,16 +84,16 @@ def tabulate_baselines(
                 table.notes.append(f"{program.title}, {name}: {result.reason}")
                 continue
             row = figure_cells(result, bounds)
-            speedups = _speedups_at(results, result.cycles)
+            speedups = _speedup_cells(results, result.cycles)
             table.rows.append((program.title, name, *row, *speedups))
         row = (bounds.payload_bytes / 1e6, 1.0, bounds.cycles, 1.0)
         table.rows.append(
-            (program.title, "bound", *row, *_speedups_at(results, bounds.cycles))
+            (program.title, "bound", *row, *_speedup_cells(results, bounds.cycles))
         )
     return table
 
 
-def _speedups_at(results: Results, cycles: int) -> tuple[Cell, Cell]:
+def _speedup_cells(results: Results, cycles: int) -> tuple[Cell, Cell]:
     """Return the speedups over `unfused` and over `naive`."""
     unfused, naive = (results[name] for name in ("unfused", "naive"))
     return (

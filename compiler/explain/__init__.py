@@ -1,1 +1,1 @@
-"""Explanations of compilations: reports on plans, costs and missed fusions."""
+"""Explanation of plans: reports on plans, costs and missed fusions of a compilation."""

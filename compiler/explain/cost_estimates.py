@@ -12,11 +12,11 @@ from tlf.analysis.bounds.lower_bounds import LowerBounds, lower_bounds_of
 from tlf.analysis.tiling.group_analysis import tile_rules_of
 from tlf.analysis.tiling.group_members import members_of_group_op
 from tlf.analysis.tiling.group_tiling import GroupTiling
-from tlf.analysis.tiling.planned_rolling import rolling_of_plan
+from tlf.analysis.tiling.planned_halo_policy import rolling_policy_of_plan
 from tlf.dialects import graph
 from tlf.dialects.graph.residency import (
     is_operand_resident,
-    is_read_in_inner_level,
+    is_read_only_in_inner_level,
     is_retained,
     needs_load,
 )
@@ -24,12 +24,12 @@ from tlf.dialects.target import Level, TargetSpec
 from tlf.dialects.target.level_lookup import find_tile_level
 from tlf.machine.instruction_costs import Key
 from tlf.planner.cost.npu.event_simulation import Item, Task, simulate_cycles
-from tlf.planner.cost.npu.inner_search import InnerModel
+from tlf.planner.cost.npu.inner_search import InnerCostModel
 from tlf.planner.cost.npu.iterations_in_flight import IterationsInFlight
 from tlf.planner.cost.npu.level_residency import Residency
 from tlf.planner.cost.npu.nest_prediction import Nests
-from tlf.planner.cost.npu.npu_estimator import NpuEstimator, nests_of
-from tlf.planner.cost.npu.outer_model import OuterModel
+from tlf.planner.cost.npu.npu_estimator import NpuEstimator, predict_nests_of
+from tlf.planner.cost.npu.outer_model import OuterCostModel
 from tlf.planner.cost.npu.tile_footprint import Footprint, TileBuffers
 from tlf.planner.cost.npu.tiled_group import TiledGroup
 
@@ -41,9 +41,9 @@ class PredictedCost:
     cycles: int
     bytes: int
     """Bytes moved from and to the next outer level."""
-    moves: int
+    move_cycles: int
     """Cycles of the moves from and to that level."""
-    computation: int
+    compute_cycles: int
     """Cycles of all other work, without stalls."""
     footprint: Footprint
 
@@ -83,11 +83,11 @@ class GroupEstimator:
             return None
         level = find_tile_level(self.target, plan.level.data)
         members = members_of_group_op(group)
-        tiling = members.tiling_with(
+        tiling = members.analyze_tiles_of_sizes(
             plan.tile_sizes,
             plan.reduce_sizes,
             tile_rules_of(self.target, level.name),
-            rolling_of_plan(group, plan),
+            rolling_policy_of_plan(group, plan),
         )
         residency = residency_of(group)
         if level is next(iter(self.target.levels.values())):
@@ -95,11 +95,11 @@ class GroupEstimator:
             cost = self._estimate_innermost(level, tiling, in_flight)
             nests: Nests = {op: number for number, op in enumerate(tiling.tiles)}
         else:
-            nests = nests_of(members, self.target)
+            nests = predict_nests_of(members, self.target)
             cost = self._estimate_outer(
-                level, tiling, nests, plan.innermost_stages, residency
+                level, tiling, nests, plan.innermost_stage_count, residency
             )
-        untransferred = residency.resident | residency.unstored
+        untransferred = residency.resident_inputs | residency.unstored_results
         bounds = lower_bounds_of(group, self.target, untransferred)
         return GroupEstimate(group, level, tiling, nests, residency, cost, bounds)
 
@@ -109,10 +109,10 @@ class GroupEstimator:
         tiling: GroupTiling,
         nests: Nests,
         stages: int,
-        keeping: Residency,
+        residency: Residency,
     ) -> PredictedCost:
-        tiled = TiledGroup(OuterModel(self.target, level), tiling, nests)
-        cost = tiled.cost_of(stages, tiled.footprint_of(stages, keeping), keeping)
+        tiled = TiledGroup(OuterCostModel(self.target, level), tiling, nests)
+        cost = tiled.cost_of(stages, tiled.footprint_of(stages, residency), residency)
         moves = round(cost.loads.cycles + cost.stores.cycles)
         return PredictedCost(
             cost.total_cycles,
@@ -125,7 +125,7 @@ class GroupEstimator:
     def _estimate_innermost(
         self, level: Level, tiling: GroupTiling, in_flight: IterationsInFlight
     ) -> PredictedCost:
-        model = InnerModel(self.target, level)
+        model = InnerCostModel(self.target, level)
         items, engines = (
             model.build_program(tiling, in_flight),
             model.costs.queues,
@@ -146,18 +146,23 @@ class GroupEstimator:
 
 def has_cost_model(target: TargetSpec) -> bool:
     """Return `True` if a target has a cost model of groups."""
-    return NpuEstimator.of(target, find_tile_level(target, None)) is not None
+    return (
+        NpuEstimator.create_for_level(target, find_tile_level(target, None)) is not None
+    )
 
 
 def _tally_contributions(
-    items: Sequence[Item], times: int = 1
+    items: Sequence[Item], repetitions: int = 1
 ) -> Iterator[tuple[Key, int]]:
     """Yield the contributions of instructions to totals."""
     for item in items:
         if isinstance(item, Task):
-            yield from ((key, amount * times) for key, amount in item.cost.tally)
+            yield from (
+                (key, amount * repetitions)
+                for key, amount in item.cost.counter_increments
+            )
         else:
-            yield from _tally_contributions(item.body, times * item.trips)
+            yield from _tally_contributions(item.body, repetitions * item.trips)
 
 
 def residency_of(group: graph.GroupOp) -> Residency:
@@ -171,7 +176,7 @@ def residency_of(group: graph.GroupOp) -> Residency:
     ]
     unloaded = [index for index in resident_inputs if not needs_load(group, index)]
     retained = [index for index, each in enumerate(group.results) if is_retained(each)]
-    unstored = [n for n in retained if is_read_in_inner_level(group.results[n])]
+    unstored = [n for n in retained if is_read_only_in_inner_level(group.results[n])]
     return Residency(
         frozenset(arguments[index] for index in unloaded),
         frozenset(group.yielded_values[index] for index in retained),

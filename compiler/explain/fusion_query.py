@@ -1,4 +1,7 @@
-"""Explanation of fusion: schedules with and without two operations fused."""
+"""
+Explanation of plans: search for the best schedules with and without two operations in
+one group.
+"""
 
 from __future__ import annotations
 
@@ -14,18 +17,18 @@ from tlf.compiler.explain.partition_choices import Cost
 from tlf.dialects.target import Level, TargetSpec
 from tlf.dialects.target.level_lookup import find_tile_level
 from tlf.passes.plan.graph_partition import GraphPartitionPass
-from tlf.planner.partition.block_problem import BlockProblem, problem_of
+from tlf.planner.partition.block_problem import BlockProblem, partition_problem_of
 from tlf.planner.partition.group_cost_model import GroupCosts
 from tlf.support.partition import (
+    FusionQueryResult,
     NoScheduleError,
-    Result,
     Schedule,
+    SearchResult,
     Step,
-    WhatIf,
-    force_together,
+    elements_of_mask,
+    find_schedule_fusing,
     mask_of,
-    members,
-    search,
+    search_schedule,
 )
 from tlf.support.partition.search_strategies import CONSTRAINED
 
@@ -51,7 +54,7 @@ class FusionQuery:
     @cached_property
     def block_problem(self) -> BlockProblem:
         """Partition problem of the operations."""
-        return problem_of(self.nodes, self.level, self.free_values)
+        return partition_problem_of(self.nodes, self.level, self.free_values)
 
     @cached_property
     def costs(self) -> GroupCosts:
@@ -61,29 +64,31 @@ class FusionQuery:
         )
 
     @cached_property
-    def best(self) -> Result | None:
+    def best(self) -> SearchResult | None:
         """The best schedule, or `None` if there is none."""
         options = self.partitioner
         try:
-            return search(
+            return search_schedule(
                 self.block_problem.problem,
                 self.costs,
                 options.strategy,
-                options.objective(self.target, self.level),
+                options.objective_for_target(self.target, self.level),
                 options.search_limits(),
             )
         except NoScheduleError:
             return None
 
     @cached_property
-    def best_together(self) -> WhatIf:
+    def best_together(self) -> FusionQueryResult:
         """The best schedule with both in one group, or the reason why there is none."""
         requested, problem = self.partitioner.strategy, self.block_problem.problem
         strategy = requested if requested in CONSTRAINED else "dp"
-        objective = self.partitioner.objective(self.target, self.level)
+        objective = self.partitioner.objective_for_target(self.target, self.level)
         limits = self.partitioner.search_limits()
-        pair = members(self.pair_mask)
-        return force_together(problem, self.costs, pair, strategy, objective, limits)
+        pair = elements_of_mask(self.pair_mask)
+        return find_schedule_fusing(
+            problem, self.costs, pair, strategy, objective, limits
+        )
 
     @property
     def pair_mask(self) -> int:
@@ -101,19 +106,21 @@ class FusionQuery:
             step.group & self.pair_mask == self.pair_mask for step in schedule.steps
         )
 
-    def find_joint_step(self, found: Result) -> Step | None:
+    def find_joint_step(self, result: SearchResult) -> Step | None:
         """Return the step of a schedule that runs both, if there is one."""
-        steps = found.schedule.steps
+        steps = result.schedule.steps
         return next(
             (s for s in steps if s.group & self.pair_mask == self.pair_mask), None
         )
 
-    def restrict_to(self, group: int) -> FusionQuery:
+    def restrict_to(self, group_mask: int) -> FusionQuery:
         """Return the query restricted to a group and the groups that overlap it."""
-        selected = group
+        selected = group_mask
         for step in self.best.schedule.steps if self.best is not None else ():
-            selected |= step.group if step.group & group else 0
-        return replace(self, nodes=tuple(self.nodes[n] for n in members(selected)))
+            selected |= step.group if step.group & group_mask else 0
+        return replace(
+            self, nodes=tuple(self.nodes[n] for n in elements_of_mask(selected))
+        )
 
     def with_capacity(self, capacity: int) -> FusionQuery:
         """Return the query with another capacity of the level, in bytes."""
@@ -132,15 +139,17 @@ class FusionQuery:
         return replace(self, partitioner=unlimited)
 
 
-def cost_of(found: Result) -> Cost:
+def cost_of_result(result: SearchResult) -> Cost:
     """Return the cost of a schedule."""
-    return Cost(found.schedule.time, found.schedule.payload)
+    return Cost(result.schedule.time, result.schedule.payload)
 
 
-def match_steps(nodes: int, *found: Result) -> Sequence[Sequence[Step]]:
+def find_matching_steps(
+    node_mask: int, *found: SearchResult
+) -> Sequence[Sequence[Step]]:
     """Return the fewest steps of each schedule that run the same operations."""
-    steps = [[e for e in each.schedule.steps if e.group & nodes] for each in found]
-    covered = nodes
+    steps = [[e for e in each.schedule.steps if e.group & node_mask] for each in found]
+    covered = node_mask
     for step in chain.from_iterable(steps):
         covered |= step.group
-    return steps if covered == nodes else match_steps(covered, *found)
+    return steps if covered == node_mask else find_matching_steps(covered, *found)

@@ -1,4 +1,4 @@
-"""Explanation of costs: predicted costs of groups as GPU kernels."""
+"""Explanation of plans: predicted costs of groups as GPU kernels."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from tlf.planner.cost.gpu.kernel_cost import KernelCost
 
 def has_kernel_model(target: TargetSpec) -> bool:
     """Return `True` if a target has a cost model of kernels."""
-    return _estimator_of(target) is not None
+    return _kernel_estimator_of(target) is not None
 
 
-def _estimator_of(target: TargetSpec) -> GpuEstimator | None:
-    return GpuEstimator.of(target, find_tile_level(target, None))
+def _kernel_estimator_of(target: TargetSpec) -> GpuEstimator | None:
+    return GpuEstimator.create_for_level(target, find_tile_level(target, None))
 
 
 def describe_kernel_costs(module: ModuleOp) -> Mapping[GroupOp, str]:
@@ -30,25 +30,27 @@ def describe_kernel_costs(module: ModuleOp) -> Mapping[GroupOp, str]:
     Return the predicted time of planned groups, its largest component, and the
     reductions that are fused into one loop.
     """
-    target = TargetSpec.of(module)
-    if (model := _estimator_of(target)) is None:
+    target = TargetSpec.read_from_module(module)
+    if (model := _kernel_estimator_of(target)) is None:
         return {}
     groups = (op for op in module.walk() if isinstance(op, GroupOp))
     clock = 1e3 * target.clock_ghz
     return {
-        group: _describe_cost(group, plan, model, clock)
+        group: _describe_group_cost(group, plan, model, clock)
         for group in groups
         if (plan := group.plan) is not None
     }
 
 
-def _describe_cost(
+def _describe_group_cost(
     group: GroupOp, plan: PlanAttr, model: GpuEstimator, clock: float
 ) -> str:
     members = members_of_group_op(group)
-    tiling = members.tiling_with(plan.tile_sizes, plan.reduce_sizes, model.rules)
+    tiling = members.analyze_tiles_of_sizes(
+        plan.tile_sizes, plan.reduce_sizes, model.rules
+    )
     cost = model.kernels.estimate_cost(tiling, plan.stage_count)
-    return _describe_kernel(cost, clock) + _describe_cascade(tiling)
+    return _format_kernel_cost(cost, clock) + _describe_cascade(tiling)
 
 
 def _describe_cascade(tiling: GroupTiling) -> str:
@@ -60,12 +62,15 @@ def _describe_cascade(tiling: GroupTiling) -> str:
     return f"; {names} in one loop of {trips:,}"
 
 
-def _describe_kernel(price: KernelCost, clock: float) -> str:
+def _format_kernel_cost(cost: KernelCost, clock: float) -> str:
     """Return a cost as text; `clock` is in cycles per microsecond."""
-    resources = price.resources
+    resources = cost.resources
     return (
-        f"predicted {price.cycles / clock:,.1f} us, {price.bottleneck} "
-        f"{price.times[price.bottleneck] / clock:,.1f} of them; {price.programs:,} "
-        f"programs, {price.resident} at once on a processor, {resources.warps} warps, "
-        f"{resources.registers} registers, {resources.shared:,} bytes of shared memory"
+        f"predicted {cost.cycles / clock:,.1f} us, {cost.bottleneck} "
+        f"{cost.time_by_resource[cost.bottleneck] / clock:,.1f} of them; "
+        f"{cost.program_count:,} "
+        f"programs, {cost.resident_programs} at once on a processor, "
+        f"{resources.warp_count} warps, "
+        f"{resources.registers_per_thread} registers, "
+        f"{resources.shared_memory_bytes:,} bytes of shared memory"
     )

@@ -1,4 +1,7 @@
-"""Explanation of partitions: records of chosen groups and their alternatives."""
+"""
+Explanation of plans: records of the groups that the pass `graph-partition` chose, and
+of their alternatives.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +19,12 @@ from tlf.planner.cost.npu.outer_plan import OuterPlan
 from tlf.planner.partition.schedule_refinement import EvaluatedTimes
 from tlf.support.partition import (
     NoScheduleError,
-    Problem,
+    PartitionProblem,
     Schedule,
-    Statistics,
+    SearchStatistics,
     Step,
-    members,
-    search,
+    elements_of_mask,
+    search_schedule,
 )
 
 ALTERNATIVES = 3
@@ -50,7 +53,7 @@ class AlternativeGroup:
 
 
 @dataclass(frozen=True)
-class Choice:
+class PartitionChoice:
     """Partition of an independent part of a program into groups."""
 
     groups: Sequence[graph.GroupOp | None]
@@ -58,10 +61,10 @@ class Choice:
     alternatives: Sequence[Sequence[AlternativeGroup]]
     """Alternatives to each step, cheapest first."""
     cost: Cost
-    unfused: Cost | None
+    unfused_cost: Cost | None
     """Cost with no groups merged, and all traffic to the outermost memory."""
-    statistics: Statistics
-    problem: Problem
+    statistics: SearchStatistics
+    problem: PartitionProblem
     """The scheduled problem."""
     schedule: Schedule
     evaluation: EvaluatedTimes | None
@@ -69,19 +72,19 @@ class Choice:
     planned_groups: Sequence[graph.GroupOp] = ()
     """Groups that were planned beforehand: their cost is included in no cost above."""
 
-    def with_planned_cost(self, cost: Cost) -> Choice:
+    def add_planned_cost(self, cost: Cost) -> PartitionChoice:
         """Return the choice with the cost of the groups planned beforehand included."""
         alternatives = [
             [replace(each, cost=each.cost + cost) for each in step_alternatives]
             for step_alternatives in self.alternatives
         ]
-        unfused = None if self.unfused is None else self.unfused + cost
+        unfused = None if self.unfused_cost is None else self.unfused_cost + cost
         total = self.cost + cost
         return replace(
             self,
             alternatives=alternatives,
             cost=total,
-            unfused=unfused,
+            unfused_cost=unfused,
             planned_groups=(),
         )
 
@@ -90,7 +93,7 @@ class Choice:
 class RecordingPartitionPass(GraphPartitionPass):
     """`graph-partition` that records the modules before it, and its candidates."""
 
-    choices: list[Choice] = field(default_factory=list[Choice])
+    choices: list[PartitionChoice] = field(default_factory=list[PartitionChoice])
     modules_before: list[ModuleOp] = field(default_factory=list[ModuleOp])
 
     @staticmethod
@@ -119,7 +122,9 @@ class RecordingPartitionPass(GraphPartitionPass):
             records.append((each, _alternatives_by_step(each), _unfused_cost(each)))
             yield each
         self.choices.extend(
-            _make_choice(*each) for each in records if _has_searched_plan(each[0])
+            _make_partition_choice(*each)
+            for each in records
+            if _has_searched_plan(each[0])
         )
 
 
@@ -132,11 +137,11 @@ def _has_outer_plan(step: Step) -> bool:
     return isinstance(step.option.plan, OuterPlan)
 
 
-def _make_choice(
+def _make_partition_choice(
     partition: PartitionResult,
-    others: Sequence[Sequence[AlternativeGroup]],
+    alternatives: Sequence[Sequence[AlternativeGroup]],
     unfused: Cost | None,
-) -> Choice:
+) -> PartitionChoice:
     """Return the record of an executed partition."""
     chosen = partition.schedule
     steps = zip(partition.merged_groups, chosen.steps, strict=True)
@@ -145,12 +150,12 @@ def _make_choice(
         for group, step in steps
         if group is not None and not _has_outer_plan(step)
     ]
-    return Choice(
+    return PartitionChoice(
         partition.merged_groups,
-        others,
+        alternatives,
         Cost(chosen.time, chosen.payload),
         unfused,
-        partition.result.statistics,
+        partition.search_result.statistics,
         partition.block_problem.problem,
         chosen,
         partition.evaluation,
@@ -158,13 +163,15 @@ def _make_choice(
     )
 
 
-def operations_of(partition: PartitionResult, step: Step) -> tuple[Operation, ...]:
+def operations_of_step(partition: PartitionResult, step: Step) -> tuple[Operation, ...]:
     """Return the operations of a step in order, with groups expanded."""
-    nodes = (partition.block_problem.nodes[index] for index in members(step.group))
-    return tuple(op for node in nodes for op in operations_in(node))
+    nodes = (
+        partition.block_problem.nodes[index] for index in elements_of_mask(step.group)
+    )
+    return tuple(op for node in nodes for op in operations_of_node(node))
 
 
-def operations_in(node: Operation) -> Sequence[Operation]:
+def operations_of_node(node: Operation) -> Sequence[Operation]:
     """Return the operations of a group, or the operation itself."""
     if not isinstance(node, graph.GroupOp):
         return [node]
@@ -173,7 +180,7 @@ def operations_in(node: Operation) -> Sequence[Operation]:
 
 def _alternatives_by_step(partition: PartitionResult) -> list[list[AlternativeGroup]]:
     """Return the alternatives to each step of the chosen schedule."""
-    result = partition.result
+    result = partition.search_result
     by_group = {
         step.group: [
             _make_alternative(partition, each.step, Cost(each.time, each.payload))
@@ -200,13 +207,15 @@ def _make_alternative(
     partition: PartitionResult, step: Step, cost: Cost
 ) -> AlternativeGroup:
     return AlternativeGroup(
-        operations_of(partition, step), step.context.retained.bit_count(), cost
+        operations_of_step(partition, step), step.context.retained.bit_count(), cost
     )
 
 
 def _unfused_cost(partition: PartitionResult) -> Cost | None:
     try:
-        result = search(partition.block_problem.problem, partition.costs, "unfused")
+        result = search_schedule(
+            partition.block_problem.problem, partition.costs, "unfused"
+        )
     except NoScheduleError:
         return None
     return Cost(result.schedule.time, result.schedule.payload)

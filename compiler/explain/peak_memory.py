@@ -15,13 +15,13 @@ from tlf.dialects.interfaces import AccumulatingInterface
 from tlf.dialects.types import byte_count, itemsize_of, tensor_type
 from tlf.planner.cost.npu.tile_footprint import BufferRow
 from tlf.support.affine.index_access import Box
-from tlf.support.allocation import Budget, Buffer, pack
+from tlf.support.allocation import Buffer, VisitBudget, pack_to_lowest_peak
 
 MAX_VISITS = 20_000
 """Maximum number of search nodes in the allocation of the buffers of a group."""
 
 
-class Use(StrEnum):
+class MemoryUse(StrEnum):
     """Use of bytes in a memory level."""
 
     INPUTS = auto()
@@ -35,16 +35,16 @@ class Use(StrEnum):
     """Values that one nest passes to the next."""
     ACCUMULATORS = auto()
     """Partial sums of products or reductions."""
-    SKIPS = auto()
+    LIVE_ACROSS = auto()
     """Values that are live across nests that do not use them."""
     DOUBLE_BUFFERS = auto()
     """Buffers of the tiles of other iterations in flight."""
-    KEPT = auto()
+    RESIDENT = auto()
     """Whole tensors that are resident across groups."""
 
 
 @dataclass(frozen=True)
-class Peak:
+class MemoryPeak:
     """Peak memory use of a group in a level, in bytes."""
 
     capacity: int
@@ -52,7 +52,7 @@ class Peak:
     """Bytes that are simultaneously live."""
     height: int
     """Height of the best allocation found."""
-    uses: Mapping[Use, int]
+    uses: Mapping[MemoryUse, int]
     """Live bytes by their use."""
 
     @property
@@ -61,90 +61,101 @@ class Peak:
         return self.height - self.live
 
 
-def peak_of(price: GroupEstimate, weights: Collection[SSAValue], held: int = 0) -> Peak:
+def peak_of_group(
+    estimate: GroupEstimate,
+    weights: Collection[SSAValue],
+    other_resident_bytes: int = 0,
+) -> MemoryPeak:
     """
     Return the peak of a group. `weights` are among its inputs; `held` bytes are
     resident around the group without being used by it.
     """
-    footprint = price.predicted.footprint
+    footprint = estimate.predicted.footprint
     resident_inputs = sum(
-        byte_count(tensor_type(each)) for each in price.residency.resident
+        byte_count(tensor_type(each)) for each in estimate.residency.resident_inputs
     )
     buffers = [
-        Buffer.live_during(row.size, row.start, row.end, 1) for row in footprint.rows
+        Buffer.live_during(row.byte_count, row.start_step, row.end_step, 1)
+        for row in footprint.buffer_rows
     ]
-    live, resident_bytes = footprint.peak_bytes, held + resident_inputs
-    height = pack(buffers, Budget(MAX_VISITS)).peak if buffers else 0
-    uses = dict.fromkeys(Use, 0)
-    uses[Use.KEPT] = resident_bytes
-    for row in _live_at_peak(footprint.rows):
-        for use, size in _split_by_use(row, price, weights):
+    live, resident_bytes = footprint.peak_bytes, other_resident_bytes + resident_inputs
+    height = (
+        pack_to_lowest_peak(buffers, VisitBudget(MAX_VISITS)).peak if buffers else 0
+    )
+    uses = dict.fromkeys(MemoryUse, 0)
+    uses[MemoryUse.RESIDENT] = resident_bytes
+    for row in _buffers_live_at_peak(footprint.buffer_rows):
+        for use, size in _split_buffer_by_use(row, estimate, weights):
             uses[use] += size
-    capacity = price.level.capacity
-    return Peak(
+    capacity = estimate.level.capacity
+    return MemoryPeak(
         capacity, live + resident_bytes, max(height, live) + resident_bytes, uses
     )
 
 
-def _live_at_peak(rows: Collection[BufferRow]) -> list[BufferRow]:
+def _buffers_live_at_peak(rows: Collection[BufferRow]) -> list[BufferRow]:
     """Return the buffers that are live at the first step of peak use."""
-    steps = sorted({row.start for row in rows})
-    live = [[row for row in rows if row.start <= step < row.end] for step in steps]
-    return max(live, key=lambda each: sum(row.size for row in each)) if live else []
+    steps = sorted({row.start_step for row in rows})
+    live = [
+        [row for row in rows if row.start_step <= step < row.end_step] for step in steps
+    ]
+    return (
+        max(live, key=lambda each: sum(row.byte_count for row in each)) if live else []
+    )
 
 
-def _split_by_use(
-    part: BufferRow, price: GroupEstimate, weights: Collection[SSAValue]
-) -> Iterator[tuple[Use, int]]:
+def _split_buffer_by_use(
+    buffer_row: BufferRow, estimate: GroupEstimate, weights: Collection[SSAValue]
+) -> Iterator[tuple[MemoryUse, int]]:
     """Yield the uses of a buffer, with their bytes."""
-    value, size = part.value, part.size - part.ahead
-    yield Use.DOUBLE_BUFFERS, part.ahead
-    if value in price.residency.retained:
-        yield Use.KEPT, size
+    value, size = buffer_row.value, buffer_row.byte_count - buffer_row.in_flight_bytes
+    yield MemoryUse.DOUBLE_BUFFERS, buffer_row.in_flight_bytes
+    if value in estimate.residency.retained_results:
+        yield MemoryUse.RESIDENT, size
         return
-    halo = min(size, _halo_bytes(part, price.tiling))
-    yield Use.HALO, halo
-    yield _main_use(part, price, weights), size - halo
+    halo = min(size, _halo_bytes_of(buffer_row, estimate.tiling))
+    yield MemoryUse.HALO, halo
+    yield _main_use_of_buffer(buffer_row, estimate, weights), size - halo
 
 
-def _main_use(
-    part: BufferRow, price: GroupEstimate, weights: Collection[SSAValue]
-) -> Use:
-    value = part.value
+def _main_use_of_buffer(
+    buffer_row: BufferRow, estimate: GroupEstimate, weights: Collection[SSAValue]
+) -> MemoryUse:
+    value = buffer_row.value
     if value in weights:
-        return Use.WEIGHTS
-    if value in price.tiling.results:
-        return Use.OUTPUTS
-    if _is_live_across(value, price):
-        return Use.SKIPS
+        return MemoryUse.WEIGHTS
+    if value in estimate.tiling.results:
+        return MemoryUse.OUTPUTS
+    if _is_live_across_unrelated_nest(value, estimate):
+        return MemoryUse.LIVE_ACROSS
     owner = value.owner
-    if not isinstance(owner, Operation) or owner not in price.tiling.tiles:
-        return Use.INPUTS
-    if part.kind != "temporary" and isinstance(owner, AccumulatingInterface):
-        return Use.ACCUMULATORS
-    return Use.INTERMEDIATES
+    if not isinstance(owner, Operation) or owner not in estimate.tiling.tiles:
+        return MemoryUse.INPUTS
+    if buffer_row.kind != "temporary" and isinstance(owner, AccumulatingInterface):
+        return MemoryUse.ACCUMULATORS
+    return MemoryUse.INTERMEDIATES
 
 
-def _is_live_across(value: SSAValue, price: GroupEstimate) -> bool:
+def _is_live_across_unrelated_nest(value: SSAValue, estimate: GroupEstimate) -> bool:
     """Return `True` if a value is live across a nest that does not use it."""
     ops = [use.operation for use in value.uses]
     if isinstance(value.owner, Operation):
         ops.append(value.owner)
-    touched = {price.nests[op] for op in ops if op in price.nests}
+    touched = {estimate.nests[op] for op in ops if op in estimate.nests}
     if not touched:
         return False
     between = set(range(min(touched), max(touched) + 1))
     return not between <= touched
 
 
-def _halo_bytes(part: BufferRow, tiling: GroupTiling) -> int:
+def _halo_bytes_of(buffer_row: BufferRow, tiling: GroupTiling) -> int:
     """Return the bytes of a tile that it shares with the next tile."""
-    item = itemsize_of(part.value)
-    elements = prod(interval.size for interval in part.box)
-    return item * (elements - prod(_new_extents(part.box, tiling)))
+    item = itemsize_of(buffer_row.value)
+    elements = prod(interval.size for interval in buffer_row.box)
+    return item * (elements - prod(_extents_new_in_next_tile(buffer_row.box, tiling)))
 
 
-def _new_extents(box: Box, tiling: GroupTiling) -> Iterator[int]:
+def _extents_new_in_next_tile(box: Box, tiling: GroupTiling) -> Iterator[int]:
     """Yield the extent of a box that is new in the next tile, along each axis."""
     loops = tiling.loops.values()
     for interval in box:

@@ -16,15 +16,18 @@ from tlf.analysis.bounds.lower_bounds import (
     outer_groups_of,
 )
 from tlf.compiler.explain.cost_estimates import GroupEstimate, GroupEstimator
-from tlf.compiler.explain.peak_memory import Peak, peak_of
+from tlf.compiler.explain.peak_memory import MemoryPeak, peak_of_group
 from tlf.compiler.explain.recomputation import Recomputation, measure_recomputation
 from tlf.dialects import graph
 from tlf.dialects.graph.residency import is_retained
 from tlf.dialects.interfaces import ConstantInterface
-from tlf.dialects.parameters import is_parameter
-from tlf.dialects.prepack import is_preparation, prepared_argument_count
+from tlf.dialects.parameter_attribute import is_parameter
 from tlf.dialects.target import TargetSpec
 from tlf.dialects.types import byte_count, tensor_type
+from tlf.dialects.weight_preparation_attributes import (
+    is_preparation_function,
+    prepared_argument_count,
+)
 
 
 @dataclass(frozen=True)
@@ -38,9 +41,9 @@ class GroupReport:
     """Bytes of tensors that are resident around the group and not used by it."""
 
     @cached_property
-    def peak(self) -> Peak:
+    def peak(self) -> MemoryPeak:
         """Peak memory use of the group."""
-        return peak_of(self.estimate, self.weights, self.resident_bytes)
+        return peak_of_group(self.estimate, self.weights, self.resident_bytes)
 
     @cached_property
     def recomputation(self) -> Recomputation:
@@ -56,7 +59,11 @@ class GroupReport:
     def bottleneck(self) -> str:
         """Dominant component of the predicted time: `moves` or `computation`."""
         predicted = self.estimate.predicted
-        return "moves" if predicted.moves >= predicted.computation else "computation"
+        return (
+            "moves"
+            if predicted.move_cycles >= predicted.compute_cycles
+            else "computation"
+        )
 
 
 @dataclass(frozen=True)
@@ -89,26 +96,28 @@ def report_functions(module: ModuleOp) -> Iterator[FunctionReport]:
     Yield reports on the functions of a module that run at every call and contain
     groups. Raises `DiagnosticException` for targets without a cost model.
     """
-    target = TargetSpec.of(module)
+    target = TargetSpec.read_from_module(module)
     estimator = GroupEstimator(target)
     for function in module.ops:
-        if not isinstance(function, func.FuncOp) or is_preparation(function):
+        if not isinstance(function, func.FuncOp) or is_preparation_function(function):
             continue
         if len(function.body.blocks) == 1 and (groups := outer_groups_of(function)):
             yield _report_function(function, groups, estimator)
 
 
 def _report_function(
-    function: func.FuncOp, groups: Sequence[graph.GroupOp], pricing: GroupEstimator
+    function: func.FuncOp, groups: Sequence[graph.GroupOp], estimator: GroupEstimator
 ) -> FunctionReport:
     resident_bytes = _resident_bytes_around(groups)
     reports: list[GroupReport] = []
     for index, group in enumerate(groups):
-        if (estimate := pricing.estimate_group(group)) is None:
+        if (estimate := estimator.estimate_group(group)) is None:
             continue
         weights = _weight_arguments(function, group)
         reports.append(GroupReport(estimate, weights, resident_bytes[index]))
-    return FunctionReport(function, reports, lower_bounds_of(function, pricing.target))
+    return FunctionReport(
+        function, reports, lower_bounds_of(function, estimator.target)
+    )
 
 
 def _resident_bytes_around(groups: Sequence[graph.GroupOp]) -> list[int]:

@@ -1,4 +1,7 @@
-"""Explanation of passes: remarks on tensors and inner loops, from a compilation."""
+"""
+Explanation of plans: remarks of passes on whole tensors and on inner loops, collected
+from a compilation.
+"""
 
 from __future__ import annotations
 
@@ -24,9 +27,9 @@ class Remark:
     kind: str
     """Kind of the remark: `passed` or `missed`."""
     text: str
-    places: Sequence[str]
+    locations: Sequence[str]
     """
-    Locations: parts of an imported module, operations of its graph, names of values, or
+    Parts of an imported module, operations of its graph, names of values, or
     source locations.
     """
     level: str | None
@@ -37,7 +40,7 @@ class Remark:
 
     def __str__(self) -> str:
         fields = self.source, self.kind, self.text
-        return format_remark(*fields, self.places, self.level or "")
+        return format_remark(*fields, self.locations, self.level or "")
 
 
 def collect_remarks(records: CompilationRecords) -> Mapping[str, Sequence[Remark]]:

@@ -1,4 +1,7 @@
-"""Report data of `tlf-explain`, for JSON and for the text report."""
+"""
+Explanation of plans: data of the report of `tlf-explain`, for JSON and for the text
+format.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +10,14 @@ from dataclasses import dataclass
 
 from xdsl.ir import Operation
 
-from tlf.compiler.driver.source_names import SourceNames, title_of
+from tlf.compiler.driver.source_names import SourceNames, title_of_operations
 from tlf.compiler.explain.partition_choices import (
     AlternativeGroup,
-    Choice,
     Cost,
-    operations_in,
+    PartitionChoice,
+    operations_of_node,
 )
-from tlf.compiler.explain.peak_memory import Peak
+from tlf.compiler.explain.peak_memory import MemoryPeak
 from tlf.compiler.explain.plan_report import FunctionReport, GroupReport
 from tlf.compiler.explain.remark_report import Remark
 from tlf.dialects import graph
@@ -22,13 +25,13 @@ from tlf.planner.partition.schedule_refinement import EvaluatedTimes
 
 
 @dataclass(frozen=True)
-class Member:
+class GroupMember:
     """An operation of a group."""
 
     operation: str
     name: str | None
     """Name of the originating operation in the source."""
-    place: str | None
+    location: str | None
     """Source location of the originating operation."""
 
 
@@ -41,11 +44,11 @@ class Plan:
     reduce: Sequence[int]
     stages: int
     """Iterations in flight: over reduction tiles, or over tiles."""
-    roll: int | None
+    sliding_axis: int | None
     """Axis of the tile along which the window slides."""
-    leads: bool
-    """True if window values are computed one iteration ahead."""
-    kept: Sequence[str]
+    prefetch_distance: int
+    """Iterations by which window values are computed ahead: 0 or 1."""
+    retained: Sequence[str]
     """Names of results that are retained in the level."""
 
 
@@ -57,7 +60,7 @@ class Figures:
     bytes: int
     """Bytes moved from and to the outer level."""
     bound_cycles: int
-    bound_cycles_in_passes: int
+    bound_cycles_quantised: int
     """Lower bound with products rounded up to whole passes of the array."""
     bound_bytes: int
     bound_by: str
@@ -72,7 +75,7 @@ class Memory:
 
     level: str
     capacity: int
-    height: int
+    peak_bytes: int
     live: int
     fragmentation: int
     uses: Mapping[str, int]
@@ -84,11 +87,12 @@ class Alternative:
 
     title: str
     """Names of its first and last operation."""
-    operations: Sequence[Member]
-    kept: int
+    operations: Sequence[GroupMember]
+    resident_count: int
+    """Number of tensors that are resident for it."""
     cycles: int
     bytes: int
-    more: float
+    relative_increase: float
     """Increase of cycles over the chosen schedule, as a fraction."""
 
 
@@ -99,21 +103,21 @@ class Group:
     number: int
     title: str
     """Names of its first and last operation."""
-    operations: Sequence[Member]
+    operations: Sequence[GroupMember]
     plan: Plan
     figures: Figures
     moves: int
     """Cycles of the moves."""
     computation: int
     """Cycles of the computation."""
-    binds: str
+    bottleneck: str
     """The longer one of both: `moves` or `computation`."""
-    products_again: float
+    recomputed_product_fraction: float
     """Fraction of the products that are recomputed."""
-    elements_again: float
+    recomputed_element_fraction: float
     """Fraction of all other elements that are recomputed."""
     memory: Memory
-    instead: Sequence[Alternative]
+    alternatives: Sequence[Alternative]
     simulated_cycles: int | None = None
 
 
@@ -126,7 +130,7 @@ class Search:
     reason: str
     cost: Cost
     """Cost of the chosen schedule, in which groups may overlap."""
-    rehearsed: EvaluatedTimes | None
+    evaluated: EvaluatedTimes | None
     """Costs of the best schedules by the event model, if it was run."""
 
 
@@ -147,27 +151,45 @@ class Function:
     simulated: Cost | None = None
 
 
-def function_of(
-    report: FunctionReport, target: str, choices: Sequence[Choice], names: SourceNames
+def make_function_report(
+    report: FunctionReport,
+    target: str,
+    choices: Sequence[PartitionChoice],
+    names: SourceNames,
 ) -> Function:
     """Return the report of a function."""
     own_choices = [
-        _with_planned_groups(item, report)
+        _include_planned_groups(item, report)
         for item in choices
-        if _is_about(item, report)
+        if _is_choice_of_function(item, report)
     ]
-    instead = {
-        group: [_alternative_of(item, choice, names) for item in alternatives]
+    alternatives = {
+        group: [_make_alternative_entry(each, choice, names) for each in others]
         for choice in own_choices
-        for group, alternatives in zip(choice.groups, choice.alternatives, strict=True)
+        for group, others in zip(choice.groups, choice.alternatives, strict=True)
         if group is not None
     }
     groups = [
-        _report_group(number, item, instead.get(item.estimate.group, ()), names)
+        _make_group_entry(
+            number, item, alternatives.get(item.estimate.group, ()), names
+        )
         for number, item in enumerate(report.groups)
     ]
+    unfused, gain = _unfused_cost(report, own_choices), None
+    if unfused is not None:
+        gain = unfused.cycles / max(
+            _total_cost(report, own_choices, lambda c: c.cost).cycles, 1
+        )
+    searches = [_make_search_entry(item) for item in own_choices]
+    name = report.function.sym_name.data
+    figures = _figures_of(report)
+    return Function(name, target, groups, figures, unfused, gain, searches)
+
+
+def _figures_of(report: FunctionReport) -> Figures:
+    """Return the cycles and bytes of a function beside their lower bounds."""
     bounds = report.bounds
-    figures = Figures(
+    return Figures(
         report.cycles,
         report.bytes,
         bounds.cycles,
@@ -176,38 +198,32 @@ def function_of(
         bounds.binding,
         report.gap,
     )
-    unfused, gain = _unfused_cost(report, own_choices), None
-    if unfused is not None:
-        gain = unfused.cycles / max(
-            _total_cost(report, own_choices, lambda c: c.cost).cycles, 1
-        )
-    searches = [_search_of(item) for item in own_choices]
-    name = report.function.sym_name.data
-    return Function(name, target, groups, figures, unfused, gain, searches)
 
 
-def _search_of(choice: Choice) -> Search:
+def _make_search_entry(choice: PartitionChoice) -> Search:
     statistics = choice.statistics
     outcome = statistics.strategy, statistics.exact, statistics.reason
     return Search(*outcome, choice.cost, choice.evaluation)
 
 
-def _alternative_of(
-    other: AlternativeGroup, choice: Choice, names: SourceNames
+def _make_alternative_entry(
+    alternative: AlternativeGroup, choice: PartitionChoice, names: SourceNames
 ) -> Alternative:
     """Return the report of an alternative to the chosen group."""
-    cycles, chosen = other.cost.cycles, max(choice.cost.cycles, 1)
+    cycles, chosen = alternative.cost.cycles, max(choice.cost.cycles, 1)
     return Alternative(
-        title_of(names, other.operations),
-        members_of(other.operations, names),
-        other.resident_count,
+        title_of_operations(names, alternative.operations),
+        make_member_entries(alternative.operations, names),
+        alternative.resident_count,
         cycles,
-        other.cost.bytes,
+        alternative.cost.bytes,
         cycles / chosen - 1,
     )
 
 
-def _with_planned_groups(choice: Choice, report: FunctionReport) -> Choice:
+def _include_planned_groups(
+    choice: PartitionChoice, report: FunctionReport
+) -> PartitionChoice:
     """Return a choice that includes the cost of groups planned beforehand."""
     planned = [
         e.estimate.predicted
@@ -215,25 +231,27 @@ def _with_planned_groups(choice: Choice, report: FunctionReport) -> Choice:
         if e.estimate.group in choice.planned_groups
     ]
     cycles, moved = sum(e.cycles for e in planned), sum(e.bytes for e in planned)
-    return choice.with_planned_cost(Cost(cycles, moved))
+    return choice.add_planned_cost(Cost(cycles, moved))
 
 
-def _is_about(choice: Choice, report: FunctionReport) -> bool:
+def _is_choice_of_function(choice: PartitionChoice, report: FunctionReport) -> bool:
     groups = {each.estimate.group for each in report.groups}
     return any(group in groups for group in choice.groups)
 
 
-def _unfused_cost(report: FunctionReport, choices: Sequence[Choice]) -> Cost | None:
+def _unfused_cost(
+    report: FunctionReport, choices: Sequence[PartitionChoice]
+) -> Cost | None:
     """Return the cost of the function with no groups merged, if that is feasible."""
-    if not choices or any(each.unfused is None for each in choices):
+    if not choices or any(each.unfused_cost is None for each in choices):
         return None
-    return _total_cost(report, choices, lambda each: each.unfused)
+    return _total_cost(report, choices, lambda each: each.unfused_cost)
 
 
 def _total_cost(
     report: FunctionReport,
-    choices: Sequence[Choice],
-    cost: Callable[[Choice], Cost | None],
+    choices: Sequence[PartitionChoice],
+    cost: Callable[[PartitionChoice], Cost | None],
 ) -> Cost:
     """
     Return the cost of the function: `cost` of each choice plus predicted costs of other
@@ -249,8 +267,11 @@ def _total_cost(
     return Cost(sum(each.cycles for each in costs), sum(each.bytes for each in costs))
 
 
-def _report_group(
-    number: int, report: GroupReport, instead: Sequence[Alternative], names: SourceNames
+def _make_group_entry(
+    group_index: int,
+    report: GroupReport,
+    alternatives: Sequence[Alternative],
+    names: SourceNames,
 ) -> Group:
     estimate, predicted, bounds = (
         report.estimate,
@@ -267,47 +288,53 @@ def _report_group(
         report.gap,
     )
     return Group(
-        number,
-        title_of(names, operations_in(estimate.group)),
-        members_of(operations_in(estimate.group), names),
-        _plan_of(estimate.group, names),
+        group_index,
+        title_of_operations(names, operations_of_node(estimate.group)),
+        make_member_entries(operations_of_node(estimate.group), names),
+        _make_plan_entry(estimate.group, names),
         figures,
-        predicted.moves,
-        predicted.computation,
+        predicted.move_cycles,
+        predicted.compute_cycles,
         report.bottleneck,
         report.recomputation.product_share,
         report.recomputation.element_share,
-        _memory_of(estimate.level.name, report.peak),
-        instead,
+        _make_memory_entry(estimate.level.name, report.peak),
+        alternatives,
     )
 
 
-def members_of(operations: Sequence[Operation], names: SourceNames) -> list[Member]:
+def make_member_entries(
+    operations: Sequence[Operation], names: SourceNames
+) -> list[GroupMember]:
     """Return the report entries of operations."""
     return [
-        Member(op.name.removeprefix("graph."), names.name(op), names.location(op))
+        GroupMember(
+            op.name.removeprefix("graph."),
+            names.name_of(op),
+            names.source_location_of(op),
+        )
         for op in operations
     ]
 
 
-def _plan_of(group: graph.GroupOp, names: SourceNames) -> Plan:
+def _make_plan_entry(group: graph.GroupOp, names: SourceNames) -> Plan:
     assert group.plan is not None
     retained = [
         group.yielded_values[index].owner for index in group.plan.retained_results
     ]
-    retained_names = [names.name(op) for op in retained if isinstance(op, Operation)]
+    retained_names = [names.name_of(op) for op in retained if isinstance(op, Operation)]
     return Plan(
         group.plan.level.data,
         group.plan.tile_sizes,
         group.plan.reduce_sizes,
-        group.plan.innermost_stages,
-        group.plan.sliding_axis,
-        group.plan.has_prefetch,
+        group.plan.innermost_stage_count,
+        group.plan.sliding_window_axis,
+        group.plan.prefetch_distance.data,
         [name for name in retained_names if name is not None],
     )
 
 
-def _memory_of(level: str, peak: Peak) -> Memory:
+def _make_memory_entry(level: str, peak: MemoryPeak) -> Memory:
     uses = {str(use): size for use, size in peak.uses.items()}
     return Memory(
         level, peak.capacity, peak.height, peak.live, peak.fragmentation, uses

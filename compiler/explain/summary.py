@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 
-from tlf.compiler.explain.group_costs import describe_costs
+from tlf.compiler.explain.group_costs import describe_group_costs
 from tlf.compiler.explain.remark_report import Remark
 from tlf.dialects.graph import GroupOp
 from tlf.dialects.module_paths import module_path_of
-from tlf.dialects.prepack import is_preparation
+from tlf.dialects.weight_preparation_attributes import is_preparation_function
 
 
 def describe_groups(module: ModuleOp, remarks: Mapping[str, Sequence[Remark]]) -> str:
@@ -21,13 +21,13 @@ def describe_groups(module: ModuleOp, remarks: Mapping[str, Sequence[Remark]]) -
     applied, and rewrites that were missed with the reason.
     """
     functions = [op for op in module.ops if isinstance(op, func.FuncOp)]
-    costs = describe_costs(module)
+    costs = describe_group_costs(module)
     lines: list[str] = []
-    for function in sorted(functions, key=is_preparation):
-        lines += ["before the first call:"] if is_preparation(function) else []
+    for function in sorted(functions, key=is_preparation_function):
+        lines += ["before the first call:"] if is_preparation_function(function) else []
         groups = (op for op in function.walk() if isinstance(op, GroupOp))
         for index, group in enumerate(groups):
-            lines.append(_describe_group(index, group))
+            lines.append(_describe_group_on_one_line(index, group))
             lines += [f"  {costs[group]}"] if group in costs else []
     lines += [
         str(each) for function_remarks in remarks.values() for each in function_remarks
@@ -35,9 +35,9 @@ def describe_groups(module: ModuleOp, remarks: Mapping[str, Sequence[Remark]]) -
     return "\n".join(lines)
 
 
-def _describe_group(number: int, group: GroupOp) -> str:
+def _describe_group_on_one_line(group_index: int, group: GroupOp) -> str:
     """Return a group on one line: its operations, its plan, and its origin."""
     names = [op.name.removeprefix("graph.") for op in group.body.block.ops]
     plan = "" if group.plan is None else f"  {group.plan}"
     part = f"  {module_path_of(group)}" if module_path_of(group) else ""
-    return f"group {number}: {', '.join(names[:-1])}{plan}{part}"
+    return f"group {group_index}: {', '.join(names[:-1])}{plan}{part}"

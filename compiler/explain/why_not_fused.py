@@ -1,6 +1,6 @@
 """
-Explanation of why two operations are not fused, and the smallest change that fuses
-them.
+Explanation of plans: reason why two operations are not fused, and the smallest change
+that fuses them.
 """
 
 from __future__ import annotations
@@ -14,15 +14,23 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from tlf.analysis.tiling.group_analysis import UNTILEABLE
-from tlf.compiler.explain.fusion_query import FusionQuery, cost_of, match_steps
-from tlf.compiler.explain.partition_choices import Choice, Cost, operations_in
+from tlf.compiler.explain.fusion_query import (
+    FusionQuery,
+    cost_of_result,
+    find_matching_steps,
+)
+from tlf.compiler.explain.partition_choices import (
+    Cost,
+    PartitionChoice,
+    operations_of_node,
+)
 from tlf.dialects import graph
 from tlf.dialects.target import TargetSpec
 from tlf.dialects.target.level_lookup import find_tile_level
 from tlf.passes.plan.graph_partition import GraphPartitionPass
-from tlf.planner.layout.declared_layouts import free_values
-from tlf.planner.partition.block_problem import problems_of
-from tlf.support.partition import Result
+from tlf.planner.layout.declared_layouts import values_of_any_layout
+from tlf.planner.partition.block_problem import partition_problems_of
+from tlf.support.partition import SearchResult
 
 DOUBLINGS = 8
 """Maximum number of doublings of a capacity in the search for a sufficient one."""
@@ -31,7 +39,7 @@ BISECTIONS = 3
 """Number of bisection steps within the last doubling."""
 
 
-class Binding(StrEnum):
+class BindingConstraint(StrEnum):
     """Constraint that keeps operations apart."""
 
     NOTHING = auto()
@@ -47,7 +55,7 @@ class Binding(StrEnum):
 
 
 @dataclass(frozen=True)
-class Change:
+class FusingChange:
     """Change of the target or of options with which two operations run in one group."""
 
     text: str
@@ -57,26 +65,26 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class FusionVerdict:
     """Explanation of why two operations are not in one group."""
 
-    binding: Binding
+    binding: BindingConstraint
     reason: str
     best: Cost | None = None
     """Cost of the best schedule."""
-    together: Cost | None = None
+    fused: Cost | None = None
     """Cost of the best schedule with both in one group, if there is one."""
-    change: Change | None = None
+    change: FusingChange | None = None
     """The smallest change that fuses both, if one was found."""
 
     @property
-    def stake(self) -> int | None:
+    def cycle_difference(self) -> int | None:
         """
         Cycles that fusion adds, or cycles that the change saves if fusion is infeasible
         without it; `None` if unknown.
         """
-        if self.best is not None and self.together is not None:
-            return self.together.cycles - self.best.cycles
+        if self.best is not None and self.fused is not None:
+            return self.fused.cycles - self.best.cycles
         if self.change is not None:
             return self.change.before.cycles - self.change.after.cycles
         return None
@@ -87,46 +95,69 @@ def explain_why_not_fused(
     pair: tuple[Operation, Operation],
     target: TargetSpec,
     partitioner: GraphPartitionPass,
-    choices: Sequence[Choice] = (),
-) -> Verdict:
+    choices: Sequence[PartitionChoice] = (),
+) -> FusionVerdict:
     """
     Return why two operations are not in one group, in a module whose groups
     `partitioner` has not merged yet. Operations may be in groups or in none. `choices`
     are the partitions that `partitioner` chose for the module.
     """
-    query = _find_query(module, pair, target, partitioner)
+    query = _find_fusion_query(module, pair, target, partitioner)
     if query is None:
-        return Verdict(Binding.LEGALITY, "nothing leads from one to the other")
-    if query.pair[0] is query.pair[1]:
-        return Verdict(Binding.NOTHING, _explain_same_group(query.pair[0]))
-    if any(map(_has_plan, query.pair)):
-        reason = "the group of one of them has its plan from before"
-        return Verdict(Binding.LEGALITY, reason)
+        return FusionVerdict(
+            BindingConstraint.LEGALITY,
+            "the operations are in different partition problems: no search covers both",
+        )
+    if (verdict := _explain_current_groups(query)) is not None:
+        return verdict
     if (best := query.best) is None:
-        return Verdict(Binding.LEGALITY, "the program has no schedule")
+        return FusionVerdict(BindingConstraint.LEGALITY, "the program has no schedule")
     problem = query.block_problem.problem
     choice = next((each for each in choices if each.problem == problem), None)
     if (verdict := _evaluated_verdict(query, best, choice)) is not None:
         return verdict
     if query.find_joint_step(best) is not None:
-        cost = cost_of(best)
-        return Verdict(Binding.NOTHING, "they run together", cost, cost)
+        cost = cost_of_result(best)
+        return FusionVerdict(
+            BindingConstraint.NOTHING, "both are in one group", cost, cost
+        )
+    return _explain_cost_of_fusion(query, best, choice)
+
+
+def _explain_cost_of_fusion(
+    query: FusionQuery, best: SearchResult, choice: PartitionChoice | None
+) -> FusionVerdict:
+    """Return why the best schedule with both operations in one group is not run."""
     together = query.best_together.result
-    best = _executed_result(best, together, choice)
-    cost = cost_of(best)
+    best = _executed_schedule_result(best, together, choice)
+    cost = cost_of_result(best)
     if together is None:
         return _explain_infeasible(query, cost)
     step = query.find_joint_step(together)
     assert step is not None
     change = _find_larger_capacity(query.restrict_to(step.group))
     reason = _describe_difference(query, best, together)
-    return Verdict(Binding.COST, reason, cost, cost_of(together), change)
+    return FusionVerdict(
+        BindingConstraint.COST, reason, cost, cost_of_result(together), change
+    )
+
+
+def _explain_current_groups(query: FusionQuery) -> FusionVerdict | None:
+    """Return the verdict if the groups of the operations determine it."""
+    if query.pair[0] is query.pair[1]:
+        return FusionVerdict(
+            BindingConstraint.NOTHING, _explain_same_group(query.pair[0])
+        )
+    if any(map(_has_plan, query.pair)):
+        reason = "one of them is in a group that was planned before `graph-partition`"
+        return FusionVerdict(BindingConstraint.LEGALITY, reason)
+    return None
 
 
 def _explain_same_group(group: Operation) -> str:
     """Return why operations are in one group before groups are merged."""
     if _has_plan(group):
-        return "they are in one group that has its plan from before"
+        return "they are in one group that was planned before `graph-partition`"
     return "`graph-group` put them into one group"
 
 
@@ -134,9 +165,9 @@ def _has_plan(node: Operation) -> bool:
     return isinstance(node, graph.GroupOp) and node.plan is not None
 
 
-def _executed_result(
-    best: Result, together: Result | None, choice: Choice | None
-) -> Result:
+def _executed_schedule_result(
+    best: SearchResult, together: SearchResult | None, choice: PartitionChoice | None
+) -> SearchResult:
     """
     Return the schedule that was executed, instead of the best by the analytic model.
     """
@@ -148,31 +179,31 @@ def _executed_result(
 
 
 def _evaluated_verdict(
-    trial: FusionQuery, best: Result, choice: Choice | None
-) -> Verdict | None:
+    query: FusionQuery, best: SearchResult, choice: PartitionChoice | None
+) -> FusionVerdict | None:
     """
     Return the verdict of the event model where it differs from that of the analytic
     model; `None` otherwise.
     """
     if choice is None or (evaluation := choice.evaluation) is None:
         return None
-    is_joint = trial.has_joint_step(choice.schedule)
-    if is_joint == trial.has_joint_step(best.schedule):
+    is_joint = query.has_joint_step(choice.schedule)
+    if is_joint == query.has_joint_step(best.schedule):
         return None
-    first = Cost(evaluation.first, best.schedule.payload)
-    chosen = Cost(evaluation.cycles, choice.schedule.payload)
+    first = Cost(evaluation.analytic_best_cycles, best.schedule.payload)
+    chosen = Cost(evaluation.selected_cycles, choice.schedule.payload)
     if is_joint:
-        reason = "they run together, which is faster on the event model"
-        return Verdict(Binding.NOTHING, reason, chosen, chosen)
+        reason = "both are in one group, which is faster by the event model"
+        return FusionVerdict(BindingConstraint.NOTHING, reason, chosen, chosen)
     reason = (
-        "the best schedule by the formula, in which they run together, is slower on "
-        f"the event model than another of {evaluation.programs} that were evaluated"
+        "the best schedule by the cost model fuses them, but is slower by the event "
+        f"model than another of {evaluation.program_count} evaluated schedules"
     )
-    change = Change("graph-partition{max-evaluations=0}", chosen, first)
-    return Verdict(Binding.COST, reason, chosen, first, change)
+    change = FusingChange("graph-partition{max-evaluations=0}", chosen, first)
+    return FusionVerdict(BindingConstraint.COST, reason, chosen, first, change)
 
 
-def _find_query(
+def _find_fusion_query(
     module: ModuleOp,
     pair: tuple[Operation, Operation],
     target: TargetSpec,
@@ -183,61 +214,67 @@ def _find_query(
     for function in module.walk():
         if not isinstance(function, func.FuncOp):
             continue
-        free = frozenset(free_values(function))
+        free = frozenset(values_of_any_layout(function))
         for block in function.body.blocks:
-            for block_problem in problems_of(block, level):
-                first, second = (_node_of(op, block_problem.nodes) for op in pair)
+            for block_problem in partition_problems_of(block, level):
+                first, second = (
+                    _node_containing(op, block_problem.nodes) for op in pair
+                )
                 if first is not None and second is not None:
                     nodes, pair_nodes = block_problem.nodes, (first, second)
                     return FusionQuery(nodes, pair_nodes, target, partitioner, free)
     return None
 
 
-def _node_of(op: Operation, nodes: Sequence[Operation]) -> Operation | None:
+def _node_containing(op: Operation, nodes: Sequence[Operation]) -> Operation | None:
     return next(
-        (node for node in nodes if op is node or op in operations_in(node)), None
+        (node for node in nodes if op is node or op in operations_of_node(node)), None
     )
 
 
-def _explain_infeasible(trial: FusionQuery, best: Cost) -> Verdict:
+def _explain_infeasible(query: FusionQuery, best: Cost) -> FusionVerdict:
     """
     Return the verdict if every group of both is ruled out, with the binding constraint.
     """
-    problem, group = trial.block_problem.problem, trial.smallest_joint_group
+    problem, group = query.block_problem.problem, query.smallest_joint_group
     if not problem.is_connected(group):
-        reason = "nothing that one computes leads to the other without a third group"
-        return Verdict(Binding.LEGALITY, reason, best)
-    part = trial.restrict_to(group)
-    min_bytes, capacity = trial.costs.min_bytes(group), trial.level.capacity
+        reason = (
+            "no chain of dependences connects them without operations of a third group"
+        )
+        return FusionVerdict(BindingConstraint.LEGALITY, reason, best)
+    part = query.restrict_to(group)
+    min_bytes, capacity = query.costs.min_tile_bytes(group), query.level.capacity
     if min_bytes is None:
-        return Verdict(Binding.LEGALITY, UNTILEABLE, best)
+        return FusionVerdict(BindingConstraint.LEGALITY, UNTILEABLE, best)
     if min_bytes > capacity:
         reason = (
             f"the smallest tiles of their group take {min_bytes:,} bytes of "
-            f"{trial.level.name}, {min_bytes - capacity:,} more than the {capacity:,} "
+            f"{query.level.name}, {min_bytes - capacity:,} more than the {capacity:,} "
             "that it has"
         )
-        return Verdict(
-            Binding.CAPACITY,
+        return FusionVerdict(
+            BindingConstraint.CAPACITY,
             reason,
             best,
             None,
             _find_larger_capacity(part.without_limits()),
         )
-    reason = trial.costs.objection(group) or (
-        f"a group is made of {trial.partitioner.max_group_size} groups at most, "
-        f"and theirs of {group.bit_count()}"
+    reason = query.costs.objection_to_group(group) or (
+        f"at most {query.partitioner.max_group_size} groups are merged into one, "
+        f"and fusing them needs {group.bit_count()}"
     )
-    return Verdict(Binding.LIMIT, reason, best, None, _lift_limits(part))
+    return FusionVerdict(
+        BindingConstraint.LIMIT, reason, best, None, _lift_limits(part)
+    )
 
 
-def _lift_limits(part: FusionQuery) -> Change | None:
+def _lift_limits(query: FusionQuery) -> FusingChange | None:
     """
     Return the change that lifts the limits on groups, with its gain; `None` if no
     schedule is known.
     """
-    unlimited = part.without_limits()
-    if part.best is None or (together := unlimited.best_together.result) is None:
+    unlimited = query.without_limits()
+    if query.best is None or (together := unlimited.best_together.result) is None:
         return None
     step = unlimited.find_joint_step(together)
     assert step is not None
@@ -246,40 +283,40 @@ def _lift_limits(part: FusionQuery) -> Change | None:
         f"max-contractions={unlimited.costs.count_contractions(step.group)}"
     )
     text = f"graph-partition{{{options}}}"
-    return Change(text, cost_of(part.best), cost_of(together))
+    return FusingChange(text, cost_of_result(query.best), cost_of_result(together))
 
 
-def _find_larger_capacity(part: FusionQuery) -> Change | None:
+def _find_larger_capacity(query: FusionQuery) -> FusingChange | None:
     """Return the smallest capacity at which fusion is best, found by bisection."""
-    low = high = part.level.capacity
+    low = high = query.level.capacity
     for _ in range(DOUBLINGS):
         low, high = high, 2 * high
-        if _is_joint_best(part.with_capacity(high)):
+        if _is_joint_best(query.with_capacity(high)):
             break
     else:
         return None
     for _ in range(BISECTIONS):
         middle = (low + high) // 2
-        if _is_joint_best(part.with_capacity(middle)):
+        if _is_joint_best(query.with_capacity(middle)):
             high = middle
         else:
             low = middle
-    sufficient = part.with_capacity(high).best_together.result
-    if part.best is None or sufficient is None:
+    sufficient = query.with_capacity(high).best_together.result
+    if query.best is None or sufficient is None:
         return None
-    name = part.level.name
+    name = query.level.name
     text = (
         f"{_format_capacity(high)} of {name} "
-        f"({part.target.name}:{name}={_format_capacity(high)})"
+        f"({query.target.name}:{name}={_format_capacity(high)})"
     )
-    return Change(text, cost_of(part.best), cost_of(sufficient))
+    return FusingChange(text, cost_of_result(query.best), cost_of_result(sufficient))
 
 
-def _is_joint_best(trial: FusionQuery) -> bool:
+def _is_joint_best(query: FusionQuery) -> bool:
     """
     Return `True` if no schedule is better than the best one with both in one group.
     """
-    together, best = trial.best_together.result, trial.best
+    together, best = query.best_together.result, query.best
     if together is None or best is None:
         return False
     return together.schedule.time <= best.schedule.time
@@ -290,19 +327,21 @@ def _format_capacity(size: int) -> str:
     return f"{size // 1024}K" if size % 1024 == 0 else str(size)
 
 
-def _describe_difference(trial: FusionQuery, best: Result, together: Result) -> str:
+def _describe_difference(
+    query: FusionQuery, best: SearchResult, together: SearchResult
+) -> str:
     """
     Return a description of the difference of two schedules, over the steps that differ.
     """
-    step = trial.find_joint_step(together)
+    step = query.find_joint_step(together)
     assert step is not None
-    steps = match_steps(step.group, best, together)
+    steps = find_matching_steps(step.group, best, together)
     apart, joined = (sum(each.option.time for each in part) for part in steps)
     extra = together.schedule.payload - best.schedule.payload
-    moved = f"{abs(extra):,} bytes {'more' if extra > 0 else 'less'} are moved"
-    times = f"as one group they take {joined:,} cycles, apart {apart:,}"
+    moved = f"{abs(extra):,} bytes {'more' if extra > 0 else 'less'}"
+    times = f"fused {joined:,} cycles, separate {apart:,}"
     if (count := len(steps[1])) > 1:
         times = (
             f"with both in one, {count} groups take {joined:,} cycles, else {apart:,}"
         )
-    return f"{times}; together {moved if extra else 'as much is moved'}"
+    return f"{times}; fusion moves {moved if extra else 'the same number of bytes'}"

@@ -17,10 +17,19 @@ from tlf.dialects.graph.activation import (
 )
 from tlf.dialects.graph.average_pooling import AvgPool2dOp, AvgPool3dOp
 from tlf.dialects.graph.batch_norm import BatchNormOp
-from tlf.dialects.graph.cascade_step import StepAttr
-from tlf.dialects.graph.cast import CastOp, convert_scalar
+from tlf.dialects.graph.cascade_step import CascadeStepAttr
+from tlf.dialects.graph.cast import CastOp, build_scalar_cast
+from tlf.dialects.graph.comparison_and_logic import (
+    AndOp,
+    CompareOp,
+    NotOp,
+    OrOp,
+    Relation,
+    RelationAttr,
+    SelectOp,
+)
 from tlf.dialects.graph.concat import ConcatOp
-from tlf.dialects.graph.constant import ConstantOp, FileAttr, to_dense_attribute
+from tlf.dialects.graph.constant import ConstantOp, SideFileAttr, to_dense_attribute
 from tlf.dialects.graph.contraction import ContractOp, MatmulOp
 from tlf.dialects.graph.convolution import Conv2dOp
 from tlf.dialects.graph.convolution3d import Conv3dOp
@@ -36,20 +45,10 @@ from tlf.dialects.graph.elementwise import (
 )
 from tlf.dialects.graph.exponentials import Exp2Op, Expm1Op, Log1pOp, Log2Op, Log10Op
 from tlf.dialects.graph.group import GroupOp, YieldOp
-from tlf.dialects.graph.in_place import InPlaceAttr
-from tlf.dialects.graph.indexing import GatherOp, TakeOp
+from tlf.dialects.graph.in_place_attribute import InPlaceAttr
 from tlf.dialects.graph.iota import IotaOp
 from tlf.dialects.graph.layer_norm import LayerNormOp, RmsNormOp
 from tlf.dialects.graph.linear_contraction import LinearContractOp
-from tlf.dialects.graph.logic import (
-    AndOp,
-    CompareOp,
-    NotOp,
-    OrOp,
-    Relation,
-    RelationAttr,
-    SelectOp,
-)
 from tlf.dialects.graph.mean import MeanOp
 from tlf.dialects.graph.movement import BroadcastOp, ReshapeOp, TransposeOp
 from tlf.dialects.graph.padding import PadOp
@@ -58,7 +57,7 @@ from tlf.dialects.graph.pooling3d import MaxPool3dOp
 from tlf.dialects.graph.prefix_scan import CumulateOp
 from tlf.dialects.graph.range_assertion import WithinOp
 from tlf.dialects.graph.reduction import ReduceKind, ReduceKindAttr, ReduceOp
-from tlf.dialects.graph.remark import (
+from tlf.dialects.graph.remark_attribute import (
     RemarkAttr,
     add_remark,
     add_shared_remark,
@@ -72,6 +71,7 @@ from tlf.dialects.graph.sigmoid import SigmoidOp, SiluOp
 from tlf.dialects.graph.slicing import SliceOp
 from tlf.dialects.graph.softmax import SoftmaxOp
 from tlf.dialects.graph.sorting import ArgReduceOp, SortOp
+from tlf.dialects.graph.take_and_gather import GatherOp, TakeOp
 from tlf.dialects.graph.tiling_plan import PlanAttr
 from tlf.dialects.graph.trigonometry import (
     AcoshOp,
@@ -189,7 +189,7 @@ Graph = Dialect(
         YieldOp,
     ],
     [
-        FileAttr,
+        SideFileAttr,
         GeluKindAttr,
         InPlaceAttr,
         PlanAttr,
@@ -197,7 +197,7 @@ Graph = Dialect(
         RelationAttr,
         RemarkAttr,
         ScatterKindAttr,
-        StepAttr,
+        CascadeStepAttr,
     ],
 )
 
@@ -217,6 +217,7 @@ __all__ = [
     "AvgPool3dOp",
     "BatchNormOp",
     "BroadcastOp",
+    "CascadeStepAttr",
     "CastOp",
     "CeilOp",
     "CompareOp",
@@ -235,7 +236,6 @@ __all__ = [
     "Exp2Op",
     "ExpOp",
     "Expm1Op",
-    "FileAttr",
     "FloorOp",
     "GatherOp",
     "GeluKind",
@@ -280,6 +280,7 @@ __all__ = [
     "ScatterKindAttr",
     "ScatterOp",
     "SelectOp",
+    "SideFileAttr",
     "SigmoidOp",
     "SiluOp",
     "SinOp",
@@ -288,7 +289,6 @@ __all__ = [
     "SoftmaxOp",
     "SortOp",
     "SqrtOp",
-    "StepAttr",
     "SubOp",
     "SumPool2dOp",
     "TakeOp",
@@ -301,7 +301,7 @@ __all__ = [
     "YieldOp",
     "add_remark",
     "add_shared_remark",
-    "convert_scalar",
+    "build_scalar_cast",
     "format_remark",
     "remarks_of",
     "to_dense_attribute",

@@ -17,23 +17,23 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
-from tlf.dialects.graph.cast import convert_scalar
+from tlf.dialects.graph.cast import build_scalar_cast
 from tlf.dialects.graph.elementwise import UnaryOperation
 from tlf.dialects.graph.formula_arithmetic import (
-    Arithmetic,
     ArrayArithmetic,
+    FormulaArithmetic,
     ScalarBuilder,
     Value,
 )
 from tlf.dialects.graph.identity_operation import IdentityOperation
-from tlf.dialects.graph.sigmoid import one_plus_exp
+from tlf.dialects.graph.sigmoid import evaluate_one_plus_exp
 from tlf.dialects.graph.tensor_builder import TensorBuilder
 from tlf.dialects.graph.tensor_types import NUMBERS, shape_of
 from tlf.dialects.interfaces import Array, DecompositionInterface
 from tlf.dialects.keyword_params import parse_keyword_param
 from tlf.dialects.types import (
     ELEMENT_TYPES,
-    accumulator_of,
+    accumulator_type_of,
     is_float,
     scalar_attribute,
 )
@@ -67,7 +67,9 @@ class GeluKindAttr(Data[GeluKind]):
             printer.print_string(self.data)
 
 
-def _evaluate_gelu(arithmetic: Arithmetic[Value], kind: GeluKind, x: Value) -> Value:
+def _evaluate_gelu(
+    arithmetic: FormulaArithmetic[Value], kind: GeluKind, x: Value
+) -> Value:
     """
     Evaluate the formula of gelu. `(1 + tanh(t)) / 2` is computed as
     `1 / (1 + exp(-2 t))`, which loses no digits where the tangent is close to -1.
@@ -78,7 +80,7 @@ def _evaluate_gelu(arithmetic: Arithmetic[Value], kind: GeluKind, x: Value) -> V
         return mul(mul(x, constant(0.5)), arithmetic.add(error, constant(1.0)))
     scale = -2 * math.sqrt(2 / math.pi)
     slope = arithmetic.add(mul(mul(x, x), constant(0.044715 * scale)), constant(scale))
-    return arithmetic.div(x, one_plus_exp(arithmetic, mul(x, slope)))
+    return arithmetic.div(x, evaluate_one_plus_exp(arithmetic, mul(x, slope)))
 
 
 @irdl_op_definition
@@ -92,12 +94,14 @@ class ReluOp(UnaryOperation):
     """
 
     name = "graph.relu"
-    ELEMENTS: ClassVar = NUMBERS
+    ACCEPTED_ELEMENT_TYPES: ClassVar = NUMBERS
 
-    def compute(self, *operands: Array) -> Array:
+    def compute_in_numpy(self, *operands: Array) -> Array:
         return np.maximum(operands[0].dtype.type(0), operands[0])
 
-    def build_scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
+    def build_scalar_computation(
+        self, builder: Builder, *elements: SSAValue
+    ) -> SSAValue:
         (element,) = elements
         zero = builder.insert(arith.ConstantOp(scalar_attribute(0, element.type)))
         kind = arith.MaximumfOp if is_float(element.type) else arith.MaxSIOp
@@ -135,21 +139,25 @@ class GeluOp(UnaryOperation, DecompositionInterface):
         printer.print_string(" ")
         self.kind.print_parameter(printer)
 
-    def compute(self, *operands: Array) -> Array:
+    def compute_in_numpy(self, *operands: Array) -> Array:
         (x,) = operands
         return _evaluate_gelu(ArrayArithmetic(x.dtype), self.kind.data, x)
 
-    def build_scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
+    def build_scalar_computation(
+        self, builder: Builder, *elements: SSAValue
+    ) -> SSAValue:
         (element,) = elements
-        work = accumulator_of(element.type)
-        wide = convert_scalar(builder, element, work)
+        work = accumulator_type_of(element.type)
+        wide = build_scalar_cast(builder, element, work)
         result = _evaluate_gelu(ScalarBuilder(builder, work), self.kind.data, wide)
-        return convert_scalar(builder, result, element.type)
+        return build_scalar_cast(builder, result, element.type)
 
     def decompose(self, builder: Builder) -> Sequence[SSAValue]:
         program = TensorBuilder.for_operand(builder, self.operand)
-        result = _evaluate_gelu(program, self.kind.data, program.promote(self.operand))
-        return [program.to_result_type(result, self.result.type)]
+        result = _evaluate_gelu(
+            program, self.kind.data, program.promote_to_builder_type(self.operand)
+        )
+        return [program.cast_to_type(result, self.result.type)]
 
     def flops(self) -> int:
         per_element = 5 if self.kind.data is GeluKind.ERF else 7
@@ -168,7 +176,7 @@ class DropoutOp(IdentityOperation):
     """
 
     name = "graph.dropout"
-    ELEMENTS: ClassVar = ELEMENT_TYPES
+    ACCEPTED_ELEMENT_TYPES: ClassVar = ELEMENT_TYPES
 
     ratio = prop_def(FloatAttr[AnyFloat])
 

@@ -1,5 +1,6 @@
 """
-IR utility of the graph dialect: integer tensors that are affine in their indices.
+IR utility of the `graph` dialect: query for integer tensors that are affine in their
+indices.
 
 Elements of affine tensors are known at compile time. `TRANSFER_FUNCTIONS` lists the
 rule of each operation that derives an affine result from affine operands; plain
@@ -20,19 +21,19 @@ from xdsl.dialects.builtin import TensorType, i1, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from tlf.dialects.graph.cast import CastOp
-from tlf.dialects.graph.constant import ConstantOp, dense_elements
+from tlf.dialects.graph.comparison_and_logic import CompareOp, Relation, SelectOp
+from tlf.dialects.graph.constant import ConstantOp, dense_elements_of
 from tlf.dialects.graph.elementwise import AddOp, MaximumOp, MinimumOp, MulOp, SubOp
 from tlf.dialects.graph.iota import IotaOp
-from tlf.dialects.graph.logic import CompareOp, Relation, SelectOp
 from tlf.dialects.graph.movement import ReshapeOp
 from tlf.dialects.graph.tensor_types import (
     INTEGERS,
-    element_of,
+    element_type_of_value,
     integer_limits,
     shape_of,
 )
 from tlf.dialects.interfaces import MovementInterface
-from tlf.dialects.slice_views import reshaped_strides
+from tlf.dialects.slice_views import strides_of_reshaped_view
 from tlf.dialects.types import broadcast_shape
 from tlf.support.affine.index_access import Accesses, IndexAccess, identity_accesses
 
@@ -43,34 +44,34 @@ class AffineTensor:
     An integer tensor with elements `start + sum(coefficients[axis] * index[axis])`.
     """
 
-    start: int
+    constant_term: int
     coefficients: tuple[int, ...]
     """Coefficient of each axis; 0 for an axis of extent 1."""
     shape: tuple[int, ...]
 
     @staticmethod
     def from_coefficients(
-        start: int, factors: Sequence[int], shape: Sequence[int]
+        constant_term: int, axis_coefficients: Sequence[int], shape: Sequence[int]
     ) -> AffineTensor:
         """Return an affine tensor; coefficients of axes of extent 1 are dropped."""
-        pairs = zip(factors, shape, strict=True)
+        pairs = zip(axis_coefficients, shape, strict=True)
         used = tuple(factor if extent > 1 else 0 for factor, extent in pairs)
-        return AffineTensor(start, used, tuple(shape))
+        return AffineTensor(constant_term, used, tuple(shape))
 
     @property
     def value_range(self) -> tuple[int, int]:
         """Least and greatest element."""
-        access = self.compose_access(identity_accesses(len(self.shape)))
-        return access.bounds(self.shape)
+        access = self.compose_with_accesses(identity_accesses(len(self.shape)))
+        return access.index_bounds(self.shape)
 
     @property
     def uniform_value(self) -> int | None:
         """Value of all elements; `None` if they differ."""
-        return None if any(self.coefficients) else self.start
+        return None if any(self.coefficients) else self.constant_term
 
     def to_array(self) -> NDArray[np.int64]:
         """Return the elements as an array."""
-        elements = np.full((1,) * len(self.shape), self.start, np.int64)
+        elements = np.full((1,) * len(self.shape), self.constant_term, np.int64)
         for axis, factor in enumerate(self.coefficients):
             ones = [1] * (len(self.shape) - axis - 1)
             elements = (
@@ -78,9 +79,9 @@ class AffineTensor:
             )
         return np.broadcast_to(elements, self.shape)
 
-    def compose_access(self, accesses: Accesses) -> IndexAccess:
+    def compose_with_accesses(self, accesses: Accesses) -> IndexAccess:
         """Return the accessed element as an affine function of the iterators."""
-        start, factors = self.start, dict[int, int]()
+        start, factors = self.constant_term, dict[int, int]()
         for access, factor in zip(accesses, self.coefficients, strict=True):
             start += factor * access.offset
             for iterator, step in access.terms:
@@ -91,21 +92,27 @@ class AffineTensor:
     def broadcast_to(self, shape: Sequence[int]) -> AffineTensor:
         """Return the tensor, broadcast to a shape."""
         ones = len(shape) - len(self.shape)
-        return AffineTensor(self.start, (0,) * ones + self.coefficients, tuple(shape))
+        return AffineTensor(
+            self.constant_term, (0,) * ones + self.coefficients, tuple(shape)
+        )
 
     def __add__(self, other: AffineTensor) -> AffineTensor:
         shape = broadcast_shape(self.shape, other.shape)
         pair = self.broadcast_to(shape), other.broadcast_to(shape)
         factors = map(operator.add, pair[0].coefficients, pair[1].coefficients)
-        return AffineTensor(self.start + other.start, tuple(factors), shape)
+        return AffineTensor(
+            self.constant_term + other.constant_term, tuple(factors), shape
+        )
 
     def __sub__(self, other: AffineTensor) -> AffineTensor:
-        return self + other.scale(-1)
+        return self + other.multiply_by_constant(-1)
 
-    def scale(self, number: int) -> AffineTensor:
+    def multiply_by_constant(self, multiplier: int) -> AffineTensor:
         """Return the tensor, multiplied by a constant."""
-        factors = tuple(number * factor for factor in self.coefficients)
-        return replace(self, start=number * self.start, coefficients=factors)
+        factors = tuple(multiplier * factor for factor in self.coefficients)
+        return replace(
+            self, constant_term=multiplier * self.constant_term, coefficients=factors
+        )
 
 
 KnownTensors: TypeAlias = dict[SSAValue, AffineTensor | None]
@@ -113,41 +120,45 @@ KnownTensors: TypeAlias = dict[SSAValue, AffineTensor | None]
 
 
 def affine_tensor_of(
-    value: SSAValue, known: KnownTensors | None = None
+    value: SSAValue, known_tensors: KnownTensors | None = None
 ) -> AffineTensor | None:
     """Return the affine tensor of a value; `None` if it is not known to be affine."""
-    known = {} if known is None else known
-    if value not in known:
-        known[value] = None
-        known[value] = _derive_affine_tensor(value, known)
-    return known[value]
+    known_tensors = {} if known_tensors is None else known_tensors
+    if value not in known_tensors:
+        known_tensors[value] = None
+        known_tensors[value] = _derive_affine_tensor(value, known_tensors)
+    return known_tensors[value]
 
 
-def _derive_affine_tensor(value: SSAValue, known: KnownTensors) -> AffineTensor | None:
+def _derive_affine_tensor(
+    value: SSAValue, known_tensors: KnownTensors
+) -> AffineTensor | None:
     op = value.owner
     if not isinstance(op, Operation) or not isinstance(value.type, TensorType):
         return None
-    element = element_of(value)
-    if element not in (*INTEGERS, i1) or len(known) > MAX_VISITED_VALUES:
+    element = element_type_of_value(value)
+    if element not in (*INTEGERS, i1) or len(known_tensors) > MAX_VISITED_VALUES:
         return None
     if (rule := TRANSFER_FUNCTIONS.get(type(op))) is None:
         rule = _transfer_movement if isinstance(op, MovementInterface) else None
     if rule is None or len(op.results) > 1:
         return None
-    affine = rule(op, [affine_tensor_of(operand, known) for operand in op.operands])
+    affine = rule(
+        op, [affine_tensor_of(operand, known_tensors) for operand in op.operands]
+    )
     if affine is None:
         return None
     affine = affine.broadcast_to(shape_of(value))
-    return affine if _is_representable(affine, element) else None
+    return affine if _is_representable_in_type(affine, element) else None
 
 
 MAX_VISITED_VALUES = 64
 """Maximum number of values that one query visits."""
 
 
-def _is_representable(ramp: AffineTensor, element: Attribute) -> bool:
+def _is_representable_in_type(tensor: AffineTensor, element_type: Attribute) -> bool:
     """Return `True` if an element type represents all elements of an affine tensor."""
-    (least, most), limits = ramp.value_range, integer_limits(element)
+    (least, most), limits = tensor.value_range, integer_limits(element_type)
     return limits[0] <= least and most <= limits[1]
 
 
@@ -172,7 +183,7 @@ def _transfer_movement(
         *range(len(shape))
     ]:
         return None
-    access = affine.compose_access(op.indexing_maps()[0] or ())
+    access = affine.compose_with_accesses(op.indexing_maps()[0] or ())
     factors = dict(access.terms)
     return AffineTensor.from_coefficients(
         access.offset, [factors.get(n, 0) for n in range(len(shape))], shape
@@ -184,7 +195,7 @@ def _transfer_constant(
 ) -> AffineTensor | None:
     """Convert a dense constant, if its elements are affine in their indices."""
     constant = cast(ConstantOp, op)
-    if dense_elements(constant.value) is None or not prod(shape_of(constant.result)):
+    if dense_elements_of(constant.value) is None or not prod(shape_of(constant.result)):
         return None
     array = cast(NDArray[np.int64], constant.to_array())
     first, origin = int(array.flat[0]), (0,) * array.ndim
@@ -193,7 +204,7 @@ def _transfer_constant(
         if extent > 1:
             factors[axis] = int(array[(*origin[:axis], 1, *origin[axis + 1 :])]) - first
     affine = AffineTensor.from_coefficients(first, factors, array.shape)
-    if not _is_representable(affine, i64):
+    if not _is_representable_in_type(affine, i64):
         return None
     return affine if np.array_equal(affine.to_array(), array) else None
 
@@ -213,11 +224,11 @@ def _transfer_reshape(
     shape, (affine,) = shape_of(op.results[0]), operands
     if affine is None or not prod(shape):
         return None
-    factors = reshaped_strides(affine.shape, affine.coefficients, shape)
+    factors = strides_of_reshaped_view(affine.shape, affine.coefficients, shape)
     return (
         None
         if factors is None
-        else AffineTensor.from_coefficients(affine.start, factors, shape)
+        else AffineTensor.from_coefficients(affine.constant_term, factors, shape)
     )
 
 
@@ -234,7 +245,7 @@ def _transfer_product(
     return (
         None
         if rhs.uniform_value is None
-        else lhs.broadcast_to(shape).scale(rhs.uniform_value)
+        else lhs.broadcast_to(shape).multiply_by_constant(rhs.uniform_value)
     )
 
 

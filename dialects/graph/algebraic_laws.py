@@ -1,6 +1,6 @@
 """
-Algebraic laws of graph operations, as data: neutral and absorbing constants, x op x,
-compositions.
+Algebraic laws of the operations of the `graph` dialect, a table without rewrites:
+neutral and absorbing constants, `x op x`, compositions.
 
 A law is exact if both sides are bit-identical, also for NaN, infinities and zeros of
 both signs: for floats `x + 0 = x` is not exact, because -0 + 0 is 0; `x + -0 = x` is.
@@ -19,6 +19,7 @@ from xdsl.ir import Attribute, Operation
 
 from tlf.dialects.graph import exponentials, rounding, unary_functions
 from tlf.dialects.graph.activation import ReluOp
+from tlf.dialects.graph.comparison_and_logic import AndOp, NotOp, OrOp
 from tlf.dialects.graph.division import DivOp, RemOp
 from tlf.dialects.graph.elementwise import (
     AddOp,
@@ -28,8 +29,11 @@ from tlf.dialects.graph.elementwise import (
     PowOp,
     SubOp,
 )
-from tlf.dialects.graph.logic import AndOp, NotOp, OrOp
-from tlf.dialects.graph.reduction import ReduceKind, least_value_of, neutral_element_of
+from tlf.dialects.graph.reduction import (
+    ReduceKind,
+    least_value_of_type,
+    neutral_element_of,
+)
 from tlf.dialects.interfaces import Scalar
 from tlf.dialects.types import is_float
 
@@ -39,34 +43,34 @@ TypedConstant: TypeAlias = Callable[[Attribute], Scalar | None]
 """Constant of a law by element type; `None` if the law excludes the type."""
 
 
-def typed_constant(
-    floats: float | None = None,
-    integers: int | None = None,
-    booleans: int | None = None,
+def make_constant_by_element_type(
+    float_value: float | None = None,
+    integer_value: int | None = None,
+    boolean_value: int | None = None,
 ) -> TypedConstant:
     """Return a constant by element type: floats, integers, or i1; default `None`."""
 
     def find_constant(element: Attribute) -> Scalar | None:
         if element == i1:
-            return booleans
-        return floats if is_float(element) else integers
+            return boolean_value
+        return float_value if is_float(element) else integer_value
 
     return find_constant
 
 
-def _greatest_value(element: Attribute) -> Scalar:
-    return 1 if element == i1 else neutral_element_of(ReduceKind.MIN, element)
+def _greatest_value_of_type(element_type: Attribute) -> Scalar:
+    return 1 if element_type == i1 else neutral_element_of(ReduceKind.MIN, element_type)
 
 
-def _least_integer(element: Attribute) -> Scalar | None:
-    return None if is_float(element) else least_value_of(element)
+def _least_value_of_integer_type(element_type: Attribute) -> Scalar | None:
+    return None if is_float(element_type) else least_value_of_type(element_type)
 
 
-def _greatest_integer(element: Attribute) -> Scalar | None:
-    return None if is_float(element) else _greatest_value(element)
+def _greatest_value_of_integer_type(element_type: Attribute) -> Scalar | None:
+    return None if is_float(element_type) else _greatest_value_of_type(element_type)
 
 
-class LawResult(Enum):
+class LawOperandResult(Enum):
     """Non-constant result of a law."""
 
     OTHER = auto()
@@ -82,77 +86,154 @@ LEFT, RIGHT = 0, 1
 class ConstantOperandLaw:
     """Law of a binary operation with a specific constant as one operand."""
 
-    kind: OperationType
-    side: int
+    operation_type: OperationType
+    constant_operand_index: int
     constant: TypedConstant
-    result: LawResult | TypedConstant
-    exact: bool = True
+    result: LawOperandResult | TypedConstant
+    is_exact: bool = True
 
 
-def _on_both_sides(law: ConstantOperandLaw) -> Sequence[ConstantOperandLaw]:
-    return (law, replace(law, side=1 - law.side))
+def _mirror_law_to_both_operands(
+    law: ConstantOperandLaw,
+) -> Sequence[ConstantOperandLaw]:
+    return (law, replace(law, constant_operand_index=1 - law.constant_operand_index))
 
 
-_ZERO = typed_constant(0.0, 0, 0)
-_INTEGER_ZERO = typed_constant(None, 0, 0)
-_ONE = typed_constant(1.0, 1, 1)
-_ALL_BITS = typed_constant(None, -1, 1)
+_ZERO = make_constant_by_element_type(0.0, 0, 0)
+_INTEGER_ZERO = make_constant_by_element_type(None, 0, 0)
+_ONE = make_constant_by_element_type(1.0, 1, 1)
+_ALL_BITS = make_constant_by_element_type(None, -1, 1)
 
 CONSTANT_OPERAND_LAWS: Sequence[ConstantOperandLaw] = (
-    *_on_both_sides(
-        ConstantOperandLaw(AddOp, LEFT, typed_constant(-0.0, 0), LawResult.OTHER)
-    ),
-    *_on_both_sides(
+    *_mirror_law_to_both_operands(
         ConstantOperandLaw(
-            AddOp, LEFT, typed_constant(0.0), LawResult.OTHER, exact=False
+            AddOp, LEFT, make_constant_by_element_type(-0.0, 0), LawOperandResult.OTHER
         )
     ),
-    ConstantOperandLaw(SubOp, RIGHT, typed_constant(0.0, 0), LawResult.OTHER),
+    *_mirror_law_to_both_operands(
+        ConstantOperandLaw(
+            AddOp,
+            LEFT,
+            make_constant_by_element_type(0.0),
+            LawOperandResult.OTHER,
+            is_exact=False,
+        )
+    ),
     ConstantOperandLaw(
-        SubOp, RIGHT, typed_constant(-0.0), LawResult.OTHER, exact=False
+        SubOp, RIGHT, make_constant_by_element_type(0.0, 0), LawOperandResult.OTHER
     ),
-    ConstantOperandLaw(SubOp, LEFT, typed_constant(-0.0, 0), LawResult.NEGATED_OTHER),
     ConstantOperandLaw(
-        SubOp, LEFT, typed_constant(0.0), LawResult.NEGATED_OTHER, exact=False
+        SubOp,
+        RIGHT,
+        make_constant_by_element_type(-0.0),
+        LawOperandResult.OTHER,
+        is_exact=False,
     ),
-    *_on_both_sides(ConstantOperandLaw(MulOp, LEFT, _ONE, LawResult.OTHER)),
-    *_on_both_sides(
+    ConstantOperandLaw(
+        SubOp,
+        LEFT,
+        make_constant_by_element_type(-0.0, 0),
+        LawOperandResult.NEGATED_OTHER,
+    ),
+    ConstantOperandLaw(
+        SubOp,
+        LEFT,
+        make_constant_by_element_type(0.0),
+        LawOperandResult.NEGATED_OTHER,
+        is_exact=False,
+    ),
+    *_mirror_law_to_both_operands(
+        ConstantOperandLaw(MulOp, LEFT, _ONE, LawOperandResult.OTHER)
+    ),
+    *_mirror_law_to_both_operands(
         ConstantOperandLaw(
-            MulOp, LEFT, typed_constant(-1.0, -1), LawResult.NEGATED_OTHER
+            MulOp,
+            LEFT,
+            make_constant_by_element_type(-1.0, -1),
+            LawOperandResult.NEGATED_OTHER,
         )
     ),
-    *_on_both_sides(ConstantOperandLaw(MulOp, LEFT, _INTEGER_ZERO, _INTEGER_ZERO)),
-    *_on_both_sides(
+    *_mirror_law_to_both_operands(
+        ConstantOperandLaw(MulOp, LEFT, _INTEGER_ZERO, _INTEGER_ZERO)
+    ),
+    *_mirror_law_to_both_operands(
         ConstantOperandLaw(
-            MulOp, LEFT, typed_constant(0.0), typed_constant(0.0), exact=False
+            MulOp,
+            LEFT,
+            make_constant_by_element_type(0.0),
+            make_constant_by_element_type(0.0),
+            is_exact=False,
         )
     ),
-    ConstantOperandLaw(DivOp, RIGHT, typed_constant(1.0, 1), LawResult.OTHER),
-    ConstantOperandLaw(DivOp, RIGHT, typed_constant(-1.0, -1), LawResult.NEGATED_OTHER),
+    ConstantOperandLaw(
+        DivOp, RIGHT, make_constant_by_element_type(1.0, 1), LawOperandResult.OTHER
+    ),
+    ConstantOperandLaw(
+        DivOp,
+        RIGHT,
+        make_constant_by_element_type(-1.0, -1),
+        LawOperandResult.NEGATED_OTHER,
+    ),
     ConstantOperandLaw(DivOp, LEFT, _INTEGER_ZERO, _INTEGER_ZERO),
-    ConstantOperandLaw(RemOp, RIGHT, typed_constant(None, 1), _INTEGER_ZERO),
-    ConstantOperandLaw(RemOp, RIGHT, typed_constant(None, -1), _INTEGER_ZERO),
+    ConstantOperandLaw(
+        RemOp, RIGHT, make_constant_by_element_type(None, 1), _INTEGER_ZERO
+    ),
+    ConstantOperandLaw(
+        RemOp, RIGHT, make_constant_by_element_type(None, -1), _INTEGER_ZERO
+    ),
     ConstantOperandLaw(RemOp, LEFT, _INTEGER_ZERO, _INTEGER_ZERO),
-    ConstantOperandLaw(PowOp, RIGHT, typed_constant(1.0), LawResult.OTHER),
-    ConstantOperandLaw(PowOp, RIGHT, typed_constant(0.0), typed_constant(1.0)),
-    ConstantOperandLaw(PowOp, RIGHT, typed_constant(-0.0), typed_constant(1.0)),
-    ConstantOperandLaw(PowOp, LEFT, typed_constant(1.0), typed_constant(1.0)),
-    *_on_both_sides(
-        ConstantOperandLaw(MaximumOp, LEFT, least_value_of, LawResult.OTHER)
+    ConstantOperandLaw(
+        PowOp, RIGHT, make_constant_by_element_type(1.0), LawOperandResult.OTHER
     ),
-    *_on_both_sides(
-        ConstantOperandLaw(MaximumOp, LEFT, _greatest_integer, _greatest_integer)
+    ConstantOperandLaw(
+        PowOp,
+        RIGHT,
+        make_constant_by_element_type(0.0),
+        make_constant_by_element_type(1.0),
     ),
-    *_on_both_sides(
-        ConstantOperandLaw(MinimumOp, LEFT, _greatest_value, LawResult.OTHER)
+    ConstantOperandLaw(
+        PowOp,
+        RIGHT,
+        make_constant_by_element_type(-0.0),
+        make_constant_by_element_type(1.0),
     ),
-    *_on_both_sides(
-        ConstantOperandLaw(MinimumOp, LEFT, _least_integer, _least_integer)
+    ConstantOperandLaw(
+        PowOp,
+        LEFT,
+        make_constant_by_element_type(1.0),
+        make_constant_by_element_type(1.0),
     ),
-    *_on_both_sides(ConstantOperandLaw(AndOp, LEFT, _ALL_BITS, LawResult.OTHER)),
-    *_on_both_sides(ConstantOperandLaw(AndOp, LEFT, _INTEGER_ZERO, _INTEGER_ZERO)),
-    *_on_both_sides(ConstantOperandLaw(OrOp, LEFT, _INTEGER_ZERO, LawResult.OTHER)),
-    *_on_both_sides(ConstantOperandLaw(OrOp, LEFT, _ALL_BITS, _ALL_BITS)),
+    *_mirror_law_to_both_operands(
+        ConstantOperandLaw(MaximumOp, LEFT, least_value_of_type, LawOperandResult.OTHER)
+    ),
+    *_mirror_law_to_both_operands(
+        ConstantOperandLaw(
+            MaximumOp,
+            LEFT,
+            _greatest_value_of_integer_type,
+            _greatest_value_of_integer_type,
+        )
+    ),
+    *_mirror_law_to_both_operands(
+        ConstantOperandLaw(
+            MinimumOp, LEFT, _greatest_value_of_type, LawOperandResult.OTHER
+        )
+    ),
+    *_mirror_law_to_both_operands(
+        ConstantOperandLaw(
+            MinimumOp, LEFT, _least_value_of_integer_type, _least_value_of_integer_type
+        )
+    ),
+    *_mirror_law_to_both_operands(
+        ConstantOperandLaw(AndOp, LEFT, _ALL_BITS, LawOperandResult.OTHER)
+    ),
+    *_mirror_law_to_both_operands(
+        ConstantOperandLaw(AndOp, LEFT, _INTEGER_ZERO, _INTEGER_ZERO)
+    ),
+    *_mirror_law_to_both_operands(
+        ConstantOperandLaw(OrOp, LEFT, _INTEGER_ZERO, LawOperandResult.OTHER)
+    ),
+    *_mirror_law_to_both_operands(ConstantOperandLaw(OrOp, LEFT, _ALL_BITS, _ALL_BITS)),
 )
 """Laws of binary operations with one constant operand."""
 
@@ -161,19 +242,19 @@ CONSTANT_OPERAND_LAWS: Sequence[ConstantOperandLaw] = (
 class SameOperandLaw:
     """Law of a binary operation whose operands are the same value."""
 
-    kind: OperationType
-    result: LawResult | TypedConstant
-    exact: bool = True
+    operation_type: OperationType
+    result: LawOperandResult | TypedConstant
+    is_exact: bool = True
 
 
 SAME_OPERAND_LAWS: Sequence[SameOperandLaw] = (
     *(
-        SameOperandLaw(each, LawResult.OTHER)
+        SameOperandLaw(each, LawOperandResult.OTHER)
         for each in (MaximumOp, MinimumOp, AndOp, OrOp)
     ),
-    SameOperandLaw(SubOp, typed_constant(None, 0)),
-    SameOperandLaw(SubOp, typed_constant(0.0), exact=False),
-    SameOperandLaw(DivOp, typed_constant(1.0), exact=False),
+    SameOperandLaw(SubOp, make_constant_by_element_type(None, 0)),
+    SameOperandLaw(SubOp, make_constant_by_element_type(0.0), is_exact=False),
+    SameOperandLaw(DivOp, make_constant_by_element_type(1.0), is_exact=False),
 )
 """Laws of binary operations `x op x`."""
 

@@ -1,4 +1,7 @@
-"""Numpy reference of contraction operations: batched matrix products of two arrays."""
+"""
+Reference of the contraction operations of the `graph` dialect on numpy arrays, without
+IR: batched matrix products.
+"""
 
 from __future__ import annotations
 
@@ -14,23 +17,23 @@ Axes = Sequence[int]
 
 
 def contract_arrays(
-    lhs: Array, left: Axes, rhs: Array, right: Axes, result: Axes
+    lhs: Array, lhs_axes: Axes, rhs: Array, rhs_axes: Axes, result_axes: Axes
 ) -> Array:
     """
     Contract two arrays over all axes that `result` lacks. `left`, `right` and `result`
     are the labels of axes, as in `np.einsum`.
     """
-    labels = {*left, *right}
-    unpaired = {axis for axis in labels if (axis in left) != (axis in right)}
-    if not unpaired <= set(result):
+    labels = {*lhs_axes, *rhs_axes}
+    unpaired = {axis for axis in labels if (axis in lhs_axes) != (axis in rhs_axes)}
+    if not unpaired <= set(result_axes):
         einsum = cast(Callable[..., Array], np.einsum)
-        return einsum(lhs, left, rhs, right, result)
-    batch = [axis for axis in result if axis in left and axis in right]
-    rows = [axis for axis in result if axis not in right]
-    columns = [axis for axis in result if axis not in left]
-    summed = [axis for axis in left if axis not in result]
-    extents = dict(zip(left, lhs.shape, strict=True))
-    extents.update(zip(right, rhs.shape, strict=True))
+        return einsum(lhs, lhs_axes, rhs, rhs_axes, result_axes)
+    batch = [axis for axis in result_axes if axis in lhs_axes and axis in rhs_axes]
+    rows = [axis for axis in result_axes if axis not in rhs_axes]
+    columns = [axis for axis in result_axes if axis not in lhs_axes]
+    summed = [axis for axis in lhs_axes if axis not in result_axes]
+    extents = dict(zip(lhs_axes, lhs.shape, strict=True))
+    extents.update(zip(rhs_axes, rhs.shape, strict=True))
 
     def matrices(array: Array, axes: Axes, first: Axes, second: Axes) -> Array:
         order = [axes.index(axis) for axis in (*batch, *first, *second)]
@@ -38,8 +41,8 @@ def contract_arrays(
         return array.transpose(order).reshape(sizes)
 
     product = np.matmul(
-        matrices(lhs, left, rows, summed), matrices(rhs, right, summed, columns)
+        matrices(lhs, lhs_axes, rows, summed), matrices(rhs, rhs_axes, summed, columns)
     )
     order = [*batch, *rows, *columns]
     contracted = product.reshape([extents[axis] for axis in order])
-    return contracted.transpose([order.index(axis) for axis in result])
+    return contracted.transpose([order.index(axis) for axis in result_axes])

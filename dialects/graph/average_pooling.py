@@ -1,4 +1,7 @@
-"""Operations of average pooling in two and three dimensions."""
+"""
+Operations `graph.avg_pool2d` and `graph.avg_pool3d`: average pooling in two and three
+dimensions.
+"""
 
 from __future__ import annotations
 
@@ -29,8 +32,8 @@ from tlf.dialects.graph.reduction import ReduceKind
 from tlf.dialects.graph.tensor_builder import TensorBuilder
 from tlf.dialects.graph.tensor_types import (
     FLOATS,
-    GraphTensor,
-    element_of,
+    GraphTensorConstraint,
+    element_type_of_value,
     infer_result_type,
     promote_to_f32,
     round_to_type,
@@ -42,18 +45,18 @@ from tlf.dialects.graph.windowed_operation import (
     Windowed3dOperation,
     WindowedOperation,
     build_window_reduction,
-    window_properties,
+    properties_of_window,
 )
 from tlf.dialects.interfaces import Array, DecompositionInterface
-from tlf.dialects.types import accumulator_of, dtype_of
+from tlf.dialects.types import accumulator_type_of, dtype_of
 
 
 class AvgPoolOperation(WindowedOperation, DecompositionInterface, abc.ABC):
     """Base of average poolings, which accumulate in f32 if elements are narrower."""
 
-    operand = operand_def(GraphTensor(FLOATS))
+    operand = operand_def(GraphTensorConstraint(FLOATS))
     exclude_padding = opt_prop_def(UnitAttr)
-    result = result_def(GraphTensor(FLOATS))
+    result = result_def(GraphTensorConstraint(FLOATS))
 
     traits = traits_def(Pure())
 
@@ -78,14 +81,16 @@ class AvgPoolOperation(WindowedOperation, DecompositionInterface, abc.ABC):
         excluded = {"exclude_padding": UnitAttr()} if exclude_padding else {}
         super().__init__(
             operands=[value],
-            properties=window_properties(window) | excluded,
-            result_types=[infer_result_type([value], shape, element_of(value))],
+            properties=properties_of_window(window) | excluded,
+            result_types=[
+                infer_result_type([value], shape, element_type_of_value(value))
+            ],
         )
 
     def verify_(self) -> None:
         images = shape_of(self.operand)
         verify_shape(self.result, self.infer_pooled_shape(images, self.window))
-        verify_element_type(self.result, element_of(self.operand))
+        verify_element_type(self.result, element_type_of_value(self.operand))
         if self.exclude_padding is not None and not self._count_window_elements().all():
             raise VerifyException(
                 "expected every window to meet its image, got padding "
@@ -93,25 +98,25 @@ class AvgPoolOperation(WindowedOperation, DecompositionInterface, abc.ABC):
             )
 
     @property
-    def has_varying_counts(self) -> bool:
+    def has_varying_element_counts(self) -> bool:
         """True if the element count differs between windows."""
         return self.exclude_padding is not None and any(self.window.padding)
 
     def _count_window_elements(self) -> Array:
         """Return the number of image elements in each window."""
-        return self.window.count_elements(shape_of(self.operand)[2:])
+        return self.window.count_window_elements(shape_of(self.operand)[2:])
 
     def compute_reference(self, *operands: Array) -> tuple[Array, ...]:
         wide = promote_to_f32(operands[0])
         with np.errstate(all="ignore"):
-            total = reduce(np.add, self.window.iterate_taps(wide, 0))
-            value = np.divide(total, self._divisor().astype(wide.dtype))
-        return (round_to_type(value, element_of(self.result)),)
+            total = reduce(np.add, self.window.iterate_tap_arrays(wide, 0))
+            value = np.divide(total, self._window_divisors().astype(wide.dtype))
+        return (round_to_type(value, element_type_of_value(self.result)),)
 
-    def _divisor(self) -> Array:
+    def _window_divisors(self) -> Array:
         return (
             self._count_window_elements()
-            if self.has_varying_counts
+            if self.has_varying_element_counts
             else np.asarray(self.tap_count)
         )
 
@@ -127,15 +132,21 @@ class AvgPoolOperation(WindowedOperation, DecompositionInterface, abc.ABC):
     def decompose(self, builder: Builder) -> Sequence[SSAValue]:
         """Build window sums, times 1 / `tap_count` or divided by element counts."""
         program = TensorBuilder.for_operand(builder, self.operand)
-        work = accumulator_of(element_of(self.operand))
+        work = accumulator_type_of(element_type_of_value(self.operand))
         total = self.build_window_sums(builder, work)
-        if not self.has_varying_counts:
+        if not self.has_varying_element_counts:
             reciprocal = program.constant(1 / self.tap_count)
-            return [program.build_result(MulOp, [total, reciprocal], self.result.type)]
+            return [
+                program.build_with_result_type(
+                    MulOp, [total, reciprocal], self.result.type
+                )
+            ]
         counts = program.insert(
             ConstantOp(self._count_window_elements().astype(dtype_of(work)))
         )
-        return [program.build_result(DivOp, [total, counts], self.result.type)]
+        return [
+            program.build_with_result_type(DivOp, [total, counts], self.result.type)
+        ]
 
 
 @irdl_op_definition

@@ -20,16 +20,16 @@ from xdsl.irdl import (
 from xdsl.utils.exceptions import VerifyException
 
 from tlf.dialects.graph.elementwise import AddOp, MulOp
-from tlf.dialects.graph.normalization import (
+from tlf.dialects.graph.normalization_operation import (
     NormalizationOperation,
     apply_weight_and_bias,
-    build_steps,
+    build_binary_operation_chain,
 )
 from tlf.dialects.graph.tensor_builder import TensorBuilder
 from tlf.dialects.graph.tensor_types import (
     FLOATS,
-    GraphTensor,
-    element_of,
+    GraphTensorConstraint,
+    element_type_of_value,
     format_shape,
     round_to_type,
     shape_of,
@@ -52,15 +52,15 @@ class BatchNormOp(NormalizationOperation):
     """
 
     name = "graph.batch_norm"
-    PARAMETERS: ClassVar = ("mean", "variance", "weight", "bias")
+    PARAMETER_NAMES: ClassVar = ("mean", "variance", "weight", "bias")
 
-    operand = operand_def(GraphTensor(FLOATS))
-    mean = operand_def(GraphTensor(FLOATS))
-    variance = operand_def(GraphTensor(FLOATS))
-    weight = opt_operand_def(GraphTensor(FLOATS))
-    bias = opt_operand_def(GraphTensor(FLOATS))
+    operand = operand_def(GraphTensorConstraint(FLOATS))
+    mean = operand_def(GraphTensorConstraint(FLOATS))
+    variance = operand_def(GraphTensorConstraint(FLOATS))
+    weight = opt_operand_def(GraphTensorConstraint(FLOATS))
+    bias = opt_operand_def(GraphTensorConstraint(FLOATS))
 
-    result = result_def(GraphTensor(FLOATS))
+    result = result_def(GraphTensorConstraint(FLOATS))
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
@@ -81,7 +81,7 @@ class BatchNormOp(NormalizationOperation):
         )
 
     @property
-    def whole_axes(self) -> tuple[int, ...]:
+    def untiled_axes(self) -> tuple[int, ...]:
         return ()
 
     @property
@@ -97,35 +97,42 @@ class BatchNormOp(NormalizationOperation):
         super().verify_()
 
     def compute_reference(self, *operands: Array) -> tuple[Array, ...]:
-        named = self.bind_operands(operands)
+        named = self.broadcastable_arrays_by_name(operands)
         with np.errstate(all="ignore"):
             centred = np.subtract(named["x"], named["mean"])
             epsilon = named["x"].dtype.type(self.epsilon.value.data)
             deviation = np.sqrt(np.add(named["variance"], epsilon))
             value = apply_weight_and_bias(np.divide(centred, deviation), named)
-        return (round_to_type(value, element_of(self.result)),)
+        return (round_to_type(value, element_type_of_value(self.result)),)
 
     def decompose(self, builder: Builder) -> Sequence[SSAValue]:
         program = TensorBuilder.for_operand(builder, self.operand)
-        wide = {name: program.promote(value) for name, value in self.parameters.items()}
+        wide = {
+            name: program.promote_to_builder_type(value)
+            for name, value in self.parameters.items()
+        }
         epsilon = program.constant(self.epsilon.value.data)
         scale = program.rsqrt(program.add(wide["variance"], epsilon))
         if "weight" in wide:
             scale = program.mul(scale, wide["weight"])
-        mean = self._broadcast_parameter(program, wide["mean"])
-        centred = program.sub(program.promote(self.operand), mean)
+        mean = self._reshape_parameter_for_broadcast(program, wide["mean"])
+        centred = program.sub(program.promote_to_builder_type(self.operand), mean)
         steps: list[tuple[type[AddOp | MulOp], SSAValue]]
-        steps = [(MulOp, self._broadcast_parameter(program, scale))]
+        steps = [(MulOp, self._reshape_parameter_for_broadcast(program, scale))]
         if "bias" in wide:
-            steps.append((AddOp, self._broadcast_parameter(program, wide["bias"])))
-        return [build_steps(program, centred, steps, self.result.type)]
+            steps.append(
+                (AddOp, self._reshape_parameter_for_broadcast(program, wide["bias"]))
+            )
+        return [build_binary_operation_chain(program, centred, steps, self.result.type)]
 
-    def _broadcast_parameter(self, program: TensorBuilder, value: SSAValue) -> SSAValue:
+    def _reshape_parameter_for_broadcast(
+        self, tensor_builder: TensorBuilder, value: SSAValue
+    ) -> SSAValue:
         """Reshape a parameter so that it broadcasts to the operand."""
         tail = len(shape_of(self.operand)) - 2
         if not tail:
             return value
-        return program.reshape(value, (*shape_of(value), *(1,) * tail))
+        return tensor_builder.reshape(value, (*shape_of(value), *(1,) * tail))
 
     def flops(self) -> int:
         elements, channels = prod(shape_of(self.operand)), shape_of(self.operand)[1]

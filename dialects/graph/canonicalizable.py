@@ -1,4 +1,7 @@
-"""Bases of operations whose canonicalization patterns `rewrites` registers."""
+"""
+Operation bases of the `graph` dialect: operations whose canonicalization patterns
+`rewrites` registers.
+"""
 
 from __future__ import annotations
 
@@ -34,8 +37,8 @@ class SimplifiableOperation(CanonicalizableOperation, SimplificationInterface, a
 
     PATTERNS: ClassVar[tuple[RewritePattern, ...]] = ()
 
-    FIND_SIMPLIFICATIONS: ClassVar[Callable[[Operation], Iterable[Simplification]]]
+    SIMPLIFICATION_RULES: ClassVar[Callable[[Operation], Iterable[Simplification]]]
     """Function that yields the simplifications of an operation."""
 
     def simplifications(self) -> Iterable[Simplification]:
-        return type(self).FIND_SIMPLIFICATIONS(self)
+        return type(self).SIMPLIFICATION_RULES(self)

@@ -1,4 +1,7 @@
-"""Attribute that records the role of a reduction in a cascaded reduction loop."""
+"""
+Attribute `graph.step`, which records the role of a reduction in a cascaded reduction
+loop.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ TEXT_KEYS = ("initial", "combine", "correction", "finalise")
 
 
 @irdl_attr_definition
-class StepAttr(ParametrizedAttribute):
+class CascadeStepAttr(ParametrizedAttribute):
     """
     Step of a cascaded reduction loop: the index of a reduction among the loop-carried
     values, its initial value, its combining operation, and the factor that corrects the
@@ -46,14 +49,14 @@ class StepAttr(ParametrizedAttribute):
 
     def __init__(
         self,
-        number: int,
+        carried_value_index: int,
         initial: str = "",
         combine: str = "",
         correction: str = "",
         finalise: str = "",
     ):
         texts = map(StringAttr, (initial, combine, correction, finalise))
-        super().__init__(IntAttr(number), *texts)
+        super().__init__(IntAttr(carried_value_index), *texts)
 
     def print_parameters(self, printer: Printer) -> None:
         with printer.in_angle_brackets():
@@ -73,4 +76,4 @@ class StepAttr(ParametrizedAttribute):
                 for key in TEXT_KEYS
                 if parser.parse_optional_keyword(key) is not None
             }
-        return StepAttr(number, **texts).parameters
+        return CascadeStepAttr(number, **texts).parameters

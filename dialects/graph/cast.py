@@ -15,8 +15,8 @@ from xdsl.irdl import irdl_op_definition, operand_def, result_def
 
 from tlf.dialects.graph.elementwise import ElementwiseOperation
 from tlf.dialects.graph.tensor_types import (
-    GraphTensor,
-    element_of,
+    GraphTensorConstraint,
+    element_type_of_value,
     infer_result_type,
     shape_of,
 )
@@ -35,33 +35,41 @@ def _byte_size(element: Attribute) -> int:
     return dtype_of(element).itemsize
 
 
-def _convert_float(builder: Builder, value: SSAValue, wanted: AnyFloat) -> SSAValue:
-    if is_16_bit_float(value.type) and is_16_bit_float(wanted):
+def _build_float_resize(
+    builder: Builder, value: SSAValue, target_type: AnyFloat
+) -> SSAValue:
+    if is_16_bit_float(value.type) and is_16_bit_float(target_type):
         value = builder.insert(arith.ExtFOp(value, f32)).results[0]
-    is_wider = _byte_size(wanted) > _byte_size(value.type)
+    is_wider = _byte_size(target_type) > _byte_size(value.type)
     kind = arith.ExtFOp if is_wider else arith.TruncFOp
-    return builder.insert(kind(value, wanted)).results[0]
+    return builder.insert(kind(value, target_type)).results[0]
 
 
-def _convert_to_float(builder: Builder, value: SSAValue, wanted: AnyFloat) -> SSAValue:
+def _build_cast_to_float(
+    builder: Builder, value: SSAValue, target_type: AnyFloat
+) -> SSAValue:
     kind = arith.UIToFPOp if value.type == i1 else arith.SIToFPOp
-    if not is_16_bit_float(wanted):
-        return builder.insert(kind(value, wanted)).results[0]
+    if not is_16_bit_float(target_type):
+        return builder.insert(kind(value, target_type)).results[0]
     wide = builder.insert(kind(value, f32)).results[0]
-    return _convert_float(builder, wide, wanted)
+    return _build_float_resize(builder, wide, target_type)
 
 
-def _convert_to_integer(
-    builder: Builder, value: SSAValue, wanted: Attribute
+def _build_cast_to_integer(
+    builder: Builder, value: SSAValue, target_type: Attribute
 ) -> SSAValue:
     kind = (
-        arith.ExtSIOp if _byte_size(wanted) > _byte_size(value.type) else arith.TruncIOp
+        arith.ExtSIOp
+        if _byte_size(target_type) > _byte_size(value.type)
+        else arith.TruncIOp
     )
     if value.type == i1:
         kind = arith.ExtUIOp
     elif is_float(value.type):
         kind = arith.FPToSIOp
-    return builder.insert(kind(value, IntegerType(_byte_size(wanted) * 8))).results[0]
+    return builder.insert(
+        kind(value, IntegerType(_byte_size(target_type) * 8))
+    ).results[0]
 
 
 def _build_nonzero_test(builder: Builder, value: SSAValue) -> SSAValue:
@@ -71,16 +79,18 @@ def _build_nonzero_test(builder: Builder, value: SSAValue) -> SSAValue:
     return builder.insert(arith.CmpiOp(value, zero, "ne")).results[0]
 
 
-def convert_scalar(builder: Builder, value: SSAValue, wanted: Attribute) -> SSAValue:
+def build_scalar_cast(
+    builder: Builder, value: SSAValue, target_type: Attribute
+) -> SSAValue:
     """Build the conversion of a scalar with the semantics of `graph.cast`."""
-    if value.type == wanted:
+    if value.type == target_type:
         return value
-    if wanted == i1:
+    if target_type == i1:
         return _build_nonzero_test(builder, value)
-    if isinstance(wanted, AnyFloat):
-        build = _convert_float if is_float(value.type) else _convert_to_float
-        return build(builder, value, wanted)
-    return _convert_to_integer(builder, value, wanted)
+    if isinstance(target_type, AnyFloat):
+        build = _build_float_resize if is_float(value.type) else _build_cast_to_float
+        return build(builder, value, target_type)
+    return _build_cast_to_integer(builder, value, target_type)
 
 
 @irdl_op_definition
@@ -99,10 +109,10 @@ class CastOp(ElementwiseOperation, HasFolderInterface):
     """
 
     name = "graph.cast"
-    ELEMENTS: ClassVar = ELEMENT_TYPES
+    ACCEPTED_ELEMENT_TYPES: ClassVar = ELEMENT_TYPES
 
-    operand = operand_def(GraphTensor())
-    result = result_def(GraphTensor())
+    operand = operand_def(GraphTensorConstraint())
+    result = result_def(GraphTensorConstraint())
 
     def __init__(self, operand: SSAValue | Operation, element: Attribute):
         value = SSAValue.get(operand)
@@ -111,17 +121,23 @@ class CastOp(ElementwiseOperation, HasFolderInterface):
             result_types=[infer_result_type([value], shape_of(value), element)],
         )
 
-    def result_element(self) -> Attribute:
-        return element_of(self.result)
+    def result_element_type(self) -> Attribute:
+        return element_type_of_value(self.result)
 
-    def compute(self, *operands: Array) -> Array:
+    def compute_in_numpy(self, *operands: Array) -> Array:
         (value,) = operands
-        if value.dtype.kind in "ib" and is_16_bit_float(element_of(self.result)):
+        if value.dtype.kind in "ib" and is_16_bit_float(
+            element_type_of_value(self.result)
+        ):
             return value.astype(np.float32)
         return value
 
-    def build_scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
-        return convert_scalar(builder, elements[0], element_of(self.result))
+    def build_scalar_computation(
+        self, builder: Builder, *elements: SSAValue
+    ) -> SSAValue:
+        return build_scalar_cast(
+            builder, elements[0], element_type_of_value(self.result)
+        )
 
     def flops(self) -> int:
         return 0

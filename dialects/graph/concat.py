@@ -24,10 +24,10 @@ from xdsl.utils.exceptions import VerifyException
 from tlf.dialects.concat_like_interface import ConcatLikeInterface
 from tlf.dialects.graph.elementwise import MaximumOp
 from tlf.dialects.graph.padding import PadOp
-from tlf.dialects.graph.reduction import least_value_of
+from tlf.dialects.graph.reduction import least_value_of_type
 from tlf.dialects.graph.tensor_types import (
-    GraphTensor,
-    element_of,
+    GraphTensorConstraint,
+    element_type_of_value,
     format_shape,
     infer_result_type,
     shape_of,
@@ -38,9 +38,9 @@ from tlf.dialects.graph.tensor_types import (
 )
 from tlf.dialects.interfaces import (
     Array,
+    BottleneckKind,
     DecompositionInterface,
     LoopDim,
-    OperationClass,
     parallel_dim,
 )
 from tlf.support.affine.index_access import Accesses, IndexAccess
@@ -76,9 +76,9 @@ class ConcatOp(IRDLOperation, ConcatLikeInterface, DecompositionInterface):
 
     name = "graph.concat"
 
-    inputs = var_operand_def(GraphTensor())
+    inputs = var_operand_def(GraphTensorConstraint())
     axis = prop_def(IntegerAttr.constr(i64))
-    result = result_def(GraphTensor())
+    result = result_def(GraphTensorConstraint())
 
     traits = traits_def(Pure())
 
@@ -92,21 +92,23 @@ class ConcatOp(IRDLOperation, ConcatLikeInterface, DecompositionInterface):
         super().__init__(
             operands=[values],
             properties={"axis": IntegerAttr(axis, i64)},
-            result_types=[infer_result_type(values, shape, element_of(values[0]))],
+            result_types=[
+                infer_result_type(values, shape, element_type_of_value(values[0]))
+            ],
         )
 
     def verify_(self) -> None:
         verify_same_element_types(self.inputs)
         shapes = [shape_of(value) for value in self.inputs]
         verify_shape(self.result, _infer_concat_shape(shapes, self.axis.value.data))
-        verify_element_type(self.result, element_of(self.inputs[0]))
+        verify_element_type(self.result, element_type_of_value(self.inputs[0]))
 
     def compute_reference(self, *operands: Array) -> tuple[Array, ...]:
         return (np.concatenate(operands, axis=self.axis.value.data),)
 
     @property
-    def operation_class(self) -> OperationClass:
-        return OperationClass.MOVEMENT
+    def bottleneck_kind(self) -> BottleneckKind:
+        return BottleneckKind.MOVEMENT
 
     def iteration_domain(self) -> tuple[LoopDim, ...]:
         """Return the loops over all axes but the concat axis, which is not tiled."""
@@ -115,18 +117,18 @@ class ConcatOp(IRDLOperation, ConcatLikeInterface, DecompositionInterface):
         return tuple(map(parallel_dim, (*shape[:axis], *shape[axis + 1 :])))
 
     def indexing_maps(self) -> tuple[Accesses, ...]:
-        return tuple(map(self._access_of, self.inputs))
+        return tuple(map(self._accesses_along_full_concat_axis, self.inputs))
 
     def result_indexing_maps(self) -> tuple[Accesses, ...]:
-        return (self._access_of(self.result),)
+        return (self._accesses_along_full_concat_axis(self.result),)
 
-    def _access_of(self, value: SSAValue) -> Accesses:
+    def _accesses_along_full_concat_axis(self, value: SSAValue) -> Accesses:
         """Return accesses to the full concat axis and one element of the other axes."""
         concat_axis, shape = self.axis.value.data, shape_of(value)
         return tuple(
             IndexAccess(width=extent)
             if axis == concat_axis
-            else IndexAccess.of(axis - (axis > concat_axis))
+            else IndexAccess.of_iterator(axis - (axis > concat_axis))
             for axis, extent in enumerate(shape)
         )
 
@@ -156,5 +158,5 @@ class ConcatOp(IRDLOperation, ConcatLikeInterface, DecompositionInterface):
         for value, low in zip(self.inputs, self.operand_offsets(), strict=True):
             ends = map(sum, zip(low, shape_of(value), strict=True))
             high = [extent - end for extent, end in zip(shape, ends, strict=True)]
-            fill = least_value_of(element_of(value))
+            fill = least_value_of_type(element_type_of_value(value))
             yield builder.insert(PadOp(value, low, high, fill)).result

@@ -32,18 +32,18 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from tlf.dialects.graph.side_file import read_array
+from tlf.dialects.graph.side_file_arrays import read_side_file_array
 from tlf.dialects.graph.tensor_types import (
-    GraphTensor,
-    element_of,
+    GraphTensorConstraint,
+    element_type_of_value,
     format_shape,
     shape_of,
 )
 from tlf.dialects.interfaces import (
     Array,
+    BottleneckKind,
     ConstantInterface,
     LoopDim,
-    OperationClass,
     Scalar,
     parallel_dim,
 )
@@ -58,7 +58,7 @@ from tlf.support.affine.index_access import Accesses, identity_accesses
 
 
 @irdl_attr_definition
-class FileAttr(ParametrizedAttribute):
+class SideFileAttr(ParametrizedAttribute):
     """
     Array in a side file.
 
@@ -121,10 +121,12 @@ def to_dense_attribute(array: Array, type_: AnyTensor) -> Elements:
     return DenseIntOrFPElementsAttr(ranked, BytesAttr(data))
 
 
-def dense_elements(value: Attribute) -> Elements | None:
+def dense_elements_of(attribute: Attribute) -> Elements | None:
     """Return an attribute as dense elements; `None` if it is not dense."""
     return (
-        cast(Elements, value) if isinstance(value, DenseIntOrFPElementsAttr) else None
+        cast(Elements, attribute)
+        if isinstance(attribute, DenseIntOrFPElementsAttr)
+        else None
     )
 
 
@@ -143,17 +145,17 @@ class ConstantOp(IRDLOperation, ConstantInterface):
     name = "graph.constant"
 
     value = prop_def(Attribute)
-    result = result_def(GraphTensor())
+    result = result_def(GraphTensorConstraint())
 
     traits = traits_def(Pure())
 
     def __init__(
         self,
-        value: Array | Elements | FileAttr,
+        value: Array | Elements | SideFileAttr,
         type_: Attribute | None = None,
     ):
         match value:
-            case FileAttr():
+            case SideFileAttr():
                 if type_ is None:
                     raise VerifyException("expected the type of an array in a file")
             case DenseIntOrFPElementsAttr():
@@ -174,7 +176,7 @@ class ConstantOp(IRDLOperation, ConstantInterface):
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         if parser.parse_optional_keyword("file") is not None:
-            value: Attribute = FileAttr.new(FileAttr.parse_body(parser))
+            value: Attribute = SideFileAttr.new(SideFileAttr.parse_body(parser))
             attributes = parser.parse_optional_attr_dict()
             parser.parse_punctuation(":")
             type_: Attribute = parser.parse_type()
@@ -182,7 +184,7 @@ class ConstantOp(IRDLOperation, ConstantInterface):
             attributes = parser.parse_optional_attr_dict()
             position = parser.pos
             value = parser.parse_attribute()
-            if (dense := dense_elements(value)) is None:
+            if (dense := dense_elements_of(value)) is None:
                 parser.raise_error(
                     f"expected dense elements or a file, got {value}", position
                 )
@@ -194,7 +196,7 @@ class ConstantOp(IRDLOperation, ConstantInterface):
         )
 
     def print(self, printer: Printer) -> None:
-        if isinstance(self.value, FileAttr):
+        if isinstance(self.value, SideFileAttr):
             printer.print_string(" file ")
             self.value.print_body(printer)
             printer.print_op_attributes(self.attributes)
@@ -204,15 +206,15 @@ class ConstantOp(IRDLOperation, ConstantInterface):
         printer.print_op_attributes(self.attributes)
         printer.print_string(" ")
         printer.print_attribute(self.value)
-        dense = dense_elements(self.value)
+        dense = dense_elements_of(self.value)
         if dense is not None and dense.type != self.result.type:
             printer.print_string(" -> ")
             printer.print_attribute(self.result.type)
 
     def verify_(self) -> None:
-        if isinstance(self.value, FileAttr):
+        if isinstance(self.value, SideFileAttr):
             return
-        if (dense := dense_elements(self.value)) is None:
+        if (dense := dense_elements_of(self.value)) is None:
             raise VerifyException(
                 f"expected dense elements or a file, got {self.value}"
             )
@@ -235,12 +237,15 @@ class ConstantOp(IRDLOperation, ConstantInterface):
         Raise a `DiagnosticException` if the side file cannot be read or lacks the
         array, and a `VerifyException` if the array has another shape or dtype.
         """
-        shape, dtype = shape_of(self.result), dtype_of(element_of(self.result))
-        if not isinstance(self.value, FileAttr):
+        shape, dtype = (
+            shape_of(self.result),
+            dtype_of(element_type_of_value(self.result)),
+        )
+        if not isinstance(self.value, SideFileAttr):
             dense = cast(Elements, self.value)
             return np.frombuffer(dense.data.data, dtype).reshape(shape)
         path, key = self.value.path.data, self.value.key.data
-        array = read_array(path, key, self.value.sha256.data)
+        array = read_side_file_array(path, key, self.value.sha256.data)
         if array.dtype.kind == "V" and array.dtype.itemsize == dtype.itemsize:
             array = array.view(dtype)
         if array.shape != shape or array.dtype != dtype:
@@ -253,15 +258,15 @@ class ConstantOp(IRDLOperation, ConstantInterface):
     def compute_reference(self, *operands: Array) -> tuple[Array, ...]:
         return (self.to_array(),)
 
-    def splat_value(self) -> FloatAttr[AnyFloat] | IntegerAttr[IntegerType] | None:
-        if isinstance(self.value, FileAttr):
+    def splat_attribute(self) -> FloatAttr[AnyFloat] | IntegerAttr[IntegerType] | None:
+        if isinstance(self.value, SideFileAttr):
             return None
         bits = self.to_array().reshape(-1)
         raw = bits.view(f"u{bits.dtype.itemsize}")
         if (raw != raw[0]).any():
             return None
         value = bits[0].item() if bits.dtype.kind in "fib" else float(bits[0])
-        return scalar_attribute(value, element_of(self.result))
+        return scalar_attribute(value, element_type_of_value(self.result))
 
     def iteration_domain(self) -> tuple[LoopDim, ...]:
         return tuple(parallel_dim(extent) for extent in shape_of(self.result))
@@ -285,11 +290,11 @@ class ConstantOp(IRDLOperation, ConstantInterface):
         return ConstantOp(np.full(tensor.get_shape(), first[0]), tensor)
 
     @property
-    def operation_class(self) -> OperationClass:
-        return OperationClass.MOVEMENT
+    def bottleneck_kind(self) -> BottleneckKind:
+        return BottleneckKind.MOVEMENT
 
     def untileable_dims(self) -> dict[int, str]:
-        if self.splat_value() is not None:
+        if self.splat_attribute() is not None:
             return {}
         reason = "the elements of the constant differ: slice its value"
         return {axis: reason for axis in range(len(shape_of(self.result)))}

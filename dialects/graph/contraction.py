@@ -29,12 +29,12 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from tlf.dialects.graph.accumulation import AccumulatingOperation
+from tlf.dialects.graph.accumulating_operation import AccumulatingOperation
 from tlf.dialects.graph.array_contraction import contract_arrays
 from tlf.dialects.graph.tensor_types import (
     NUMBERS,
-    GraphTensor,
-    element_of,
+    GraphTensorConstraint,
+    element_type_of_value,
     format_shape,
     infer_result_type,
     shape_of,
@@ -74,15 +74,15 @@ class ContractionOperation(AccumulatingOperation, ContractionInterface, abc.ABC)
     The reference implementation ignores `precision` and multiplies in full precision.
     """
 
-    lhs = operand_def(GraphTensor(NUMBERS))
-    rhs = operand_def(GraphTensor(NUMBERS))
-    init = opt_operand_def(GraphTensor(NUMBERS))
+    lhs = operand_def(GraphTensorConstraint(NUMBERS))
+    rhs = operand_def(GraphTensorConstraint(NUMBERS))
+    init = opt_operand_def(GraphTensorConstraint(NUMBERS))
 
     input_precision = prop_def(
         StringAttr, default_value=StringAttr("ieee"), prop_name="precision"
     )
 
-    result = result_def(GraphTensor(NUMBERS))
+    result = result_def(GraphTensorConstraint(NUMBERS))
 
     traits = traits_def(Pure())
 
@@ -97,21 +97,23 @@ class ContractionOperation(AccumulatingOperation, ContractionInterface, abc.ABC)
     def verify_(self) -> None:
         verify_same_element_types([self.lhs, self.rhs])
         verify_precision(self.precision)
-        verify_shape(self.result, self.infer_shape())
-        self.verify_accumulation()
+        verify_shape(self.result, self.infer_result_shape())
+        self.verify_accumulator_types()
 
     @abc.abstractmethod
-    def infer_shape(self) -> tuple[int, ...]:
+    def infer_result_shape(self) -> tuple[int, ...]:
         """Infer the result shape; raise `VerifyException` if operands do not match."""
 
     @abc.abstractmethod
-    def multiply(self, lhs: Array, rhs: Array) -> Array:
+    def contract_operand_arrays(self, lhs: Array, rhs: Array) -> Array:
         """Compute the contraction without `init`, in the dtype of the arguments."""
 
     def compute_reference(self, *operands: Array) -> tuple[Array, ...]:
-        work = self.reference_dtype
+        work = self.reference_accumulator_dtype
         with np.errstate(all="ignore"):
-            product = self.multiply(operands[0].astype(work), operands[1].astype(work))
+            product = self.contract_operand_arrays(
+                operands[0].astype(work), operands[1].astype(work)
+            )
         return (self.combine_with_init(product, *operands[2:]),)
 
 
@@ -119,23 +121,23 @@ def _infer_contract_shape(
     maps: Sequence[AffineMap], shapes: Sequence[Sequence[int]]
 ) -> tuple[int, ...]:
     """Infer the shape of the result, given by the last map, from the input shapes."""
-    extents = _infer_extents(maps, shapes)
-    return tuple(extents[axis] for axis in _dims_of(maps[-1]))
+    extents = _infer_iterator_extents(maps, shapes)
+    return tuple(extents[axis] for axis in _dims_used_by_map(maps[-1]))
 
 
-def _dims_of(map_: AffineMap) -> tuple[int, ...]:
+def _dims_used_by_map(map_: AffineMap) -> tuple[int, ...]:
     return tuple(
         result.position for result in map_.results if isinstance(result, AffineDimExpr)
     )
 
 
-def _infer_extents(
+def _infer_iterator_extents(
     maps: Sequence[AffineMap], shapes: Sequence[Sequence[int]]
 ) -> dict[int, int]:
     """Infer the extent of each iterator that an input map uses."""
     extents: dict[int, int] = {}
     for map_, shape in zip(maps, shapes, strict=False):
-        for iterator, extent in zip(_dims_of(map_), shape, strict=True):
+        for iterator, extent in zip(_dims_used_by_map(map_), shape, strict=True):
             if extents.setdefault(iterator, extent) != extent:
                 raise VerifyException(
                     f"expected one extent for d{iterator}, "
@@ -144,7 +146,7 @@ def _infer_extents(
     return extents
 
 
-def _verify_maps(maps: Sequence[AffineMap], ranks: Sequence[int]) -> None:
+def _verify_indexing_maps(maps: Sequence[AffineMap], ranks: Sequence[int]) -> None:
     if len(maps) != 3:
         raise VerifyException(
             f"expected 3 maps, of two inputs and the result, got {len(maps)}"
@@ -160,7 +162,7 @@ def _verify_maps(maps: Sequence[AffineMap], ranks: Sequence[int]) -> None:
             raise VerifyException(
                 f"expected a map with {rank} results, one per axis, got {map_}"
             )
-    read = {axis for map_ in maps[:2] for axis in _dims_of(map_)}
+    read = {axis for map_ in maps[:2] for axis in _dims_used_by_map(map_)}
     if missing := sorted(set(range(maps[0].num_dims)) - read):
         raise VerifyException(
             f"expected an input that uses d{missing[0]}, got {maps[0]} and {maps[1]}"
@@ -204,9 +206,11 @@ class ContractOp(ContractionOperation):
     ):
         inputs = [SSAValue.get(lhs), SSAValue.get(rhs)]
         ranks = [len(shape_of(value)) for value in inputs]
-        _verify_maps(maps, [*ranks, len(maps[-1].results)])
+        _verify_indexing_maps(maps, [*ranks, len(maps[-1].results)])
         shape = _infer_contract_shape(maps, [shape_of(value) for value in inputs])
-        result_element = element_of(inputs[0]) if element is None else element
+        result_element = (
+            element_type_of_value(inputs[0]) if element is None else element
+        )
         type_ = (
             infer_result_type(inputs, shape, result_element)
             if init is None
@@ -227,16 +231,16 @@ class ContractOp(ContractionOperation):
         """Indexing maps of `lhs`, `rhs` and the result."""
         return tuple(each.data for each in self.maps)
 
-    def infer_shape(self) -> tuple[int, ...]:
+    def infer_result_shape(self) -> tuple[int, ...]:
         shapes = [shape_of(self.lhs), shape_of(self.rhs), shape_of(self.result)]
-        _verify_maps(self.affine_maps, [len(shape) for shape in shapes])
+        _verify_indexing_maps(self.affine_maps, [len(shape) for shape in shapes])
         return _infer_contract_shape(self.affine_maps, shapes[:2])
 
     def iteration_domain(self) -> tuple[LoopDim, ...]:
-        extents = _infer_extents(
+        extents = _infer_iterator_extents(
             self.affine_maps, [shape_of(self.lhs), shape_of(self.rhs)]
         )
-        parallel_axes = set(_dims_of(self.affine_maps[-1]))
+        parallel_axes = set(_dims_used_by_map(self.affine_maps[-1]))
         return tuple(
             (parallel_dim if axis in parallel_axes else reduction_dim)(extents[axis])
             for axis in range(self.affine_maps[0].num_dims)
@@ -244,16 +248,23 @@ class ContractOp(ContractionOperation):
 
     def indexing_maps(self) -> tuple[Accesses, ...]:
         lhs, rhs, result = (
-            tuple(IndexAccess.of(axis) for axis in _dims_of(map_))
+            tuple(IndexAccess.of_iterator(axis) for axis in _dims_used_by_map(map_))
             for map_ in self.affine_maps
         )
         return (lhs, rhs, result)[: len(self.operands)]
 
     def result_indexing_maps(self) -> tuple[Accesses, ...]:
-        return (tuple(IndexAccess.of(axis) for axis in _dims_of(self.affine_maps[-1])),)
+        return (
+            tuple(
+                IndexAccess.of_iterator(axis)
+                for axis in _dims_used_by_map(self.affine_maps[-1])
+            ),
+        )
 
-    def multiply(self, lhs: Array, rhs: Array) -> Array:
-        left, right, result = (list(_dims_of(map_)) for map_ in self.affine_maps)
+    def contract_operand_arrays(self, lhs: Array, rhs: Array) -> Array:
+        left, right, result = (
+            list(_dims_used_by_map(map_)) for map_ in self.affine_maps
+        )
         return contract_arrays(lhs, left, rhs, right, result)
 
 
@@ -300,7 +311,9 @@ class MatmulOp(ContractionOperation):
     ):
         inputs = [SSAValue.get(lhs), SSAValue.get(rhs)]
         shape = _infer_matmul_shape(shape_of(inputs[0]), shape_of(inputs[1]))
-        result_element = element_of(inputs[0]) if element is None else element
+        result_element = (
+            element_type_of_value(inputs[0]) if element is None else element
+        )
         type_ = (
             infer_result_type(inputs, shape, result_element)
             if init is None
@@ -312,7 +325,7 @@ class MatmulOp(ContractionOperation):
             result_types=[type_],
         )
 
-    def infer_shape(self) -> tuple[int, ...]:
+    def infer_result_shape(self) -> tuple[int, ...]:
         return _infer_matmul_shape(shape_of(self.lhs), shape_of(self.rhs))
 
     def iteration_domain(self) -> tuple[LoopDim, ...]:
@@ -323,7 +336,7 @@ class MatmulOp(ContractionOperation):
         shape = shape_of(self.result)
         rank = len(shape)
         row, column, inner = (
-            IndexAccess.of(axis) for axis in range(rank - 2, rank + 1)
+            IndexAccess.of_iterator(axis) for axis in range(rank - 2, rank + 1)
         )
         lhs, rhs = (
             broadcast_accesses(shape_of(operand)[:-2], shape[:-2])
@@ -335,5 +348,5 @@ class MatmulOp(ContractionOperation):
     def result_indexing_maps(self) -> tuple[Accesses, ...]:
         return (identity_accesses(len(shape_of(self.result))),)
 
-    def multiply(self, lhs: Array, rhs: Array) -> Array:
+    def contract_operand_arrays(self, lhs: Array, rhs: Array) -> Array:
         return np.matmul(lhs, rhs)

@@ -10,13 +10,13 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import irdl_op_definition, prop_def
 
 from tlf.dialects.graph.contraction import ContractionOperation
-from tlf.dialects.graph.correlation import Correlation, taps_of
-from tlf.dialects.graph.image_windows import IMAGE_AXES, Window, padding_of
+from tlf.dialects.graph.correlation import Correlation, filter_tap_extents
+from tlf.dialects.graph.image_windows import IMAGE_AXES, Window, to_padding_property
 from tlf.dialects.graph.tensor_types import (
-    element_of,
+    element_type_of_value,
     infer_result_type,
-    integers_attribute,
     shape_of,
+    to_integers_attribute,
 )
 from tlf.dialects.interfaces import (
     Array,
@@ -48,13 +48,13 @@ class Conv2dOp(ContractionOperation, PaddingInterface, WindowInterface):
     name = "graph.conv2d"
 
     strides = prop_def(
-        DenseArrayBase.constr(i64), default_value=integers_attribute((1, 1))
+        DenseArrayBase.constr(i64), default_value=to_integers_attribute((1, 1))
     )
     padding = prop_def(
-        DenseArrayBase.constr(i64), default_value=integers_attribute((0, 0, 0, 0))
+        DenseArrayBase.constr(i64), default_value=to_integers_attribute((0, 0, 0, 0))
     )
     dilation = prop_def(
-        DenseArrayBase.constr(i64), default_value=integers_attribute((1, 1))
+        DenseArrayBase.constr(i64), default_value=to_integers_attribute((1, 1))
     )
     groups = prop_def(IntegerAttr.constr(i64), default_value=IntegerAttr(1, i64))
 
@@ -80,10 +80,12 @@ class Conv2dOp(ContractionOperation, PaddingInterface, WindowInterface):
     ):
         inputs = [SSAValue.get(lhs), SSAValue.get(rhs)]
         images, filters = shape_of(inputs[0]), shape_of(inputs[1])
-        taps = taps_of(images, filters, 2)
+        taps = filter_tap_extents(images, filters, 2)
         window = Window(taps, tuple(strides), tuple(padding), tuple(dilation))
-        shape = Correlation(window, groups).infer_shape(images, filters)
-        result_element = element_of(inputs[0]) if element is None else element
+        shape = Correlation(window, groups).infer_result_shape(images, filters)
+        result_element = (
+            element_type_of_value(inputs[0]) if element is None else element
+        )
         type_ = (
             infer_result_type(inputs, shape, result_element)
             if init is None
@@ -92,9 +94,9 @@ class Conv2dOp(ContractionOperation, PaddingInterface, WindowInterface):
         super().__init__(
             operands=[*inputs, init],
             properties={
-                "strides": integers_attribute(strides),
-                "padding": integers_attribute(padding),
-                "dilation": integers_attribute(dilation),
+                "strides": to_integers_attribute(strides),
+                "padding": to_integers_attribute(padding),
+                "dilation": to_integers_attribute(dilation),
                 "groups": IntegerAttr(groups, i64),
                 "acc": acc,
                 "precision": StringAttr(precision),
@@ -106,7 +108,7 @@ class Conv2dOp(ContractionOperation, PaddingInterface, WindowInterface):
     def window(self) -> Window:
         """Sliding windows of filters over images."""
         return Window(
-            taps_of(shape_of(self.lhs), shape_of(self.rhs), 2),
+            filter_tap_extents(shape_of(self.lhs), shape_of(self.rhs), 2),
             tuple(self.strides.get_values()),
             tuple(self.padding.get_values()),
             tuple(self.dilation.get_values()),
@@ -122,8 +124,10 @@ class Conv2dOp(ContractionOperation, PaddingInterface, WindowInterface):
         """Correlation of images with filters."""
         return Correlation(self.window, self.group_count)
 
-    def infer_shape(self) -> tuple[int, ...]:
-        return self.correlation.infer_shape(shape_of(self.lhs), shape_of(self.rhs))
+    def infer_result_shape(self) -> tuple[int, ...]:
+        return self.correlation.infer_result_shape(
+            shape_of(self.lhs), shape_of(self.rhs)
+        )
 
     def iteration_domain(self) -> tuple[LoopDim, ...]:
         images, _, rows, columns = shape_of(self.result)
@@ -139,28 +143,33 @@ class Conv2dOp(ContractionOperation, PaddingInterface, WindowInterface):
         per_group = shape_of(self.rhs)[1]
         group_term = ((1, per_group),) if self.group_count > 1 else ()
         images = (
-            IndexAccess.of(0),
-            IndexAccess((*group_term, *self._index_term(channel))),
-            *self.window.accesses((row, column), taps),
+            IndexAccess.of_iterator(0),
+            IndexAccess((*group_term, *self._index_term_of_iterator(channel))),
+            *self.window.image_accesses((row, column), taps),
         )
         filters = (
-            self._filter_access(),
-            *(IndexAccess(self._index_term(axis)) for axis in (channel, *taps)),
+            self._filter_channel_access(),
+            *(
+                IndexAccess(self._index_term_of_iterator(axis))
+                for axis in (channel, *taps)
+            ),
         )
         return (images, filters, *self.result_indexing_maps())[: len(self.operands)]
 
     def result_indexing_maps(self) -> tuple[Accesses, ...]:
         row = len(self.iteration_domain()) - 5
-        spatial = (IndexAccess.of(row), IndexAccess.of(row + 1))
-        return ((IndexAccess.of(0), self._filter_access(), *spatial),)
+        spatial = (IndexAccess.of_iterator(row), IndexAccess.of_iterator(row + 1))
+        return ((IndexAccess.of_iterator(0), self._filter_channel_access(), *spatial),)
 
-    def _filter_access(self) -> IndexAccess:
+    def _filter_channel_access(self) -> IndexAccess:
         groups = self.group_count
         if groups == 1:
-            return IndexAccess.of(1)
-        return IndexAccess(((1, shape_of(self.rhs)[0] // groups), *self._index_term(2)))
+            return IndexAccess.of_iterator(1)
+        return IndexAccess(
+            ((1, shape_of(self.rhs)[0] // groups), *self._index_term_of_iterator(2))
+        )
 
-    def _index_term(self, iterator: int) -> tuple[tuple[int, int], ...]:
+    def _index_term_of_iterator(self, iterator: int) -> tuple[tuple[int, int], ...]:
         """
         Return the term of an iterator in an index; empty if the iterator is always 0.
         """
@@ -174,18 +183,18 @@ class Conv2dOp(ContractionOperation, PaddingInterface, WindowInterface):
         extents = [iterator.extent for iterator in self.iteration_domain()]
         return {each: reason for each in (2, 5) if extents[each] > 1}
 
-    def padded_axes(self) -> Collection[int]:
+    def implicitly_padded_axes(self) -> Collection[int]:
         return IMAGE_AXES
 
     def padded_tiled_implementation(
         self,
         operands: Sequence[SSAValue],
         result_types: Sequence[Attribute],
-        outside: Sequence[tuple[int, int]],
+        padding_counts: Sequence[tuple[int, int]],
     ) -> Operation:
         images, filters = (shape_of(operand) for operand in operands[:2])
         inside = {
-            "padding": padding_of(outside),
+            "padding": to_padding_property(padding_counts),
             "groups": IntegerAttr(images[1] // filters[1], i64),
         }
         return Conv2dOp.create(
@@ -195,8 +204,8 @@ class Conv2dOp(ContractionOperation, PaddingInterface, WindowInterface):
             attributes=dict(self.attributes),
         )
 
-    def multiply(self, lhs: Array, rhs: Array) -> Array:
-        return self.correlation.compute(lhs, rhs)
+    def contract_operand_arrays(self, lhs: Array, rhs: Array) -> Array:
+        return self.correlation.correlate_arrays(lhs, rhs)
 
     def decompose_windows(self, builder: Builder) -> Sequence[SSAValue]:
         """Build a contraction of the unfolded images, or of the images if 1x1."""

@@ -17,17 +17,17 @@ from xdsl.irdl import (
 )
 from xdsl.traits import Pure
 
-from tlf.dialects.graph.accumulation import AccumulatorOperation
+from tlf.dialects.graph.accumulating_operation import AccumulatorTypedOperation
 from tlf.dialects.graph.contraction import verify_precision
-from tlf.dialects.graph.correlation import Correlation, taps_of
+from tlf.dialects.graph.correlation import Correlation, filter_tap_extents
 from tlf.dialects.graph.image_windows import Window
 from tlf.dialects.graph.tensor_types import (
     NUMBERS,
-    GraphTensor,
-    element_of,
+    GraphTensorConstraint,
+    element_type_of_value,
     infer_result_type,
-    integers_attribute,
     shape_of,
+    to_integers_attribute,
     verify_same_element_types,
     verify_shape,
 )
@@ -38,7 +38,7 @@ ZEROS = (0, 0, 0, 0, 0, 0)
 
 
 @irdl_op_definition
-class Conv3dOp(AccumulatorOperation, DecompositionInterface):
+class Conv3dOp(AccumulatorTypedOperation, DecompositionInterface):
     """
     Three-dimensional convolution: correlation of each image of `lhs`,
     N x C x D x H x W, with the filters `rhs`, F x C/groups x KD x KH x KW.
@@ -56,20 +56,20 @@ class Conv3dOp(AccumulatorOperation, DecompositionInterface):
 
     name = "graph.conv3d"
 
-    lhs = operand_def(GraphTensor(NUMBERS))
-    rhs = operand_def(GraphTensor(NUMBERS))
+    lhs = operand_def(GraphTensorConstraint(NUMBERS))
+    rhs = operand_def(GraphTensorConstraint(NUMBERS))
     strides = prop_def(
-        DenseArrayBase.constr(i64), default_value=integers_attribute(ONES)
+        DenseArrayBase.constr(i64), default_value=to_integers_attribute(ONES)
     )
     padding = prop_def(
-        DenseArrayBase.constr(i64), default_value=integers_attribute(ZEROS)
+        DenseArrayBase.constr(i64), default_value=to_integers_attribute(ZEROS)
     )
     dilation = prop_def(
-        DenseArrayBase.constr(i64), default_value=integers_attribute(ONES)
+        DenseArrayBase.constr(i64), default_value=to_integers_attribute(ONES)
     )
     groups = prop_def(IntegerAttr.constr(i64), default_value=IntegerAttr(1, i64))
     precision = prop_def(StringAttr, default_value=StringAttr("ieee"))
-    result = result_def(GraphTensor(NUMBERS))
+    result = result_def(GraphTensorConstraint(NUMBERS))
 
     traits = traits_def(Pure())
 
@@ -94,16 +94,18 @@ class Conv3dOp(AccumulatorOperation, DecompositionInterface):
     ):
         inputs = [SSAValue.get(lhs), SSAValue.get(rhs)]
         images, filters = shape_of(inputs[0]), shape_of(inputs[1])
-        taps = taps_of(images, filters, 3)
+        taps = filter_tap_extents(images, filters, 3)
         window = Window(taps, tuple(strides), tuple(padding), tuple(dilation))
-        shape = Correlation(window, groups).infer_shape(images, filters)
-        result_element = element_of(inputs[0]) if element is None else element
+        shape = Correlation(window, groups).infer_result_shape(images, filters)
+        result_element = (
+            element_type_of_value(inputs[0]) if element is None else element
+        )
         super().__init__(
             operands=inputs,
             properties={
-                "strides": integers_attribute(strides),
-                "padding": integers_attribute(padding),
-                "dilation": integers_attribute(dilation),
+                "strides": to_integers_attribute(strides),
+                "padding": to_integers_attribute(padding),
+                "dilation": to_integers_attribute(dilation),
                 "groups": IntegerAttr(groups, i64),
                 "acc": acc,
                 "precision": StringAttr(precision),
@@ -115,7 +117,7 @@ class Conv3dOp(AccumulatorOperation, DecompositionInterface):
     def correlation(self) -> Correlation:
         """Correlation of images with filters."""
         window = Window(
-            taps_of(shape_of(self.lhs), shape_of(self.rhs), 3),
+            filter_tap_extents(shape_of(self.lhs), shape_of(self.rhs), 3),
             tuple(self.strides.get_values()),
             tuple(self.padding.get_values()),
             tuple(self.dilation.get_values()),
@@ -125,14 +127,18 @@ class Conv3dOp(AccumulatorOperation, DecompositionInterface):
     def verify_(self) -> None:
         verify_same_element_types([self.lhs, self.rhs])
         verify_precision(self.precision.data)
-        shape = self.correlation.infer_shape(shape_of(self.lhs), shape_of(self.rhs))
+        shape = self.correlation.infer_result_shape(
+            shape_of(self.lhs), shape_of(self.rhs)
+        )
         verify_shape(self.result, shape)
-        self.verify_accumulation()
+        self.verify_accumulator_types()
 
     def compute_reference(self, *operands: Array) -> tuple[Array, ...]:
-        images, filters = (each.astype(self.reference_dtype) for each in operands)
+        images, filters = (
+            each.astype(self.reference_accumulator_dtype) for each in operands
+        )
         with np.errstate(all="ignore"):
-            total = self.correlation.compute(images, filters)
+            total = self.correlation.correlate_arrays(images, filters)
         return (self.combine_with_init(total),)
 
     def decompose(self, builder: Builder) -> Sequence[SSAValue]:

@@ -24,9 +24,11 @@ class CopySignOp(BinaryOperation):
 
     name = "graph.copysign"
 
-    def compute(self, *operands: Array) -> Array:
+    def compute_in_numpy(self, *operands: Array) -> Array:
         return np.copysign(*operands)
 
-    def build_scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
+    def build_scalar_computation(
+        self, builder: Builder, *elements: SSAValue
+    ) -> SSAValue:
         lhs, rhs = elements
         return insert_op(builder, math.CopySignOp(lhs, rhs))

@@ -1,4 +1,7 @@
-"""Cross-correlation along any number of axes, shared by the convolution operations."""
+"""
+Helper of the operations `graph.conv2d` and `graph.conv3d`: cross-correlation along any
+number of axes, in numpy and as a contraction.
+"""
 
 from __future__ import annotations
 
@@ -15,21 +18,25 @@ from xdsl.utils.exceptions import VerifyException
 from tlf.dialects.graph.contraction import ContractOp
 from tlf.dialects.graph.image_windows import Window
 from tlf.dialects.graph.movement import ReshapeOp
-from tlf.dialects.graph.tensor_types import element_of, format_shape, shape_of
+from tlf.dialects.graph.tensor_types import (
+    element_type_of_value,
+    format_shape,
+    shape_of,
+)
 from tlf.dialects.interfaces import Array
 
 
-def taps_of(
-    images: Sequence[int], filters: Sequence[int], rank: int
+def filter_tap_extents(
+    image_shape: Sequence[int], filter_shape: Sequence[int], rank: int
 ) -> tuple[int, ...]:
     """Return the extents of filters along the `rank` axes that they slide over."""
     wanted = rank + 2
-    if len(images) != wanted or len(filters) != wanted:
+    if len(image_shape) != wanted or len(filter_shape) != wanted:
         raise VerifyException(
             f"expected images and filters of rank {wanted}, "
-            f"got {format_shape(images)} and {format_shape(filters)}"
+            f"got {format_shape(image_shape)} and {format_shape(filter_shape)}"
         )
-    return tuple(filters[2:])
+    return tuple(filter_shape[2:])
 
 
 @dataclass(frozen=True)
@@ -41,38 +48,45 @@ class Correlation:
     """
 
     window: Window
-    groups: int
+    group_count: int
 
-    def infer_shape(
-        self, images: Sequence[int], filters: Sequence[int]
+    def infer_result_shape(
+        self, image_shape: Sequence[int], filter_shape: Sequence[int]
     ) -> tuple[int, ...]:
         """Infer the result shape; raise `VerifyException` if operands do not match."""
-        groups = self.groups
-        self.window.verify(len(filters) - 2)
+        groups = self.group_count
+        self.window.verify_parameters(len(filter_shape) - 2)
         if groups < 1:
             raise VerifyException(
                 f"expected a number of at least 1 for groups, got {groups}"
             )
-        if images[1] != filters[1] * groups:
+        if image_shape[1] != filter_shape[1] * groups:
             raise VerifyException(
-                f"expected images of {filters[1] * groups} channels, "
-                f"{groups} times those of a filter, got {images[1]}"
+                f"expected images of {filter_shape[1] * groups} channels, "
+                f"{groups} times those of a filter, got {image_shape[1]}"
             )
-        if filters[0] % groups:
+        if filter_shape[0] % groups:
             raise VerifyException(
                 f"expected as many filters for each of {groups} groups, "
-                f"got {filters[0]}"
+                f"got {filter_shape[0]}"
             )
-        return (images[0], filters[0], *self.window.output_extents(images))
+        return (
+            image_shape[0],
+            filter_shape[0],
+            *self.window.output_extents(image_shape),
+        )
 
-    def compute(self, images: Array, filters: Array) -> Array:
+    def correlate_arrays(self, images: Array, filters: Array) -> Array:
         """Compute the correlation as a sum of matrix products, one per tap."""
-        shape, groups = self.infer_shape(images.shape, filters.shape), self.groups
+        shape, groups = (
+            self.infer_result_shape(images.shape, filters.shape),
+            self.group_count,
+        )
         count, depth = filters.shape[0] // groups, filters.shape[1]
         split = filters.reshape(groups, count, depth, -1)
         matrices = np.ascontiguousarray(np.moveaxis(split, -1, 0))
         total = np.zeros((shape[0], groups, count, prod(shape[2:])), images.dtype)
-        elements = self.window.iterate_taps(images, 0)
+        elements = self.window.iterate_tap_arrays(images, 0)
         for matrix, tap_elements in zip(matrices, elements, strict=True):
             total += np.matmul(
                 matrix, tap_elements.reshape(shape[0], groups, depth, -1)
@@ -93,19 +107,23 @@ class Correlation:
         Build the correlation as a contraction of the unfolded images, with the type of
         `result`. If every window is a point, the images are contracted directly.
         """
-        groups, point = self.groups, self.window.is_point
+        groups, point = self.group_count, self.window.is_pointwise
         if not point:
             unfolded = self.window.build_unfold(images, 0, groups)
             images = builder.insert(unfolded).result
         elif groups > 1:
-            images = _split_axis(builder, images, 1, groups)
+            images = _build_axis_split_into_groups(builder, images, 1, groups)
         if point:
             shape = shape_of(filters)[:2]
             filters = builder.insert(ReshapeOp(filters, shape)).result
         if groups > 1:
-            filters = _split_axis(builder, filters, 0, groups)
-            init = None if init is None else _split_axis(builder, init, 1, groups)
-        maps, element = self._indexing_maps(), element_of(result)
+            filters = _build_axis_split_into_groups(builder, filters, 0, groups)
+            init = (
+                None
+                if init is None
+                else _build_axis_split_into_groups(builder, init, 1, groups)
+            )
+        maps, element = self._build_indexing_maps(), element_type_of_value(result)
         contraction = ContractOp(images, filters, maps, init, acc, precision, element)
         total = builder.insert(contraction).result
         if total.type == result.type:
@@ -113,16 +131,16 @@ class Correlation:
         merged = ReshapeOp.create(operands=[total], result_types=[result.type])
         return builder.insert(merged).result
 
-    def _indexing_maps(self) -> list[AffineMap]:
+    def _build_indexing_maps(self) -> list[AffineMap]:
         """
         Return the indexing maps of images, filters and result, over the dimensions
         images, groups, filters, windows, channels, and taps.
         """
         channel = 3 + self.window.rank
         windows = range(3, channel)
-        group = [1] if self.groups > 1 else []
+        group = [1] if self.group_count > 1 else []
         taps: Sequence[int] = ()
-        if not self.window.is_point:
+        if not self.window.is_pointwise:
             taps = range(channel + 1, channel + 1 + self.window.rank)
         axes = [
             [0, *group, channel, *taps, *windows],
@@ -140,8 +158,10 @@ class Correlation:
         ]
 
 
-def _split_axis(builder: Builder, value: SSAValue, axis: int, groups: int) -> SSAValue:
+def _build_axis_split_into_groups(
+    builder: Builder, value: SSAValue, axis: int, group_count: int
+) -> SSAValue:
     """Build a reshape that splits an axis into groups."""
     shape = shape_of(value)
-    split = (*shape[:axis], groups, shape[axis] // groups, *shape[axis + 1 :])
+    split = (*shape[:axis], group_count, shape[axis] // group_count, *shape[axis + 1 :])
     return builder.insert(ReshapeOp(value, split)).result

@@ -13,11 +13,11 @@ from xdsl.dialects.builtin import i32
 from xdsl.ir import SSAValue
 from xdsl.irdl import irdl_op_definition
 
+from tlf.dialects.graph.comparison_and_logic import Relation
 from tlf.dialects.graph.elementwise import BinaryOperation, insert_op
-from tlf.dialects.graph.logic import Relation
 from tlf.dialects.graph.mask_builder import MaskBuilder
-from tlf.dialects.graph.splat_tensors import splat_of
-from tlf.dialects.graph.tensor_types import NUMBERS, element_of
+from tlf.dialects.graph.splat_tensors import splat_scalar_of
+from tlf.dialects.graph.tensor_types import NUMBERS, element_type_of_value
 from tlf.dialects.interfaces import Array
 from tlf.dialects.mem.remainder import RemFOp
 from tlf.dialects.types import is_float, scalar_attribute
@@ -44,23 +44,25 @@ class DivOp(DivisionOperation):
     """
 
     name = "graph.div"
-    ELEMENTS: ClassVar = NUMBERS
+    ACCEPTED_ELEMENT_TYPES: ClassVar = NUMBERS
 
-    def compute(self, *operands: Array) -> Array:
+    def compute_in_numpy(self, *operands: Array) -> Array:
         lhs, rhs = operands
-        if is_float(self.result_element()):
+        if is_float(self.result_element_type()):
             return np.divide(lhs, rhs)
-        return truncated_quotient(lhs, _safe_divisor(rhs))
+        return divide_truncating_arrays(lhs, _replace_zero_divisors_in_array(rhs))
 
-    def build_scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
+    def build_scalar_computation(
+        self, builder: Builder, *elements: SSAValue
+    ) -> SSAValue:
         lhs, rhs = elements
         if is_float(lhs.type):
             return insert_op(builder, arith.DivfOp(lhs, rhs))
-        divisor = _safe_scalar_divisor(builder, rhs)
+        divisor = _build_nonzero_scalar_divisor(builder, rhs)
         return insert_op(builder, arith.DivSIOp(lhs, divisor))
 
     def linear_operands(self) -> tuple[int, ...]:
-        return (0,) if is_float(self.result_element()) else ()
+        return (0,) if is_float(self.result_element_type()) else ()
 
 
 @irdl_op_definition
@@ -76,44 +78,46 @@ class RemOp(DivisionOperation):
     """
 
     name = "graph.rem"
-    ELEMENTS: ClassVar = NUMBERS
+    ACCEPTED_ELEMENT_TYPES: ClassVar = NUMBERS
 
-    def compute(self, *operands: Array) -> Array:
+    def compute_in_numpy(self, *operands: Array) -> Array:
         lhs, rhs = operands
-        if is_float(self.result_element()):
+        if is_float(self.result_element_type()):
             return np.fmod(lhs, rhs)
-        return np.fmod(lhs, _safe_divisor(rhs))
+        return np.fmod(lhs, _replace_zero_divisors_in_array(rhs))
 
-    def build_scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
+    def build_scalar_computation(
+        self, builder: Builder, *elements: SSAValue
+    ) -> SSAValue:
         lhs, rhs = elements
         if is_float(lhs.type):
             return insert_op(builder, RemFOp(lhs, rhs))
-        divisor = _safe_scalar_divisor(builder, rhs)
+        divisor = _build_nonzero_scalar_divisor(builder, rhs)
         return insert_op(builder, arith.RemSIOp(lhs, divisor))
 
 
 def build_divisor_checks(builder: Builder, divisor: SSAValue) -> Sequence[ValueCheck]:
     """Build the check that an integer divisor is not 0, unless it is a known splat."""
-    if is_float(element_of(divisor)) or splat_of(divisor):
+    if is_float(element_type_of_value(divisor)) or splat_scalar_of(divisor):
         return ()
     program = MaskBuilder(builder)
-    zero = program.constant(0, element_of(divisor))
+    zero = program.constant(0, element_type_of_value(divisor))
     is_nonzero = program.compare(divisor, zero, Relation.NE)
     values = program.cast(is_nonzero, i32)
     return (ValueCheck(values, 1, 1, "divisors other than 0"),)
 
 
-def truncated_quotient(lhs: Array, rhs: Array) -> Array:
+def divide_truncating_arrays(lhs: Array, rhs: Array) -> Array:
     """Return the quotient of integers, truncated towards zero."""
     return np.floor_divide(np.subtract(lhs, np.fmod(lhs, rhs)), rhs)
 
 
-def _safe_divisor(divisor: Array) -> Array:
+def _replace_zero_divisors_in_array(divisor: Array) -> Array:
     """Return the divisor with 0 replaced by 1."""
     return np.where(np.equal(divisor, 0), divisor.dtype.type(1), divisor)
 
 
-def _safe_scalar_divisor(builder: Builder, divisor: SSAValue) -> SSAValue:
+def _build_nonzero_scalar_divisor(builder: Builder, divisor: SSAValue) -> SSAValue:
     """
     Build the divisor with 0 replaced by 1: machines fault on 0, even in lanes outside
     of the elements of a tile.

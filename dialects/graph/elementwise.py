@@ -1,5 +1,6 @@
 """
-Elementwise operations of the graph dialect and their bases, with numpy broadcasting.
+Operations of elementwise arithmetic of the `graph` dialect, such as `graph.add`, and
+their bases, with numpy broadcasting.
 
 16-bit floats are computed in f32 and rounded once per operation.
 """
@@ -31,8 +32,8 @@ from tlf.dialects.graph.canonicalizable import SimplifiableOperation
 from tlf.dialects.graph.tensor_types import (
     FLOATS,
     NUMBERS,
-    GraphTensor,
-    element_of,
+    GraphTensorConstraint,
+    element_type_of_value,
     infer_result_type,
     promote_to_f32,
     round_to_type,
@@ -56,7 +57,7 @@ class ElementwiseOperation(
     operation has equal operand and result types.
     """
 
-    ELEMENTS: ClassVar[tuple[Attribute, ...]] = FLOATS
+    ACCEPTED_ELEMENT_TYPES: ClassVar[tuple[Attribute, ...]] = FLOATS
 
     traits = traits_def(Pure())
 
@@ -108,34 +109,37 @@ class ElementwiseOperation(
 
     def verify_(self) -> None:
         for operand in self.numeric_operands:
-            if element_of(operand) not in self.ELEMENTS:
-                listed = ", ".join(map(str, self.ELEMENTS))
+            if element_type_of_value(operand) not in self.ACCEPTED_ELEMENT_TYPES:
+                listed = ", ".join(map(str, self.ACCEPTED_ELEMENT_TYPES))
                 raise VerifyException(
-                    f"expected elements of {listed}, got {element_of(operand)}"
+                    f"expected elements of {listed}, got "
+                    f"{element_type_of_value(operand)}"
                 )
         verify_same_element_types(self.numeric_operands)
         verify_shape(self.results[0], broadcast_shape(*map(shape_of, self.operands)))
-        verify_element_type(self.results[0], self.result_element())
+        verify_element_type(self.results[0], self.result_element_type())
 
-    def result_element(self) -> Attribute:
+    def result_element_type(self) -> Attribute:
         """Return the element type that the result must have."""
-        return element_of(self.numeric_operands[0])
+        return element_type_of_value(self.numeric_operands[0])
 
     def compute_reference(self, *operands: Array) -> tuple[Array, ...]:
         with np.errstate(all="ignore"):
-            value = self.compute(*(promote_to_f32(operand) for operand in operands))
-        return (round_to_type(value, element_of(self.results[0])),)
+            value = self.compute_in_numpy(
+                *(promote_to_f32(operand) for operand in operands)
+            )
+        return (round_to_type(value, element_type_of_value(self.results[0])),)
 
     @abc.abstractmethod
-    def compute(self, *operands: Array) -> Array:
+    def compute_in_numpy(self, *operands: Array) -> Array:
         """Compute in numpy; 16-bit floats are promoted to f32 by the caller."""
 
 
 class UnaryOperation(ElementwiseOperation):
     """Base of elementwise operations on one tensor."""
 
-    operand = operand_def(GraphTensor())
-    result = result_def(GraphTensor())
+    operand = operand_def(GraphTensorConstraint())
+    result = result_def(GraphTensorConstraint())
 
     def __init__(
         self,
@@ -152,16 +156,18 @@ class UnaryOperation(ElementwiseOperation):
 class BinaryOperation(ElementwiseOperation):
     """Base of elementwise operations on two tensors, with numpy broadcasting."""
 
-    lhs = operand_def(GraphTensor())
-    rhs = operand_def(GraphTensor())
-    result = result_def(GraphTensor())
+    lhs = operand_def(GraphTensorConstraint())
+    rhs = operand_def(GraphTensorConstraint())
+    result = result_def(GraphTensorConstraint())
 
     def __init__(self, lhs: SSAValue | Operation, rhs: SSAValue | Operation):
         operands = [SSAValue.get(lhs), SSAValue.get(rhs)]
         shape = broadcast_shape(*map(shape_of, operands))
         super().__init__(
             operands=operands,
-            result_types=[infer_result_type(operands, shape, element_of(operands[0]))],
+            result_types=[
+                infer_result_type(operands, shape, element_type_of_value(operands[0]))
+            ],
         )
 
 
@@ -181,12 +187,14 @@ class AddOp(BinaryOperation):
     """
 
     name = "graph.add"
-    ELEMENTS: ClassVar = NUMBERS
+    ACCEPTED_ELEMENT_TYPES: ClassVar = NUMBERS
 
-    def compute(self, *operands: Array) -> Array:
+    def compute_in_numpy(self, *operands: Array) -> Array:
         return np.add(*operands)
 
-    def build_scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
+    def build_scalar_computation(
+        self, builder: Builder, *elements: SSAValue
+    ) -> SSAValue:
         lhs, rhs = elements
         kind = arith.AddfOp if is_float(lhs.type) else arith.AddiOp
         return insert_op(builder, kind(lhs, rhs))
@@ -203,12 +211,14 @@ class SubOp(BinaryOperation):
     """
 
     name = "graph.sub"
-    ELEMENTS: ClassVar = NUMBERS
+    ACCEPTED_ELEMENT_TYPES: ClassVar = NUMBERS
 
-    def compute(self, *operands: Array) -> Array:
+    def compute_in_numpy(self, *operands: Array) -> Array:
         return np.subtract(*operands)
 
-    def build_scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
+    def build_scalar_computation(
+        self, builder: Builder, *elements: SSAValue
+    ) -> SSAValue:
         lhs, rhs = elements
         kind = arith.SubfOp if is_float(lhs.type) else arith.SubiOp
         return insert_op(builder, kind(lhs, rhs))
@@ -225,12 +235,14 @@ class MulOp(BinaryOperation):
     """
 
     name = "graph.mul"
-    ELEMENTS: ClassVar = (*NUMBERS, i1)
+    ACCEPTED_ELEMENT_TYPES: ClassVar = (*NUMBERS, i1)
 
-    def compute(self, *operands: Array) -> Array:
+    def compute_in_numpy(self, *operands: Array) -> Array:
         return np.multiply(*operands)
 
-    def build_scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
+    def build_scalar_computation(
+        self, builder: Builder, *elements: SSAValue
+    ) -> SSAValue:
         lhs, rhs = elements
         if is_float(lhs.type):
             return insert_op(builder, arith.MulfOp(lhs, rhs))
@@ -252,12 +264,14 @@ class MaximumOp(BinaryOperation):
     """
 
     name = "graph.maximum"
-    ELEMENTS: ClassVar = (*NUMBERS, i1)
+    ACCEPTED_ELEMENT_TYPES: ClassVar = (*NUMBERS, i1)
 
-    def compute(self, *operands: Array) -> Array:
+    def compute_in_numpy(self, *operands: Array) -> Array:
         return np.maximum(*operands)
 
-    def build_scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
+    def build_scalar_computation(
+        self, builder: Builder, *elements: SSAValue
+    ) -> SSAValue:
         lhs, rhs = elements
         if is_float(lhs.type):
             return insert_op(builder, arith.MaximumfOp(lhs, rhs))
@@ -276,12 +290,14 @@ class MinimumOp(BinaryOperation):
     """
 
     name = "graph.minimum"
-    ELEMENTS: ClassVar = (*NUMBERS, i1)
+    ACCEPTED_ELEMENT_TYPES: ClassVar = (*NUMBERS, i1)
 
-    def compute(self, *operands: Array) -> Array:
+    def compute_in_numpy(self, *operands: Array) -> Array:
         return np.minimum(*operands)
 
-    def build_scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
+    def build_scalar_computation(
+        self, builder: Builder, *elements: SSAValue
+    ) -> SSAValue:
         lhs, rhs = elements
         if is_float(lhs.type):
             return insert_op(builder, arith.MinimumfOp(lhs, rhs))
@@ -302,9 +318,11 @@ class PowOp(BinaryOperation):
 
     name = "graph.pow"
 
-    def compute(self, *operands: Array) -> Array:
+    def compute_in_numpy(self, *operands: Array) -> Array:
         return np.power(*operands)
 
-    def build_scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
+    def build_scalar_computation(
+        self, builder: Builder, *elements: SSAValue
+    ) -> SSAValue:
         base, exponent = elements
         return insert_op(builder, math.PowFOp(base, exponent))

@@ -1,4 +1,7 @@
-"""Operations for exponentials and logarithms other than the natural ones."""
+"""
+Operations `graph.exp2`, `graph.expm1`, `graph.log1p`, `graph.log2` and `graph.log10`,
+elementwise.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +25,8 @@ class Exp2Op(MathFunctionOperation):
     """
 
     name = "graph.exp2"
-    FUNCTION: ClassVar = np.exp2
-    SCALAR: ClassVar = math.Exp2Op
+    NUMPY_FUNCTION: ClassVar = np.exp2
+    MATH_OPERATION: ClassVar = math.Exp2Op
 
 
 @irdl_op_definition
@@ -37,8 +40,8 @@ class Expm1Op(MathFunctionOperation):
     """
 
     name = "graph.expm1"
-    FUNCTION: ClassVar = np.expm1
-    SCALAR: ClassVar = math.ExpM1Op
+    NUMPY_FUNCTION: ClassVar = np.expm1
+    MATH_OPERATION: ClassVar = math.ExpM1Op
 
 
 @irdl_op_definition
@@ -53,8 +56,8 @@ class Log1pOp(MathFunctionOperation):
     """
 
     name = "graph.log1p"
-    FUNCTION: ClassVar = np.log1p
-    SCALAR: ClassVar = math.Log1pOp
+    NUMPY_FUNCTION: ClassVar = np.log1p
+    MATH_OPERATION: ClassVar = math.Log1pOp
 
 
 @irdl_op_definition
@@ -68,8 +71,8 @@ class Log2Op(MathFunctionOperation):
     """
 
     name = "graph.log2"
-    FUNCTION: ClassVar = np.log2
-    SCALAR: ClassVar = math.Log2Op
+    NUMPY_FUNCTION: ClassVar = np.log2
+    MATH_OPERATION: ClassVar = math.Log2Op
 
 
 @irdl_op_definition
@@ -83,5 +86,5 @@ class Log10Op(MathFunctionOperation):
     """
 
     name = "graph.log10"
-    FUNCTION: ClassVar = np.log10
-    SCALAR: ClassVar = math.Log10Op
+    NUMPY_FUNCTION: ClassVar = np.log10
+    MATH_OPERATION: ClassVar = math.Log10Op

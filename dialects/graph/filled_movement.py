@@ -1,4 +1,7 @@
-"""Base of movement operations that fill elements outside of their operand."""
+"""
+Operation base of the `graph` dialect: movements that fill elements outside of their
+operand.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from tlf.dialects.graph.movement import MovementOperation
-from tlf.dialects.graph.tensor_types import element_of, verify_element_type
+from tlf.dialects.graph.tensor_types import element_type_of_value, verify_element_type
 from tlf.dialects.interfaces import Array, Scalar
 from tlf.dialects.types import dtype_of, is_float, scalar_attribute, scalar_value
 
@@ -43,7 +46,7 @@ def parse_number(parser: Parser) -> float:
     return -number if is_negative else number
 
 
-def print_number(printer: Printer, fill: FillAttribute) -> None:
+def print_fill_number(printer: Printer, fill: FillAttribute) -> None:
     """Print the number of an attribute in the syntax of `parse_number`."""
     if isinstance(fill, FloatAttr) and math.isfinite(fill.value.data):
         printer.print_float(fill.value.data, fill.type)
@@ -53,7 +56,7 @@ def print_number(printer: Printer, fill: FillAttribute) -> None:
         printer.print_string(str(fill.value.data))
 
 
-class FilledOperation(MovementOperation, abc.ABC):
+class FilledMovementOperation(MovementOperation, abc.ABC):
     """
     Base of movements that read outside of their operand, where all elements are `fill`.
 
@@ -100,14 +103,14 @@ class FilledOperation(MovementOperation, abc.ABC):
         printer.print_ssa_value(self.operand)
         self.print_options(printer)
         printer.print_string(" fill ")
-        print_number(printer, self.fill)
+        print_fill_number(printer, self.fill)
         printer.print_op_attributes(self.attributes)
         printer.print_string(" : ")
         printer.print_function_type(self.operand_types, self.result_types)
 
-    def verify_fill(self) -> None:
+    def verify_fill_element_type(self) -> None:
         """Check that operand, result and fill have one element type."""
-        element = element_of(self.operand)
+        element = element_type_of_value(self.operand)
         verify_element_type(self.result, element)
         if self.fill.type != element:
             raise VerifyException(f"expected a fill of {element}, got {self.fill.type}")
@@ -115,7 +118,7 @@ class FilledOperation(MovementOperation, abc.ABC):
     def make_filled_array(self, shape: Sequence[int]) -> Array:
         """Return an array of the fill value."""
         return np.full(
-            tuple(shape), self.fill_value, dtype_of(element_of(self.operand))
+            tuple(shape), self.fill_value, dtype_of(element_type_of_value(self.operand))
         )
 
     def linear_operands(self) -> tuple[int, ...]:
@@ -123,11 +126,11 @@ class FilledOperation(MovementOperation, abc.ABC):
 
 
 def _to_fill_attribute(
-    parser: Parser, position: int, number: float, operand: SSAValue
+    parser: Parser, position: int, fill_value: float, operand: SSAValue
 ) -> FillAttribute:
     """Convert a number to an attribute of the operand's element type, or raise."""
-    element = element_of(operand)
-    is_whole = math.isfinite(number) and number == int(number)
+    element = element_type_of_value(operand)
+    is_whole = math.isfinite(fill_value) and fill_value == int(fill_value)
     if not is_float(element) and not is_whole:
-        parser.raise_error(f"expected a whole number, got {number}", position)
-    return scalar_attribute(number, element)
+        parser.raise_error(f"expected a whole number, got {fill_value}", position)
+    return scalar_attribute(fill_value, element)

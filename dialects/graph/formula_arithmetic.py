@@ -1,5 +1,6 @@
 """
-Arithmetic protocol of composite operations' formulas, for tensors, scalars and arrays.
+Arithmetic of the formulas of composite `graph` operations: evaluation on numpy arrays,
+and building of scalar operations.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from tlf.dialects.types import scalar_attribute
 Value = TypeVar("Value")
 
 
-class Arithmetic(Protocol[Value]):
+class FormulaArithmetic(Protocol[Value]):
     """Operations that the formulas of composites use."""
 
     def constant(self, value: float, /) -> Value: ...

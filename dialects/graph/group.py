@@ -32,8 +32,8 @@ from xdsl.traits import (
 from xdsl.utils.exceptions import VerifyException
 
 from tlf.dialects.graph.canonicalizable import CanonicalizableOperation
-from tlf.dialects.graph.in_place import verify_in_place
-from tlf.dialects.graph.tensor_types import GraphTensor
+from tlf.dialects.graph.in_place_attribute import verify_in_place_operand_types
+from tlf.dialects.graph.tensor_types import GraphTensorConstraint
 from tlf.dialects.graph.tiling_plan import PlanAttr
 from tlf.dialects.interfaces import (
     AccumulatingInterface,
@@ -76,10 +76,10 @@ class GroupOp(IRDLOperation, CanonicalizableOperation):
 
     name = "graph.group"
 
-    inputs = var_operand_def(GraphTensor() | BaseAttr(IndexType))
+    inputs = var_operand_def(GraphTensorConstraint() | BaseAttr(IndexType))
     plan = opt_prop_def(PlanAttr)
     body = region_def("single_block")
-    outputs = var_result_def(GraphTensor())
+    outputs = var_result_def(GraphTensorConstraint())
 
     traits = traits_def(
         IsolatedFromAbove(), RecursiveMemoryEffect(), RecursivelySpeculatable()
@@ -106,13 +106,13 @@ class GroupOp(IRDLOperation, CanonicalizableOperation):
         return tuple(last.operands) if isinstance(last, YieldOp) else ()
 
     @property
-    def tiled_operation(self) -> TilingInterface | None:
+    def tiled_root_operation(self) -> TilingInterface | None:
         """Operation that defines the first result; `None` if it cannot be tiled."""
         owner = self.yielded_values[0].owner if self.yielded_values else None
         return owner if isinstance(owner, TilingInterface) else None
 
     @property
-    def reducing_operation(self) -> AccumulatingInterface | None:
+    def last_accumulating_operation(self) -> AccumulatingInterface | None:
         """Last accumulating operation of the body, if any."""
         return next(reversed(self._accumulating_operations), None)
 
@@ -147,9 +147,7 @@ class GroupOp(IRDLOperation, CanonicalizableOperation):
             )
             parser.parse_punctuation(")")
         operands = parser.resolve_operands(sources, types, position)
-        plan = None
-        if parser.parse_optional_keyword("plan") is not None:
-            plan = parser.parse_attribute()
+        plan = _parse_optional_plan(parser)
         attributes = parser.parse_optional_attr_dict_with_keyword()
         parser.parse_punctuation("->")
         outputs = parser.parse_comma_separated_list(
@@ -206,18 +204,18 @@ class GroupOp(IRDLOperation, CanonicalizableOperation):
                 f"expected the body to yield {format_types(self.outputs.types)}, "
                 f"got {format_types(yielded_types)}"
             )
-        verify_in_place(self)
+        verify_in_place_operand_types(self)
         if self.plan is not None:
             self._verify_plan(self.plan)
 
     def _verify_plan(self, plan: PlanAttr) -> None:
         """Check the plan against the loops, operands and results of the group."""
-        if (tiled := self.tiled_operation) is None:
+        if (tiled := self.tiled_root_operation) is None:
             raise VerifyException(
                 "expected a first result of an operation that tiles, "
                 "got a plan for one that does not"
             )
-        count = _count_dims(tiled, IteratorType.PARALLEL)
+        count = _count_dims_of_kind(tiled, IteratorType.PARALLEL)
         if len(plan.tile) != count:
             raise VerifyException(
                 f"expected {count} tile sizes, one per parallel iterator of "
@@ -225,29 +223,29 @@ class GroupOp(IRDLOperation, CanonicalizableOperation):
             )
         if any(index >= len(self.outputs) for index in plan.retained_results):
             raise VerifyException(
-                f"expected numbers of {len(self.outputs)} results to keep, "
+                f"expected indices of retained results below {len(self.outputs)}, "
                 f"got {list(plan.retained_results)}"
             )
         if any(index >= len(self.inputs) for index in plan.resident_operands):
             raise VerifyException(
-                f"expected numbers of {len(self.inputs)} operands to hold, "
+                f"expected indices of resident operands below {len(self.inputs)}, "
                 f"got {list(plan.resident_operands)}"
             )
         if not len(plan.reduce):
             return
-        if (reducing := self.reducing_operation) is None:
+        if (reducing := self.last_accumulating_operation) is None:
             raise VerifyException(
                 "expected no reduce sizes for a body without reductions, "
                 f"got {len(plan.reduce)}"
             )
-        counts = self._admissible_reduce_counts()
+        counts = self._admissible_reduce_size_counts()
         if len(plan.reduce) not in counts:
             raise VerifyException(
                 f"expected {counts[0]} reduce sizes, one per reduction iterator of "
                 f"{reducing.name}, got {len(plan.reduce)}"
             )
 
-    def _admissible_reduce_counts(self) -> list[int]:
+    def _admissible_reduce_size_counts(self) -> list[int]:
         """
         Return the admissible numbers of reduce sizes, that of the last accumulating
         operation first: the number of reduction iterators of one accumulating
@@ -255,14 +253,23 @@ class GroupOp(IRDLOperation, CanonicalizableOperation):
         """
         accumulating = self._accumulating_operations
         counts = [
-            _count_dims(op, IteratorType.REDUCTION) for op in reversed(accumulating)
+            _count_dims_of_kind(op, IteratorType.REDUCTION)
+            for op in reversed(accumulating)
         ]
         for op in accumulating[:-1]:
             if isinstance(op, ContractionInterface):
-                nested = _count_dims(op, IteratorType.REDUCTION)
+                nested = _count_dims_of_kind(op, IteratorType.REDUCTION)
                 counts += [count + nested for count in counts]
         return counts
 
 
-def _count_dims(op: TilingInterface, kind: IteratorType) -> int:
+def _parse_optional_plan(parser: Parser) -> Attribute | None:
+    """Parse the plan of a group, if there is one."""
+    plan = None
+    if parser.parse_optional_keyword("plan") is not None:
+        plan = parser.parse_attribute()
+    return plan
+
+
+def _count_dims_of_kind(op: TilingInterface, kind: IteratorType) -> int:
     return sum(iterator.kind is kind for iterator in op.iteration_domain())

@@ -1,4 +1,6 @@
-"""Base of operations that return their operand unchanged."""
+"""
+Operation base of the `graph` dialect: operations that return their operand unchanged.
+"""
 
 from __future__ import annotations
 
@@ -22,10 +24,12 @@ class IdentityOperation(
     types are equal, and decompose to a cast if layouts differ.
     """
 
-    def compute(self, *operands: Array) -> Array:
+    def compute_in_numpy(self, *operands: Array) -> Array:
         return operands[0]
 
-    def build_scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
+    def build_scalar_computation(
+        self, builder: Builder, *elements: SSAValue
+    ) -> SSAValue:
         return elements[0]
 
     def decompose(self, builder: Builder) -> Sequence[SSAValue]:

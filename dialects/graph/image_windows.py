@@ -1,4 +1,4 @@
-"""Window geometry of convolution and pooling operations over images."""
+"""Window geometry of the convolution and pooling operations of the `graph` dialect."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import DenseArrayBase, IntegerType
 from xdsl.ir import SSAValue
 from xdsl.utils.exceptions import VerifyException
 
-from tlf.dialects.graph.tensor_types import integers_attribute, shape_of
+from tlf.dialects.graph.tensor_types import shape_of, to_integers_attribute
 from tlf.dialects.graph.unfold import UnfoldOp
 from tlf.dialects.interfaces import Array, Scalar, to_affine_map
 from tlf.support.affine.index_access import Accesses, IndexAccess
@@ -20,17 +20,21 @@ IMAGE_AXES = range(2, 4)
 """Axes of N x C x H x W images that windows slide over."""
 
 
-def padding_of(outside: Sequence[tuple[int, int]]) -> DenseArrayBase[IntegerType]:
+def to_padding_property(
+    padding_counts: Sequence[tuple[int, int]],
+) -> DenseArrayBase[IntegerType]:
     """Return the padding property, given (before, after) counts along all axes."""
-    before = [low for low, _ in outside[2:]]
-    return integers_attribute([*before, *(high for _, high in outside[2:])])
+    before = [low for low, _ in padding_counts[2:]]
+    return to_integers_attribute([*before, *(high for _, high in padding_counts[2:])])
 
 
-def _select_or_default(
-    numbers: Sequence[int], kept: Sequence[bool], other: int
+def _replace_unselected_numbers(
+    numbers: Sequence[int], is_selected: Sequence[bool], default: int
 ) -> tuple[int, ...]:
     """Return the numbers with unselected ones replaced by a default."""
-    return tuple(n if keep else other for n, keep in zip(numbers, kept, strict=True))
+    return tuple(
+        n if keep else default for n, keep in zip(numbers, is_selected, strict=True)
+    )
 
 
 @dataclass(frozen=True)
@@ -45,7 +49,7 @@ class Window:
     padding: tuple[int, ...]
     dilation: tuple[int, ...]
 
-    def verify(self, rank: int) -> None:
+    def verify_parameters(self, rank: int) -> None:
         """Check the parameters of windows over `rank` axes, independently of images."""
         checks = (
             ("kernel", self.taps, rank, 1),
@@ -66,7 +70,7 @@ class Window:
         return len(self.taps)
 
     @property
-    def is_point(self) -> bool:
+    def is_pointwise(self) -> bool:
         """True if every window is one element, and every element has a window."""
         ones = (*self.taps, *self.strides)
         return all(each == 1 for each in ones) and not any(self.padding)
@@ -75,38 +79,41 @@ class Window:
         """Return the window restricted to some axes, with one tap along the others."""
         selected = [axis in axes for axis in range(self.rank)]
         return Window(
-            _select_or_default(self.taps, selected, 1),
-            _select_or_default(self.strides, selected, 1),
-            _select_or_default(self.padding, 2 * selected, 0),
-            _select_or_default(self.dilation, selected, 1),
+            _replace_unselected_numbers(self.taps, selected, 1),
+            _replace_unselected_numbers(self.strides, selected, 1),
+            _replace_unselected_numbers(self.padding, 2 * selected, 0),
+            _replace_unselected_numbers(self.dilation, selected, 1),
         )
 
-    def count_elements(self, images: Sequence[int]) -> Array:
+    def count_window_elements(self, image_extents: Sequence[int]) -> Array:
         """
         Return the number of image elements in each window; `images` are the extents of
         the image along the axes of the window.
         """
         counts = (
-            self._count_elements_along(axis, extent)
-            for axis, extent in enumerate(images)
+            self._count_window_elements_along(axis, extent)
+            for axis, extent in enumerate(image_extents)
         )
         return reduce(np.multiply.outer, counts)
 
-    def _count_elements_along(self, axis: int, extent: int) -> Array:
+    def _count_window_elements_along(self, axis: int, image_extent: int) -> Array:
         """Return the number of in-bounds elements of each window along an axis."""
-        windows = np.arange(self._output_extent(axis, extent)) * self.strides[axis]
+        windows = (
+            np.arange(self._output_extent(axis, image_extent)) * self.strides[axis]
+        )
         taps = np.arange(self.taps[axis]) * self.dilation[axis]
         positions = windows[:, None] + taps - self.padding[axis]
-        return ((positions >= 0) & (positions < extent)).sum(1)
+        return ((positions >= 0) & (positions < image_extent)).sum(1)
 
-    def output_extents(self, images: Sequence[int]) -> tuple[int, ...]:
+    def output_extents(self, image_shape: Sequence[int]) -> tuple[int, ...]:
         """Return the number of windows along each axis of images of a shape."""
         return tuple(
-            self._output_extent(axis, images[2 + axis]) for axis in range(self.rank)
+            self._output_extent(axis, image_shape[2 + axis])
+            for axis in range(self.rank)
         )
 
-    def _output_extent(self, axis: int, extent: int) -> int:
-        padded = extent + self.padding[axis] + self.padding[self.rank + axis]
+    def _output_extent(self, axis: int, image_extent: int) -> int:
+        padded = image_extent + self.padding[axis] + self.padding[self.rank + axis]
         span = self.dilation[axis] * (self.taps[axis] - 1) + 1
         if padded < span:
             raise VerifyException(
@@ -115,7 +122,9 @@ class Window:
             )
         return (padded - span) // self.strides[axis] + 1
 
-    def accesses(self, positions: Sequence[int], taps: Sequence[int]) -> Accesses:
+    def image_accesses(
+        self, window_iterators: Sequence[int], tap_iterators: Sequence[int]
+    ) -> Accesses:
         """
         Return the access along each axis, given the iterators of windows and the
         iterators of the elements of a window.
@@ -123,19 +132,19 @@ class Window:
         return tuple(
             IndexAccess(
                 (
-                    (positions[axis], self.strides[axis]),
-                    *self._tap_term(axis, taps[axis]),
+                    (window_iterators[axis], self.strides[axis]),
+                    *self._tap_index_term(axis, tap_iterators[axis]),
                 ),
                 offset=-self.padding[axis],
             )
             for axis in range(self.rank)
         )
 
-    def _tap_term(self, axis: int, iterator: int) -> tuple[tuple[int, int], ...]:
+    def _tap_index_term(self, axis: int, iterator: int) -> tuple[tuple[int, int], ...]:
         """Return the term of a tap iterator in an index; empty for a single tap."""
         return ((iterator, self.dilation[axis]),) if self.taps[axis] > 1 else ()
 
-    def iterate_taps(self, images: Array, fill: Scalar) -> Iterator[Array]:
+    def iterate_tap_arrays(self, images: Array, fill: Scalar) -> Iterator[Array]:
         """
         Yield, for each tap in row-major order, the elements of all windows, N x C x
         windows, with `fill` outside of the images.
@@ -148,36 +157,42 @@ class Window:
         )
         extents = self.output_extents(images.shape)
         for tap in np.ndindex(*self.taps):
-            yield padded[:, :, *self._tap_slices(tap, extents)]
+            yield padded[:, :, *self._image_slices_of_tap(tap, extents)]
 
-    def _tap_slices(self, tap: Sequence[int], extents: Sequence[int]) -> list[slice]:
+    def _image_slices_of_tap(
+        self, tap_index: Sequence[int], window_counts: Sequence[int]
+    ) -> list[slice]:
         """Return the slices of the padded images that one tap reads."""
         return [
             slice(
                 index * dilation, index * dilation + stride * (extent - 1) + 1, stride
             )
             for index, dilation, stride, extent in zip(
-                tap, self.dilation, self.strides, extents, strict=True
+                tap_index, self.dilation, self.strides, window_counts, strict=True
             )
         ]
 
-    def build_unfold(self, images: SSAValue, fill: Scalar, groups: int = 1) -> UnfoldOp:
+    def build_unfold(
+        self, images: SSAValue, fill: Scalar, group_count: int = 1
+    ) -> UnfoldOp:
         """
         Build the unfold of images into N x C x taps x windows, where C becomes groups x
         C/groups if there are several groups.
         """
         count, channels, *_ = shape_of(images)
-        per_group = channels // groups
-        shape = [count, *((groups,) if groups > 1 else ()), per_group]
+        per_group = channels // group_count
+        shape = [count, *((group_count,) if group_count > 1 else ()), per_group]
         first = len(shape)
         shape = [*shape, *self.taps, *self.output_extents(shape_of(images))]
-        channel = IndexAccess.of(1)
-        if groups > 1:
+        channel = IndexAccess.of_iterator(1)
+        if group_count > 1:
             channel = IndexAccess(((1, per_group), (2, 1)))
         last = first + self.rank
-        spatial = self.accesses(
+        spatial = self.image_accesses(
             range(last, last + self.rank),
             range(first, last),
         )
-        map_ = to_affine_map((IndexAccess.of(0), channel, *spatial), len(shape))
+        map_ = to_affine_map(
+            (IndexAccess.of_iterator(0), channel, *spatial), len(shape)
+        )
         return UnfoldOp(images, map_.data, shape, fill)

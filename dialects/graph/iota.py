@@ -22,13 +22,13 @@ from tlf.dialects.graph.constant import ConstantOp
 from tlf.dialects.graph.movement import BroadcastOp
 from tlf.dialects.graph.tensor_types import (
     NUMBERS,
-    GraphTensor,
-    element_of,
+    GraphTensorConstraint,
+    element_type_of_value,
     shape_of,
     verify_axes,
 )
 from tlf.dialects.interfaces import Array, DecompositionInterface
-from tlf.dialects.types import dtype_of, is_float, tensor_type, type_like
+from tlf.dialects.types import dtype_of, is_float, tensor_type, tensor_type_like
 
 
 @irdl_op_definition
@@ -44,7 +44,7 @@ class IotaOp(IRDLOperation, DecompositionInterface):
     name = "graph.iota"
 
     axis = prop_def(IntegerAttr.constr(i64))
-    result = result_def(GraphTensor(NUMBERS))
+    result = result_def(GraphTensorConstraint(NUMBERS))
 
     traits = traits_def(Pure())
 
@@ -56,7 +56,7 @@ class IotaOp(IRDLOperation, DecompositionInterface):
         )
 
     def verify_(self) -> None:
-        axis, element = self.axis.value.data, element_of(self.result)
+        axis, element = self.axis.value.data, element_type_of_value(self.result)
         shape = shape_of(self.result)
         verify_axes([axis], len(shape))
         if is_float(element):
@@ -68,20 +68,20 @@ class IotaOp(IRDLOperation, DecompositionInterface):
                 f"got {shape[axis]}"
             )
 
-    def _index_array(self) -> Array:
+    def _make_index_array(self) -> Array:
         """Return the indices in a shape that broadcasts to the result shape."""
         shape, axis = shape_of(self.result), self.axis.value.data
         ones = [1] * (len(shape) - axis - 1)
         indices = np.arange(shape[axis]).reshape(shape[axis], *ones)
-        return indices.astype(dtype_of(element_of(self.result)))
+        return indices.astype(dtype_of(element_type_of_value(self.result)))
 
     def compute_reference(self, *operands: Array) -> tuple[Array, ...]:
-        return (np.broadcast_to(self._index_array(), shape_of(self.result)),)
+        return (np.broadcast_to(self._make_index_array(), shape_of(self.result)),)
 
     def decompose(self, builder: Builder) -> Sequence[SSAValue]:
         """Build a constant along the axis, broadcast along the other axes."""
-        indices, result = self._index_array(), tensor_type(self.result)
-        constant = ConstantOp(indices, type_like(result, indices.shape))
+        indices, result = self._make_index_array(), tensor_type(self.result)
+        constant = ConstantOp(indices, tensor_type_like(result, indices.shape))
         if constant.result.type == result:
             return builder.insert(constant).results
         builder.insert(constant)

@@ -1,4 +1,6 @@
-"""Operations of layer normalization and RMS normalization over trailing axes."""
+"""
+Operations `graph.layer_norm` and `graph.rms_norm`: normalization over trailing axes.
+"""
 
 from __future__ import annotations
 
@@ -23,24 +25,24 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from tlf.dialects.graph.elementwise import AddOp, MulOp
-from tlf.dialects.graph.normalization import (
+from tlf.dialects.graph.normalization_operation import (
     NormalizationOperation,
     apply_weight_and_bias,
-    build_steps,
+    build_binary_operation_chain,
 )
 from tlf.dialects.graph.reduction import ReduceKind
 from tlf.dialects.graph.tensor_builder import TensorBuilder
 from tlf.dialects.graph.tensor_types import (
     FLOATS,
-    GraphTensor,
-    element_of,
+    GraphTensorConstraint,
+    element_type_of_value,
     round_to_type,
     shape_of,
 )
 from tlf.dialects.interfaces import Array
 
 
-class TrailingAxesOperation(NormalizationOperation):
+class TrailingAxesNormalization(NormalizationOperation):
     """Base of normalizations over the `last` trailing axes, by default one."""
 
     last = prop_def(IntegerAttr.constr(i64), default_value=IntegerAttr(1, i64))
@@ -56,18 +58,18 @@ class TrailingAxesOperation(NormalizationOperation):
             printer.print_string(f" last {self.last.value.data}")
 
     @property
-    def whole_axes(self) -> tuple[int, ...]:
+    def untiled_axes(self) -> tuple[int, ...]:
         rank = len(shape_of(self.operands[0]))
         return tuple(range(rank - self.last.value.data, rank))
 
     @property
     def parameter_axes(self) -> tuple[int, ...]:
-        return self.whole_axes
+        return self.untiled_axes
 
     @property
-    def element_count(self) -> int:
+    def normalized_element_count(self) -> int:
         """Number of elements that are normalized together."""
-        return prod(shape_of(self.operands[0])[axis] for axis in self.whole_axes)
+        return prod(shape_of(self.operands[0])[axis] for axis in self.untiled_axes)
 
     def verify_(self) -> None:
         last, rank = self.last.value.data, len(shape_of(self.operands[0]))
@@ -77,7 +79,7 @@ class TrailingAxesOperation(NormalizationOperation):
 
 
 @irdl_op_definition
-class LayerNormOp(TrailingAxesOperation):
+class LayerNormOp(TrailingAxesNormalization):
     """
     Layer normalization, `(x - mean) / sqrt(variance + epsilon) * weight + bias`. Mean
     and variance (the mean square of `x - mean`) are over the last axis, or over several
@@ -91,13 +93,13 @@ class LayerNormOp(TrailingAxesOperation):
     """
 
     name = "graph.layer_norm"
-    PARAMETERS: ClassVar = ("weight", "bias")
+    PARAMETER_NAMES: ClassVar = ("weight", "bias")
 
-    operand = operand_def(GraphTensor(FLOATS))
-    weight = opt_operand_def(GraphTensor(FLOATS))
-    bias = opt_operand_def(GraphTensor(FLOATS))
+    operand = operand_def(GraphTensorConstraint(FLOATS))
+    weight = opt_operand_def(GraphTensorConstraint(FLOATS))
+    bias = opt_operand_def(GraphTensorConstraint(FLOATS))
 
-    result = result_def(GraphTensor(FLOATS))
+    result = result_def(GraphTensorConstraint(FLOATS))
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
@@ -120,21 +122,24 @@ class LayerNormOp(TrailingAxesOperation):
         )
 
     def compute_reference(self, *operands: Array) -> tuple[Array, ...]:
-        named = self.bind_operands(operands)
-        axes, work = self.whole_axes, named["x"].dtype.type
-        count, epsilon = work(self.element_count), work(self.epsilon.value.data)
+        named = self.broadcastable_arrays_by_name(operands)
+        axes, work = self.untiled_axes, named["x"].dtype.type
+        count, epsilon = (
+            work(self.normalized_element_count),
+            work(self.epsilon.value.data),
+        )
         with np.errstate(all="ignore"):
             mean = np.divide(np.sum(named["x"], axis=axes, keepdims=True), count)
             centred = np.subtract(named["x"], mean)
             squares = np.sum(np.square(centred), axis=axes, keepdims=True)
             deviation = np.sqrt(np.add(np.divide(squares, count), epsilon))
             value = apply_weight_and_bias(np.divide(centred, deviation), named)
-        return (round_to_type(value, element_of(self.result)),)
+        return (round_to_type(value, element_type_of_value(self.result)),)
 
     def decompose(self, builder: Builder) -> Sequence[SSAValue]:
         program = TensorBuilder.for_operand(builder, self.operand)
-        wide, axes = program.promote(self.operand), self.whole_axes
-        count = program.constant(self.element_count)
+        wide, axes = program.promote_to_builder_type(self.operand), self.untiled_axes
+        count = program.constant(self.normalized_element_count)
         total = program.reduce(wide, ReduceKind.SUM, axes, keepdims=True)
         centred = program.sub(wide, program.div(total, count))
         square = program.mul(centred, centred)
@@ -144,19 +149,19 @@ class LayerNormOp(TrailingAxesOperation):
         scale = program.rsqrt(program.add(variance, epsilon))
         steps: list[tuple[type[AddOp | MulOp], SSAValue]] = [(MulOp, scale)]
         if self.weight is not None:
-            steps.append((MulOp, program.promote(self.weight)))
+            steps.append((MulOp, program.promote_to_builder_type(self.weight)))
         if self.bias is not None:
-            steps.append((AddOp, program.promote(self.bias)))
-        return [build_steps(program, centred, steps, self.result.type)]
+            steps.append((AddOp, program.promote_to_builder_type(self.bias)))
+        return [build_binary_operation_chain(program, centred, steps, self.result.type)]
 
     def flops(self) -> int:
         elements = prod(shape_of(self.operand))
-        rows = elements // self.element_count
+        rows = elements // self.normalized_element_count
         return (5 + len(self.parameters)) * elements + 4 * rows
 
 
 @irdl_op_definition
-class RmsNormOp(TrailingAxesOperation):
+class RmsNormOp(TrailingAxesNormalization):
     """
     RMS normalization, `x / sqrt(mean(x * x) + epsilon) * weight` (Zhang and Sennrich,
     Root Mean Square Layer Normalization, arXiv 1910.07467). The mean is over the `last`
@@ -170,12 +175,12 @@ class RmsNormOp(TrailingAxesOperation):
     """
 
     name = "graph.rms_norm"
-    PARAMETERS: ClassVar = ("weight",)
+    PARAMETER_NAMES: ClassVar = ("weight",)
 
-    operand = operand_def(GraphTensor(FLOATS))
-    weight = opt_operand_def(GraphTensor(FLOATS))
+    operand = operand_def(GraphTensorConstraint(FLOATS))
+    weight = opt_operand_def(GraphTensorConstraint(FLOATS))
 
-    result = result_def(GraphTensor(FLOATS))
+    result = result_def(GraphTensorConstraint(FLOATS))
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
@@ -197,29 +202,34 @@ class RmsNormOp(TrailingAxesOperation):
         )
 
     def compute_reference(self, *operands: Array) -> tuple[Array, ...]:
-        named = self.bind_operands(operands)
+        named = self.broadcastable_arrays_by_name(operands)
         x, work = named["x"], named["x"].dtype.type
-        count, epsilon = work(self.element_count), work(self.epsilon.value.data)
+        count, epsilon = (
+            work(self.normalized_element_count),
+            work(self.epsilon.value.data),
+        )
         with np.errstate(all="ignore"):
-            squares = np.sum(np.square(x), axis=self.whole_axes, keepdims=True)
+            squares = np.sum(np.square(x), axis=self.untiled_axes, keepdims=True)
             root = np.sqrt(np.add(np.divide(squares, count), epsilon))
             value = apply_weight_and_bias(np.divide(x, root), named)
-        return (round_to_type(value, element_of(self.result)),)
+        return (round_to_type(value, element_type_of_value(self.result)),)
 
     def decompose(self, builder: Builder) -> Sequence[SSAValue]:
         program = TensorBuilder.for_operand(builder, self.operand)
-        wide = program.promote(self.operand)
+        wide = program.promote_to_builder_type(self.operand)
         square = program.mul(wide, wide)
-        squares = program.reduce(square, ReduceKind.SUM, self.whole_axes, keepdims=True)
-        mean = program.div(squares, program.constant(self.element_count))
+        squares = program.reduce(
+            square, ReduceKind.SUM, self.untiled_axes, keepdims=True
+        )
+        mean = program.div(squares, program.constant(self.normalized_element_count))
         epsilon = program.constant(self.epsilon.value.data)
         steps: list[tuple[type[AddOp | MulOp], SSAValue]]
         steps = [(MulOp, program.rsqrt(program.add(mean, epsilon)))]
         if self.weight is not None:
-            steps.append((MulOp, program.promote(self.weight)))
-        return [build_steps(program, wide, steps, self.result.type)]
+            steps.append((MulOp, program.promote_to_builder_type(self.weight)))
+        return [build_binary_operation_chain(program, wide, steps, self.result.type)]
 
     def flops(self) -> int:
         elements = prod(shape_of(self.operand))
-        rows = elements // self.element_count
+        rows = elements // self.normalized_element_count
         return (3 + len(self.parameters)) * elements + 3 * rows

@@ -33,8 +33,8 @@ from tlf.dialects.interfaces import (
 )
 from tlf.support.affine.index_access import Accesses, IndexAccess
 from tlf.support.affine.linear_access import (
-    access_functions,
-    verify_access,
+    linear_accesses_of_map,
+    verify_access_in_bounds,
     view_over_used_dims,
 )
 
@@ -100,7 +100,7 @@ class LinearContractOp(ContractionOperation):
         """Indexing maps of `lhs`, `rhs` and the result."""
         return tuple(each.data for each in self.maps)
 
-    def infer_shape(self) -> tuple[int, ...]:
+    def infer_result_shape(self) -> tuple[int, ...]:
         extents, maps = self.domain_extents, self.affine_maps
         if len(maps) != 3:
             raise VerifyException(
@@ -109,8 +109,8 @@ class LinearContractOp(ContractionOperation):
         if any(extent < 1 for extent in extents):
             raise VerifyException(f"expected positive extents, got {list(extents)}")
         for name, map_ in zip(("lhs", "rhs"), maps, strict=False):
-            verify_access(map_, extents, shape_of(getattr(self, name)), name)
-        verify_access(maps[2], extents, shape_of(self.result), "result")
+            verify_access_in_bounds(map_, extents, shape_of(getattr(self, name)), name)
+        verify_access_in_bounds(maps[2], extents, shape_of(self.result), "result")
         _verify_dims_are_read(maps, extents)
         orders = self._result_dim_orders
         result_dims = list(chain(*orders))
@@ -123,8 +123,8 @@ class LinearContractOp(ContractionOperation):
         """Dimensions of each axis of the result, outermost first."""
         result = self.affine_maps[2]
         return [
-            _order_dims(each, self.domain_extents, result)
-            for each in access_functions(result)
+            _order_dims_of_result_axis(each, self.domain_extents, result)
+            for each in linear_accesses_of_map(result)
         ]
 
     def iteration_domain(self) -> tuple[LoopDim, ...]:
@@ -135,17 +135,19 @@ class LinearContractOp(ContractionOperation):
         )
 
     def indexing_maps(self) -> tuple[Accesses, ...]:
-        return tuple(map(access_functions, self.affine_maps))[: len(self.operands)]
+        return tuple(map(linear_accesses_of_map, self.affine_maps))[
+            : len(self.operands)
+        ]
 
     def result_indexing_maps(self) -> tuple[Accesses, ...]:
-        return (access_functions(self.affine_maps[2]),)
+        return (linear_accesses_of_map(self.affine_maps[2]),)
 
     def untileable_dims(self) -> dict[int, str]:
         reason = "it shares an axis with another one"
         orders = self._result_dim_orders
         shared = {
             dimension
-            for each in chain(*map(access_functions, self.affine_maps[:2]))
+            for each in chain(*map(linear_accesses_of_map, self.affine_maps[:2]))
             if each.loop_dim is None
             for dimension, _ in each.terms
         }
@@ -162,7 +164,9 @@ class LinearContractOp(ContractionOperation):
         )
         new.domain = DenseArrayBase.from_list(i64, extents)
         tiles = (
-            tuple(each.rebase_to_origin(extents) for each in access_functions(map_))
+            tuple(
+                each.rebase_to_origin(extents) for each in linear_accesses_of_map(map_)
+            )
             for map_ in self.affine_maps
         )
         new.maps = ArrayAttr([to_affine_map(each, len(extents)) for each in tiles])
@@ -172,7 +176,7 @@ class LinearContractOp(ContractionOperation):
         """Infer the domain of a tile from the shapes of its operands and result."""
         extents = list(self.domain_extents)
         for map_, shape in zip(self.affine_maps, shapes, strict=True):
-            for each, extent in zip(access_functions(map_), shape, strict=True):
+            for each, extent in zip(linear_accesses_of_map(map_), shape, strict=True):
                 if each.loop_dim is not None:
                     extents[each.loop_dim] = extent
         for order, remaining in zip(self._result_dim_orders, shapes[2], strict=True):
@@ -183,7 +187,7 @@ class LinearContractOp(ContractionOperation):
                 extents[order[0]] = remaining
         return extents
 
-    def multiply(self, lhs: Array, rhs: Array) -> Array:
+    def contract_operand_arrays(self, lhs: Array, rhs: Array) -> Array:
         (left, left_dims), (right, right_dims) = (
             view_over_used_dims(array, map_, self.domain_extents)
             for array, map_ in zip((lhs, rhs), self.affine_maps, strict=False)
@@ -193,7 +197,7 @@ class LinearContractOp(ContractionOperation):
         return product.reshape(shape_of(self.result))
 
 
-def _order_dims(
+def _order_dims_of_result_axis(
     access: IndexAccess, extents: Sequence[int], map_: AffineMap
 ) -> list[int]:
     """Return the dimensions of an axis of the result, outermost first."""

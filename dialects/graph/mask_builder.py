@@ -1,5 +1,5 @@
 """
-Builder of graph operations that select elements by index masks.
+Builder of operations of the `graph` dialect that select elements by index masks.
 
 Elements outside of a mask are replaced, not multiplied by 0, so that their infinities
 and NaN do not propagate.
@@ -17,21 +17,23 @@ from xdsl.dialects.builtin import TensorType, i1, i8, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from tlf.dialects.graph.cast import CastOp
+from tlf.dialects.graph.comparison_and_logic import AndOp, CompareOp, Relation, SelectOp
 from tlf.dialects.graph.constant import ConstantOp
 from tlf.dialects.graph.iota import IotaOp
-from tlf.dialects.graph.logic import AndOp, CompareOp, Relation, SelectOp
 from tlf.dialects.graph.movement import ReshapeOp
 from tlf.dialects.graph.reduction import ReduceKind, ReduceOp, neutral_element_of
-from tlf.dialects.graph.tensor_types import element_of, shape_of
+from tlf.dialects.graph.tensor_types import element_type_of_value, shape_of
 from tlf.dialects.interfaces import Array, Scalar
 
 
-def with_extent(shape: Sequence[int], axis: int, extent: int) -> tuple[int, ...]:
+def replace_axis_extent(
+    shape: Sequence[int], axis: int, extent: int
+) -> tuple[int, ...]:
     """Return the shape with another extent along an axis."""
     return (*shape[:axis], extent, *shape[axis + 1 :])
 
 
-def in_bounds_mask(indices: Array, extent: int) -> Array:
+def compute_in_bounds_mask_array(indices: Array, extent: int) -> Array:
     """Return the mask of the indices that are in bounds of an axis of `extent`."""
     mask = np.logical_and(np.greater_equal(indices, 0), np.less(indices, extent))
     return np.asarray(mask)
@@ -47,15 +49,17 @@ class MaskBuilder:
         """Insert an operation, and return its result."""
         return self.builder.insert(op).results[0]
 
-    def constant(self, value: Scalar, element: Attribute) -> SSAValue:
+    def constant(self, value: Scalar, element_type: Attribute) -> SSAValue:
         """Build a scalar constant."""
-        return self.insert(ConstantOp.from_splat(value, TensorType(element, [])))
+        return self.insert(ConstantOp.from_splat(value, TensorType(element_type, [])))
 
-    def axis_indices(
-        self, extent: int, after: int, element: Attribute = i32
+    def build_axis_indices(
+        self, extent: int, trailing_unit_axes: int, element_type: Attribute = i32
     ) -> SSAValue:
         """Build the indices of an axis that is followed by `after` unit axes."""
-        return self.insert(IotaOp(TensorType(element, [extent, *[1] * after]), 0))
+        return self.insert(
+            IotaOp(TensorType(element_type, [extent, *[1] * trailing_unit_axes]), 0)
+        )
 
     def insert_unit_axes(self, value: SSAValue, axis: int, count: int = 1) -> SSAValue:
         """Insert `count` axes of extent 1 before an axis, or at the end."""
@@ -69,13 +73,13 @@ class MaskBuilder:
         """Build a comparison."""
         return self.insert(CompareOp(lhs, rhs, relation))
 
-    def select(self, chosen: SSAValue, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+    def select(self, mask: SSAValue, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
         """Build `lhs` where the mask is true, and `rhs` elsewhere."""
-        return self.insert(SelectOp(chosen, lhs, rhs))
+        return self.insert(SelectOp(mask, lhs, rhs))
 
-    def reduce_where(
+    def reduce_masked_elements(
         self,
-        chosen: SSAValue,
+        mask: SSAValue,
         value: SSAValue,
         kind: ReduceKind,
         axis: int,
@@ -83,19 +87,22 @@ class MaskBuilder:
     ) -> SSAValue:
         """Build the reduction of the masked elements of a value along an axis."""
         neutral = self.constant(
-            neutral_element_of(kind, element_of(value)), element_of(value)
+            neutral_element_of(kind, element_type_of_value(value)),
+            element_type_of_value(value),
         )
         return self.insert(
-            ReduceOp(self.select(chosen, value, neutral), kind, [axis], keepdims)
+            ReduceOp(self.select(mask, value, neutral), kind, [axis], keepdims)
         )
 
-    def extract_where(self, chosen: SSAValue, value: SSAValue, axis: int) -> SSAValue:
+    def extract_masked_element(
+        self, mask: SSAValue, value: SSAValue, axis: int
+    ) -> SSAValue:
         """Build the only masked element along an axis; undefined if there is none."""
-        return self.reduce_where(chosen, value, ReduceKind.MAX, axis)
+        return self.reduce_masked_elements(mask, value, ReduceKind.MAX, axis)
 
     def build_in_bounds_mask(self, indices: SSAValue, extent: int) -> SSAValue:
         """Build the mask of the indices that are in bounds of an axis of `extent`."""
-        element = element_of(indices)
+        element = element_type_of_value(indices)
         bounds = ((0, Relation.GE), (extent, Relation.LT))
         return reduce(
             lambda lhs, rhs: self.insert(AndOp(lhs, rhs)),
@@ -107,13 +114,13 @@ class MaskBuilder:
 
     def promote_boolean(self, value: SSAValue) -> SSAValue:
         """Promote i1 to i8, true being 1; return other values unchanged."""
-        return self.cast(value, i8) if element_of(value) == i1 else value
+        return self.cast(value, i8) if element_type_of_value(value) == i1 else value
 
-    def cast(self, value: SSAValue, element: Attribute) -> SSAValue:
+    def cast(self, value: SSAValue, element_type: Attribute) -> SSAValue:
         """Build a cast to another element type."""
-        return self.insert(CastOp(value, element))
+        return self.insert(CastOp(value, element_type))
 
-    def to_result_type(self, value: SSAValue, type_: Attribute) -> SSAValue:
+    def cast_to_type(self, value: SSAValue, type_: Attribute) -> SSAValue:
         """Cast a value to `type_`, a type of the same shape."""
         if value.type == type_:
             return value

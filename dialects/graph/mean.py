@@ -23,24 +23,24 @@ from tlf.dialects.graph.reduction import ReduceKind, reduced_shape
 from tlf.dialects.graph.tensor_builder import TensorBuilder
 from tlf.dialects.graph.tensor_types import (
     FLOATS,
-    GraphTensor,
-    element_of,
+    GraphTensorConstraint,
+    element_type_of_value,
     infer_result_type,
-    integers_attribute,
     promote_to_f32,
     round_to_type,
     shape_of,
+    to_integers_attribute,
     verify_axes,
     verify_element_type,
     verify_shape,
 )
-from tlf.dialects.graph.whole_axes import WholeAxesOperation
+from tlf.dialects.graph.untiled_axes_operation import UntiledAxesOperation
 from tlf.dialects.interfaces import Array
 from tlf.support.affine.index_access import Accesses, IndexAccess
 
 
 @irdl_op_definition
-class MeanOp(WholeAxesOperation, SimplifiableOperation):
+class MeanOp(UntiledAxesOperation, SimplifiableOperation):
     """
     Mean along axes, accumulated in f32 if elements are narrower.
 
@@ -51,10 +51,10 @@ class MeanOp(WholeAxesOperation, SimplifiableOperation):
 
     name = "graph.mean"
 
-    operand = operand_def(GraphTensor(FLOATS))
+    operand = operand_def(GraphTensorConstraint(FLOATS))
     axes = prop_def(DenseArrayBase.constr(i64))
     keepdims = opt_prop_def(UnitAttr)
-    result = result_def(GraphTensor(FLOATS))
+    result = result_def(GraphTensorConstraint(FLOATS))
 
     assembly_format = (
         "$operand `axes` $axes (`keepdims` $keepdims^)? attr-dict"
@@ -72,40 +72,42 @@ class MeanOp(WholeAxesOperation, SimplifiableOperation):
         super().__init__(
             operands=[value],
             properties={
-                "axes": integers_attribute(axes),
+                "axes": to_integers_attribute(axes),
                 "keepdims": UnitAttr() if keepdims else None,
             },
-            result_types=[infer_result_type([value], shape, element_of(value))],
+            result_types=[
+                infer_result_type([value], shape, element_type_of_value(value))
+            ],
         )
 
     @property
-    def whole_axes(self) -> tuple[int, ...]:
+    def untiled_axes(self) -> tuple[int, ...]:
         return tuple(self.axes.get_values())
 
     @property
-    def element_count(self) -> int:
+    def elements_per_mean(self) -> int:
         """Number of elements per mean."""
-        return prod(shape_of(self.operand)[axis] for axis in self.whole_axes)
+        return prod(shape_of(self.operand)[axis] for axis in self.untiled_axes)
 
     def verify_(self) -> None:
         shape = shape_of(self.operand)
-        verify_axes(self.whole_axes, len(shape))
+        verify_axes(self.untiled_axes, len(shape))
         keepdims = self.keepdims is not None
-        verify_shape(self.result, reduced_shape(shape, self.whole_axes, keepdims))
-        verify_element_type(self.result, element_of(self.operand))
+        verify_shape(self.result, reduced_shape(shape, self.untiled_axes, keepdims))
+        verify_element_type(self.result, element_type_of_value(self.operand))
 
     def indexing_maps(self) -> tuple[Accesses, ...]:
-        return (self.accesses_along(range(len(shape_of(self.operand)))),)
+        return (self.accesses_to_axes(range(len(shape_of(self.operand)))),)
 
     def result_indexing_maps(self) -> tuple[Accesses, ...]:
         rank = len(shape_of(self.operand))
-        along = self.accesses_along(range(rank))
+        along = self.accesses_to_axes(range(rank))
         keepdims = self.keepdims is not None
         return (
             tuple(
-                IndexAccess() if axis in self.whole_axes else along[axis]
+                IndexAccess() if axis in self.untiled_axes else along[axis]
                 for axis in range(rank)
-                if keepdims or axis not in self.whole_axes
+                if keepdims or axis not in self.untiled_axes
             ),
         )
 
@@ -113,18 +115,18 @@ class MeanOp(WholeAxesOperation, SimplifiableOperation):
         keepdims = self.keepdims is not None
         with np.errstate(all="ignore"):
             total = np.sum(
-                promote_to_f32(operands[0]), axis=self.whole_axes, keepdims=keepdims
+                promote_to_f32(operands[0]), axis=self.untiled_axes, keepdims=keepdims
             )
-            value = np.divide(total, total.dtype.type(self.element_count))
-        return (round_to_type(value, element_of(self.result)),)
+            value = np.divide(total, total.dtype.type(self.elements_per_mean))
+        return (round_to_type(value, element_type_of_value(self.result)),)
 
     def decompose(self, builder: Builder) -> Sequence[SSAValue]:
         program = TensorBuilder.for_operand(builder, self.operand)
-        wide = program.promote(self.operand)
+        wide = program.promote_to_builder_type(self.operand)
         keepdims = self.keepdims is not None
-        total = program.reduce(wide, ReduceKind.SUM, self.whole_axes, keepdims)
-        count = program.constant(self.element_count)
-        return [program.build_result(DivOp, [total, count], self.result.type)]
+        total = program.reduce(wide, ReduceKind.SUM, self.untiled_axes, keepdims)
+        count = program.constant(self.elements_per_mean)
+        return [program.build_with_result_type(DivOp, [total, count], self.result.type)]
 
     def flops(self) -> int:
         return prod(shape_of(self.operand)) + prod(shape_of(self.result))

@@ -1,4 +1,7 @@
-"""Operations that move data without arithmetic: reshape, transpose, broadcast."""
+"""
+Operations `graph.reshape`, `graph.transpose` and `graph.broadcast`, which move data
+without arithmetic.
+"""
 
 from __future__ import annotations
 
@@ -24,12 +27,12 @@ from xdsl.utils.exceptions import VerifyException
 
 from tlf.dialects.graph.canonicalizable import CanonicalizableOperation
 from tlf.dialects.graph.tensor_types import (
-    GraphTensor,
-    element_of,
+    GraphTensorConstraint,
+    element_type_of_value,
     format_shape,
     infer_result_type,
-    integers_attribute,
     shape_of,
+    to_integers_attribute,
     verify_element_type,
     verify_shape,
 )
@@ -60,8 +63,8 @@ class MovementOperation(
     `is_identity` is true.
     """
 
-    operand = operand_def(GraphTensor())
-    result = result_def(GraphTensor())
+    operand = operand_def(GraphTensorConstraint())
+    result = result_def(GraphTensorConstraint())
 
     traits = traits_def(Pure())
 
@@ -80,7 +83,7 @@ class MovementOperation(
 
 
 @dataclass(frozen=True)
-class ReshapeGroup:
+class ReshapeAxisGroup:
     """
     Axes of a reshape's operand and result that contain the same elements in order.
 
@@ -88,52 +91,56 @@ class ReshapeGroup:
     both sides, where a row spans all axes of the side but the first.
     """
 
-    source: tuple[int, ...]
-    result: tuple[int, ...]
-    extent: int
-    step: int
+    source_axes: tuple[int, ...]
+    result_axes: tuple[int, ...]
+    iteration_count: int
+    elements_per_iteration: int
 
     @staticmethod
     def from_axes(
-        source: Sequence[int],
-        result: Sequence[int],
+        source_axes: Sequence[int],
+        result_axes: Sequence[int],
         source_shape: Sequence[int],
         result_shape: Sequence[int],
-    ) -> ReshapeGroup:
+    ) -> ReshapeAxisGroup:
         """Return the group of the operand axes `source` and result axes `result`."""
-        total = prod(source_shape[axis] for axis in source)
+        total = prod(source_shape[axis] for axis in source_axes)
         step = lcm(
-            prod(source_shape[axis] for axis in source[1:]),
-            prod(result_shape[axis] for axis in result[1:]),
+            prod(source_shape[axis] for axis in source_axes[1:]),
+            prod(result_shape[axis] for axis in result_axes[1:]),
         )
-        return ReshapeGroup(tuple(source), tuple(result), total // step, step)
+        return ReshapeAxisGroup(
+            tuple(source_axes), tuple(result_axes), total // step, step
+        )
 
 
-def reshape_groups(
-    source: Sequence[int], result: Sequence[int]
-) -> tuple[ReshapeGroup, ...]:
+def split_into_reshape_axis_groups(
+    source_shape: Sequence[int], result_shape: Sequence[int]
+) -> tuple[ReshapeAxisGroup, ...]:
     """
     Split two shapes of equal element count into the shortest runs of axes with equal
     element counts. Axes of extent 1 belong to no group.
     """
-    sources = [axis for axis, extent in enumerate(source) if extent != 1]
-    results = [axis for axis, extent in enumerate(result) if extent != 1]
-    groups: list[ReshapeGroup] = []
+    sources = [axis for axis, extent in enumerate(source_shape) if extent != 1]
+    results = [axis for axis, extent in enumerate(result_shape) if extent != 1]
+    groups: list[ReshapeAxisGroup] = []
     while sources:
         left, right = [sources.pop(0)], [results.pop(0)]
-        counts = [source[left[0]], result[right[0]]]
+        counts = [source_shape[left[0]], result_shape[right[0]]]
         while counts[0] != counts[1]:
             if counts[0] < counts[1]:
                 left.append(sources.pop(0))
-                counts[0] *= source[left[-1]]
+                counts[0] *= source_shape[left[-1]]
             else:
                 right.append(results.pop(0))
-                counts[1] *= result[right[-1]]
-        groups.append(ReshapeGroup.from_axes(left, right, source, result))
+                counts[1] *= result_shape[right[-1]]
+        groups.append(
+            ReshapeAxisGroup.from_axes(left, right, source_shape, result_shape)
+        )
     return tuple(groups)
 
 
-def _group_accesses(
+def _accesses_of_axis_groups(
     groups: Sequence[tuple[tuple[int, ...], int]], shape: Sequence[int]
 ) -> Accesses:
     """Return the accesses of one side, given the axes and the step of each group."""
@@ -164,30 +171,42 @@ class ReshapeOp(MovementOperation, ViewInterface):
         value = SSAValue.get(operand)
         super().__init__(
             operands=[value],
-            result_types=[infer_result_type([value], shape, element_of(value))],
+            result_types=[
+                infer_result_type([value], shape, element_type_of_value(value))
+            ],
         )
 
     def verify_(self) -> None:
-        verify_element_type(self.result, element_of(self.operand))
+        verify_element_type(self.result, element_type_of_value(self.operand))
         source, result = shape_of(self.operand), shape_of(self.result)
         if prod(source) != prod(result):
             raise VerifyException(
                 f"expected a result of {prod(source)} elements, got {prod(result)}"
             )
 
-    def _reshape_groups(self) -> tuple[ReshapeGroup, ...]:
-        return reshape_groups(shape_of(self.operand), shape_of(self.result))
+    def _reshape_axis_groups(self) -> tuple[ReshapeAxisGroup, ...]:
+        return split_into_reshape_axis_groups(
+            shape_of(self.operand), shape_of(self.result)
+        )
 
     def iteration_domain(self) -> tuple[LoopDim, ...]:
-        return tuple(parallel_dim(group.extent) for group in self._reshape_groups())
+        return tuple(
+            parallel_dim(group.iteration_count) for group in self._reshape_axis_groups()
+        )
 
     def indexing_maps(self) -> tuple[Accesses, ...]:
-        sides = [(group.source, group.step) for group in self._reshape_groups()]
-        return (_group_accesses(sides, shape_of(self.operand)),)
+        sides = [
+            (group.source_axes, group.elements_per_iteration)
+            for group in self._reshape_axis_groups()
+        ]
+        return (_accesses_of_axis_groups(sides, shape_of(self.operand)),)
 
     def result_indexing_maps(self) -> tuple[Accesses, ...]:
-        sides = [(group.result, group.step) for group in self._reshape_groups()]
-        return (_group_accesses(sides, shape_of(self.result)),)
+        sides = [
+            (group.result_axes, group.elements_per_iteration)
+            for group in self._reshape_axis_groups()
+        ]
+        return (_accesses_of_axis_groups(sides, shape_of(self.result)),)
 
     def compute_reference(self, *operands: Array) -> tuple[Array, ...]:
         return (operands[0].reshape(shape_of(self.result)),)
@@ -218,8 +237,10 @@ class TransposeOp(MovementOperation):
         shape = [shape_of(value)[axis] for axis in permutation]
         super().__init__(
             operands=[value],
-            properties={"permutation": integers_attribute(permutation)},
-            result_types=[infer_result_type([value], shape, element_of(value))],
+            properties={"permutation": to_integers_attribute(permutation)},
+            result_types=[
+                infer_result_type([value], shape, element_type_of_value(value))
+            ],
         )
 
     @property
@@ -234,7 +255,7 @@ class TransposeOp(MovementOperation):
                 f"expected a permutation of {len(shape)} axes, "
                 f"got {list(self.axis_list)}"
             )
-        verify_element_type(self.result, element_of(self.operand))
+        verify_element_type(self.result, element_type_of_value(self.operand))
         verify_shape(self.result, [shape[axis] for axis in self.axis_list])
 
     def is_identity(self) -> bool:
@@ -243,7 +264,7 @@ class TransposeOp(MovementOperation):
 
     def indexing_maps(self) -> tuple[Accesses, ...]:
         positions = sorted(range(len(self.axis_list)), key=lambda i: self.axis_list[i])
-        return (tuple(IndexAccess.of(position) for position in positions),)
+        return (tuple(IndexAccess.of_iterator(position) for position in positions),)
 
     def compute_reference(self, *operands: Array) -> tuple[Array, ...]:
         return (np.transpose(operands[0], self.axis_list),)
@@ -267,11 +288,13 @@ class BroadcastOp(MovementOperation):
         value = SSAValue.get(operand)
         super().__init__(
             operands=[value],
-            result_types=[infer_result_type([value], shape, element_of(value))],
+            result_types=[
+                infer_result_type([value], shape, element_type_of_value(value))
+            ],
         )
 
     def verify_(self) -> None:
-        verify_element_type(self.result, element_of(self.operand))
+        verify_element_type(self.result, element_type_of_value(self.operand))
         source, result = shape_of(self.operand), shape_of(self.result)
         aligned = result[len(result) - len(source) :]
         if len(source) > len(result) or any(

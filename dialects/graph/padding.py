@@ -11,14 +11,14 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from tlf.dialects.graph.filled_movement import FilledOperation
+from tlf.dialects.graph.filled_movement import FilledMovementOperation
 from tlf.dialects.graph.tensor_types import (
-    element_of,
+    element_type_of_value,
     infer_result_type,
-    integers_attribute,
     parse_integers,
     print_integers,
     shape_of,
+    to_integers_attribute,
     verify_shape,
 )
 from tlf.dialects.interfaces import Array, Scalar
@@ -27,20 +27,20 @@ from tlf.support.affine.index_access import Accesses, IndexAccess
 
 
 def padded_shape(
-    shape: Sequence[int], low: Sequence[int], high: Sequence[int]
+    shape: Sequence[int], low_counts: Sequence[int], high_counts: Sequence[int]
 ) -> tuple[int, ...]:
     """Return the shape of a tensor padded with `low` and `high` elements per axis."""
-    for what, counts in (("low", low), ("high", high)):
+    for what, counts in (("low", low_counts), ("high", high_counts)):
         if len(counts) != len(shape) or any(count < 0 for count in counts):
             raise VerifyException(
                 f"expected {len(shape)} numbers of at least 0 for {what}, "
                 f"got {list(counts)}"
             )
-    return tuple(map(sum, zip(low, shape, high, strict=True)))
+    return tuple(map(sum, zip(low_counts, shape, high_counts, strict=True)))
 
 
 @irdl_op_definition
-class PadOp(FilledOperation):
+class PadOp(FilledMovementOperation):
     """
     Padding with a constant: along each axis, `low` elements before the first and `high`
     elements after the last are `fill`.
@@ -68,11 +68,13 @@ class PadOp(FilledOperation):
         super().__init__(
             operands=[value],
             properties={
-                "low": integers_attribute(low),
-                "high": integers_attribute(high),
-                "fill": scalar_attribute(fill, element_of(value)),
+                "low": to_integers_attribute(low),
+                "high": to_integers_attribute(high),
+                "fill": scalar_attribute(fill, element_type_of_value(value)),
             },
-            result_types=[infer_result_type([value], shape, element_of(value))],
+            result_types=[
+                infer_result_type([value], shape, element_type_of_value(value))
+            ],
         )
 
     @classmethod
@@ -99,7 +101,7 @@ class PadOp(FilledOperation):
         return tuple(self.high.get_values())
 
     def verify_(self) -> None:
-        self.verify_fill()
+        self.verify_fill_element_type()
         shape = shape_of(self.operand)
         verify_shape(
             self.result, padded_shape(shape, self.low_counts, self.high_counts)
@@ -113,14 +115,14 @@ class PadOp(FilledOperation):
             ),
         )
 
-    def padding_value(self, operand: int) -> Scalar | None:
+    def padding_value(self, operand_index: int) -> Scalar | None:
         is_padded = any(self.low_counts) or any(self.high_counts)
         return self.fill_value if is_padded else None
 
     def tiled_implementation(
         self, operands: Sequence[SSAValue], result_types: Sequence[Attribute]
     ) -> Operation:
-        zeros = integers_attribute([0] * len(self.low_counts))
+        zeros = to_integers_attribute([0] * len(self.low_counts))
         return PadOp.create(
             operands=operands,
             result_types=result_types,

@@ -1,4 +1,7 @@
-"""Operations of max and sum pooling in two dimensions."""
+"""
+Operations `graph.max_pool2d` and `graph.sum_pool2d`: max and sum pooling in two
+dimensions.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +16,10 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import irdl_op_definition
 
 from tlf.dialects.graph.canonicalizable import SimplifiableOperation
-from tlf.dialects.graph.image_windows import IMAGE_AXES, padding_of
+from tlf.dialects.graph.image_windows import IMAGE_AXES, to_padding_property
 from tlf.dialects.graph.reduction import CombiningOperation, ReduceKind
 from tlf.dialects.graph.tensor_types import (
-    element_of,
+    element_type_of_value,
     infer_result_type,
     shape_of,
     verify_shape,
@@ -24,7 +27,7 @@ from tlf.dialects.graph.tensor_types import (
 from tlf.dialects.graph.windowed_operation import (
     WindowedOperation,
     build_window_reduction,
-    window_properties,
+    properties_of_window,
 )
 from tlf.dialects.interfaces import (
     Array,
@@ -62,7 +65,7 @@ class PoolOperation(
         value = SSAValue.get(operand)
         window = self.make_window(kernel, strides, padding, dilation)
         shape = self.infer_pooled_shape(shape_of(value), window)
-        result_element = element_of(value) if element is None else element
+        result_element = element_type_of_value(value) if element is None else element
         type_ = (
             infer_result_type([value], shape, result_element)
             if init is None
@@ -71,40 +74,41 @@ class PoolOperation(
         accumulator = {} if acc is None else {"acc": acc}
         super().__init__(
             operands=[value, init],
-            properties=window_properties(window) | accumulator,
+            properties=properties_of_window(window) | accumulator,
             result_types=[type_],
         )
 
     def verify_(self) -> None:
         images = shape_of(self.operand)
         verify_shape(self.result, self.infer_pooled_shape(images, self.window))
-        self.verify_accumulation()
+        self.verify_accumulator_types()
 
     def iteration_domain(self) -> tuple[LoopDim, ...]:
         parallel, taps = shape_of(self.result), self.window.taps
         return (*map(parallel_dim, parallel), *map(reduction_dim, taps))
 
     def indexing_maps(self) -> tuple[Accesses, ...]:
-        spatial = self.window.accesses((2, 3), (4, 5))
+        spatial = self.window.image_accesses((2, 3), (4, 5))
         accesses = ((*identity_accesses(2), *spatial), *self.result_indexing_maps())
         return accesses[: len(self.operands)]
 
     def result_indexing_maps(self) -> tuple[Accesses, ...]:
         return (identity_accesses(4),)
 
-    def padded_axes(self) -> Collection[int]:
+    def implicitly_padded_axes(self) -> Collection[int]:
         return IMAGE_AXES
 
     def padded_tiled_implementation(
         self,
         operands: Sequence[SSAValue],
         result_types: Sequence[Attribute],
-        outside: Sequence[tuple[int, int]],
+        padding_counts: Sequence[tuple[int, int]],
     ) -> Operation:
         return type(self).create(
             operands=operands,
             result_types=result_types,
-            properties=dict(self.properties) | {"padding": padding_of(outside)},
+            properties=dict(self.properties)
+            | {"padding": to_padding_property(padding_counts)},
             attributes=dict(self.attributes),
         )
 
@@ -117,11 +121,11 @@ class PoolOperation(
         return prod(iterator.extent for iterator in self.iteration_domain())
 
     def compute_reference(self, *operands: Array) -> tuple[Array, ...]:
-        images = operands[0].astype(self.reference_dtype)
+        images = operands[0].astype(self.reference_accumulator_dtype)
         with np.errstate(all="ignore"):
             total = reduce(
-                self.combine_partials,
-                self.window.iterate_taps(images, self.neutral_element()),
+                self.combine_partial_arrays,
+                self.window.iterate_tap_arrays(images, self.neutral_element()),
             )
         return (self.combine_with_init(total, *operands[1:]),)
 
@@ -131,8 +135,8 @@ class PoolOperation(
                 builder,
                 self.operand,
                 self.window,
-                self.combination,
-                element_of(self.result),
+                self.reduce_kind,
+                element_type_of_value(self.result),
                 self.init,
                 self.acc,
             )
@@ -155,7 +159,7 @@ class MaxPool2dOp(PoolOperation, SimplifiableOperation):
     name = "graph.max_pool2d"
 
     @property
-    def combination(self) -> ReduceKind:
+    def reduce_kind(self) -> ReduceKind:
         return ReduceKind.MAX
 
 
@@ -175,5 +179,5 @@ class SumPool2dOp(PoolOperation):
     name = "graph.sum_pool2d"
 
     @property
-    def combination(self) -> ReduceKind:
+    def reduce_kind(self) -> ReduceKind:
         return ReduceKind.SUM

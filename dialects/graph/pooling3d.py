@@ -15,8 +15,8 @@ from tlf.dialects.graph.canonicalizable import SimplifiableOperation
 from tlf.dialects.graph.reduction import ReduceKind, neutral_element_of
 from tlf.dialects.graph.tensor_types import (
     NUMBERS,
-    GraphTensor,
-    element_of,
+    GraphTensorConstraint,
+    element_type_of_value,
     infer_result_type,
     promote_to_f32,
     round_to_type,
@@ -27,7 +27,7 @@ from tlf.dialects.graph.tensor_types import (
 from tlf.dialects.graph.windowed_operation import (
     Windowed3dOperation,
     build_window_reduction,
-    window_properties,
+    properties_of_window,
 )
 from tlf.dialects.interfaces import Array, DecompositionInterface
 
@@ -47,8 +47,8 @@ class MaxPool3dOp(Windowed3dOperation, DecompositionInterface, SimplifiableOpera
 
     name = "graph.max_pool3d"
 
-    operand = operand_def(GraphTensor(NUMBERS))
-    result = result_def(GraphTensor(NUMBERS))
+    operand = operand_def(GraphTensorConstraint(NUMBERS))
+    result = result_def(GraphTensorConstraint(NUMBERS))
 
     traits = traits_def(Pure())
 
@@ -70,25 +70,29 @@ class MaxPool3dOp(Windowed3dOperation, DecompositionInterface, SimplifiableOpera
         shape = self.infer_pooled_shape(shape_of(value), window)
         super().__init__(
             operands=[value],
-            properties=window_properties(window),
-            result_types=[infer_result_type([value], shape, element_of(value))],
+            properties=properties_of_window(window),
+            result_types=[
+                infer_result_type([value], shape, element_type_of_value(value))
+            ],
         )
 
     def verify_(self) -> None:
         images = shape_of(self.operand)
         verify_shape(self.result, self.infer_pooled_shape(images, self.window))
-        verify_element_type(self.result, element_of(self.operand))
+        verify_element_type(self.result, element_type_of_value(self.operand))
 
     def compute_reference(self, *operands: Array) -> tuple[Array, ...]:
-        element = element_of(self.result)
+        element = element_type_of_value(self.result)
         least = neutral_element_of(ReduceKind.MAX, element)
         with np.errstate(all="ignore"):
-            elements = self.window.iterate_taps(promote_to_f32(operands[0]), least)
+            elements = self.window.iterate_tap_arrays(
+                promote_to_f32(operands[0]), least
+            )
             return (round_to_type(reduce(np.maximum, elements), element),)
 
     def decompose(self, builder: Builder) -> Sequence[SSAValue]:
         """Build the maximum of each window of the unfolded images."""
-        element = element_of(self.result)
+        element = element_type_of_value(self.result)
         kind = ReduceKind.MAX
         return [
             build_window_reduction(builder, self.operand, self.window, kind, element)

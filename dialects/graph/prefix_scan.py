@@ -21,6 +21,7 @@ from xdsl.irdl import (
 )
 from xdsl.traits import Pure
 
+from tlf.dialects.graph.comparison_and_logic import Relation
 from tlf.dialects.graph.elementwise import (
     AddOp,
     BinaryOperation,
@@ -28,8 +29,7 @@ from tlf.dialects.graph.elementwise import (
     MinimumOp,
     MulOp,
 )
-from tlf.dialects.graph.logic import Relation
-from tlf.dialects.graph.mask_builder import MaskBuilder, with_extent
+from tlf.dialects.graph.mask_builder import MaskBuilder, replace_axis_extent
 from tlf.dialects.graph.movement import ReshapeOp
 from tlf.dialects.graph.padding import PadOp
 from tlf.dialects.graph.reduction import (
@@ -41,8 +41,8 @@ from tlf.dialects.graph.reduction import (
 from tlf.dialects.graph.slicing import SliceOp
 from tlf.dialects.graph.tensor_types import (
     NUMBERS,
-    GraphTensor,
-    element_of,
+    GraphTensorConstraint,
+    element_type_of_value,
     promote_to_f32,
     round_to_type,
     shape_of,
@@ -51,7 +51,7 @@ from tlf.dialects.graph.tensor_types import (
     verify_shape,
 )
 from tlf.dialects.interfaces import Array, DecompositionInterface
-from tlf.dialects.types import accumulator_of
+from tlf.dialects.types import accumulator_type_of
 
 _NUMPY_COMBINERS: Mapping[ReduceKind, np.ufunc] = {
     ReduceKind.SUM: np.add,
@@ -88,10 +88,10 @@ class CumulateOp(IRDLOperation, DecompositionInterface):
 
     name = "graph.cumulate"
 
-    operand = operand_def(GraphTensor(NUMBERS))
+    operand = operand_def(GraphTensorConstraint(NUMBERS))
     kind = prop_def(ReduceKindAttr)
     axis = prop_def(IntegerAttr.constr(i64))
-    result = result_def(GraphTensor(NUMBERS))
+    result = result_def(GraphTensorConstraint(NUMBERS))
 
     traits = traits_def(Pure())
 
@@ -116,7 +116,7 @@ class CumulateOp(IRDLOperation, DecompositionInterface):
         shape = shape_of(self.operand)
         verify_axes([self.axis.value.data], len(shape))
         verify_shape(self.result, shape)
-        verify_element_type(self.result, element_of(self.operand))
+        verify_element_type(self.result, element_type_of_value(self.operand))
 
     def compute_reference(self, *operands: Array) -> tuple[Array, ...]:
         wide, combine = promote_to_f32(operands[0]), _NUMPY_COMBINERS[self.kind.data]
@@ -124,17 +124,17 @@ class CumulateOp(IRDLOperation, DecompositionInterface):
             total = combine.accumulate(
                 wide, axis=self.axis.value.data, dtype=wide.dtype
             )
-        return (round_to_type(total, element_of(self.result)),)
+        return (round_to_type(total, element_type_of_value(self.result)),)
 
     def decompose(self, builder: Builder) -> Sequence[SSAValue]:
         program = MaskBuilder(builder)
-        scan = PrefixScan(program, self.kind.data, self.axis.value.data)
+        scan = PrefixScanBuilder(program, self.kind.data, self.axis.value.data)
         total = scan.build_scan(self.operand, Relation.LE)
-        return [program.to_result_type(total, self.result.type)]
+        return [program.cast_to_type(total, self.result.type)]
 
 
 @dataclass(frozen=True)
-class PrefixScan:
+class PrefixScanBuilder:
     """
     Builder of prefix scans along an axis. A short axis is scanned by comparison of all
     pairs of indices. An axis longer than `MAX_UNBLOCKED_EXTENT` is split into blocks:
@@ -143,7 +143,7 @@ class PrefixScan:
     extent, not quadratic.
     """
 
-    program: MaskBuilder
+    mask_builder: MaskBuilder
     kind: ReduceKind
     axis: int
 
@@ -157,57 +157,66 @@ class PrefixScan:
             return self._scan_by_comparison(value, self.axis, relation)
         size = select_block_size(extent)
         count = -(-extent // size)
-        blocks = self._split_into_blocks(self._promote(value), count, size)
+        blocks = self._split_into_blocks(
+            self._promote_to_accumulator_type(value), count, size
+        )
         block_scan = self._scan_by_comparison(blocks, self.axis + 1, relation)
-        totals = self.program.insert(ReduceOp(blocks, self.kind, [self.axis + 1]))
+        totals = self.mask_builder.insert(ReduceOp(blocks, self.kind, [self.axis + 1]))
         preceding = self.build_scan(totals, Relation.LT)
-        spread = self.program.insert_unit_axes(preceding, self.axis + 1)
+        spread = self.mask_builder.insert_unit_axes(preceding, self.axis + 1)
         step = _COMBINE_OPS[self.kind].create(
             operands=[spread, block_scan], result_types=[block_scan.type]
         )
-        return self._merge_blocks(self.program.insert(step), extent)
+        return self._merge_blocks(self.mask_builder.insert(step), extent)
 
     def _scan_by_comparison(
         self, value: SSAValue, axis: int, relation: Relation
     ) -> SSAValue:
         """Build the scan of an axis by comparison of all pairs of indices."""
-        program, shape = self.program, shape_of(value)
+        program, shape = self.mask_builder, shape_of(value)
         trailing = len(shape) - axis - 1
-        own_indices = program.axis_indices(shape[axis], trailing + 1)
-        other_indices = program.axis_indices(shape[axis], trailing)
+        own_indices = program.build_axis_indices(shape[axis], trailing + 1)
+        other_indices = program.build_axis_indices(shape[axis], trailing)
         mask = program.compare(other_indices, own_indices, relation)
         spread = program.insert_unit_axes(value, axis)
-        return program.reduce_where(mask, spread, self.kind, axis + 1)
+        return program.reduce_masked_elements(mask, spread, self.kind, axis + 1)
 
-    def _promote(self, value: SSAValue) -> SSAValue:
+    def _promote_to_accumulator_type(self, value: SSAValue) -> SSAValue:
         """
         Promote a value to the accumulator type, so that block totals are not rounded.
         """
-        element = element_of(value)
-        wide = accumulator_of(element)
-        return value if wide == element else self.program.cast(value, wide)
+        element = element_type_of_value(value)
+        wide = accumulator_type_of(element)
+        return value if wide == element else self.mask_builder.cast(value, wide)
 
-    def _split_into_blocks(self, value: SSAValue, count: int, size: int) -> SSAValue:
+    def _split_into_blocks(
+        self, value: SSAValue, block_count: int, block_size: int
+    ) -> SSAValue:
         """Split the axis into `count` blocks of `size` elements, padded as needed."""
         shape = shape_of(value)
-        if (missing := count * size - shape[self.axis]) > 0:
+        if (missing := block_count * block_size - shape[self.axis]) > 0:
             zeros = [0] * len(shape)
-            fill = neutral_element_of(self.kind, element_of(value))
-            high = with_extent(zeros, self.axis, missing)
-            value = self.program.insert(PadOp(value, zeros, high, fill))
-        block_shape = (*shape[: self.axis], count, size, *shape[self.axis + 1 :])
-        return self.program.insert(ReshapeOp(value, block_shape))
+            fill = neutral_element_of(self.kind, element_type_of_value(value))
+            high = replace_axis_extent(zeros, self.axis, missing)
+            value = self.mask_builder.insert(PadOp(value, zeros, high, fill))
+        block_shape = (
+            *shape[: self.axis],
+            block_count,
+            block_size,
+            *shape[self.axis + 1 :],
+        )
+        return self.mask_builder.insert(ReshapeOp(value, block_shape))
 
     def _merge_blocks(self, value: SSAValue, extent: int) -> SSAValue:
         """Merge blocks into one axis of `extent` elements."""
         *front, count, size = shape_of(value)[: self.axis + 2]
         shape = (*front, count * size, *shape_of(value)[self.axis + 2 :])
-        merged = self.program.insert(ReshapeOp(value, shape))
+        merged = self.mask_builder.insert(ReshapeOp(value, shape))
         if count * size == extent:
             return merged
         offsets = [0] * len(shape)
-        return self.program.insert(
-            SliceOp(merged, offsets, with_extent(shape, self.axis, extent))
+        return self.mask_builder.insert(
+            SliceOp(merged, offsets, replace_axis_extent(shape, self.axis, extent))
         )
 
 

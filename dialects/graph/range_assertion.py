@@ -18,7 +18,7 @@ from tlf.dialects.graph.tensor_types import INTEGERS
 from tlf.dialects.value_check_interface import (
     ValueCheck,
     ValueCheckInterface,
-    index_check,
+    make_index_check,
 )
 
 
@@ -34,7 +34,7 @@ class WithinOp(IdentityOperation, ValueCheckInterface):
     """
 
     name = "graph.within"
-    ELEMENTS: ClassVar = INTEGERS
+    ACCEPTED_ELEMENT_TYPES: ClassVar = INTEGERS
 
     low = prop_def(IntegerAttr.constr(i64))
     high = prop_def(IntegerAttr.constr(i64))
@@ -65,4 +65,4 @@ class WithinOp(IdentityOperation, ValueCheckInterface):
 
     def build_value_checks(self, builder: Builder) -> Sequence[ValueCheck]:
         low, high = self.low.value.data, self.high.value.data
-        return (index_check(self.operand, low, high),)
+        return (make_index_check(self.operand, low, high),)

@@ -27,15 +27,15 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.str_enum import StrEnum
 
-from tlf.dialects.graph.accumulation import AccumulatingOperation
+from tlf.dialects.graph.accumulating_operation import AccumulatingOperation
 from tlf.dialects.graph.canonicalizable import SimplifiableOperation
 from tlf.dialects.graph.tensor_types import (
     NUMBERS,
-    GraphTensor,
-    element_of,
+    GraphTensorConstraint,
+    element_type_of_value,
     infer_result_type,
-    integers_attribute,
     shape_of,
+    to_integers_attribute,
     verify_axes,
     verify_shape,
 )
@@ -82,20 +82,20 @@ _SCALAR: Mapping[ReduceKind, tuple[type[Combine], type[Combine]]] = {
 """Scalar combining operations of floats and of integers, by reduction kind."""
 
 
-def neutral_element_of(kind: ReduceKind, element: Attribute) -> Scalar:
+def neutral_element_of(kind: ReduceKind, element_type: Attribute) -> Scalar:
     """Return the neutral element of a reduction kind."""
     if kind in (ReduceKind.SUM, ReduceKind.PROD):
         return 0 if kind is ReduceKind.SUM else 1
     is_max = kind is ReduceKind.MAX
-    if is_float(element):
+    if is_float(element_type):
         return -np.inf if is_max else np.inf
-    limits = np.iinfo(dtype_of(element).name)
+    limits = np.iinfo(dtype_of(element_type).name)
     return int(limits.min if is_max else limits.max)
 
 
-def least_value_of(element: Attribute) -> Scalar:
+def least_value_of_type(element_type: Attribute) -> Scalar:
     """Return the least value of an element type."""
-    return 0 if element == i1 else neutral_element_of(ReduceKind.MAX, element)
+    return 0 if element_type == i1 else neutral_element_of(ReduceKind.MAX, element_type)
 
 
 class CombiningOperation(AccumulatingOperation, ReductionInterface, abc.ABC):
@@ -104,15 +104,15 @@ class CombiningOperation(AccumulatingOperation, ReductionInterface, abc.ABC):
     and minima are exact, and accumulate in the element type of the operand by default.
     """
 
-    operand = operand_def(GraphTensor(NUMBERS))
-    init = opt_operand_def(GraphTensor(NUMBERS))
-    result = result_def(GraphTensor(NUMBERS))
+    operand = operand_def(GraphTensorConstraint(NUMBERS))
+    init = opt_operand_def(GraphTensorConstraint(NUMBERS))
+    result = result_def(GraphTensorConstraint(NUMBERS))
 
     traits = traits_def(Pure())
 
     @property
     @abc.abstractmethod
-    def combination(self) -> ReduceKind:
+    def reduce_kind(self) -> ReduceKind:
         """Combining operation of the elements."""
 
     @property
@@ -122,34 +122,36 @@ class CombiningOperation(AccumulatingOperation, ReductionInterface, abc.ABC):
     @property
     def is_exact(self) -> bool:
         """True if combining never rounds."""
-        return self.combination in (ReduceKind.MAX, ReduceKind.MIN)
+        return self.reduce_kind in (ReduceKind.MAX, ReduceKind.MIN)
 
     @property
-    def default_accumulator(self) -> Attribute:
+    def default_accumulator_type(self) -> Attribute:
         if self.is_exact:
-            return element_of(self.operand)
-        return super().default_accumulator
+            return element_type_of_value(self.operand)
+        return super().default_accumulator_type
 
     def neutral_element(self) -> Scalar:
-        return neutral_element_of(self.combination, self.accumulator_type)
+        return neutral_element_of(self.reduce_kind, self.accumulator_type)
 
-    def combine(self, builder: Builder, element: SSAValue, total: SSAValue) -> SSAValue:
-        floats, integers = _SCALAR[self.combination]
-        kind = floats if is_float(total.type) else integers
-        return builder.insert(kind(element, total)).results[0]
+    def build_combination_of_scalars(
+        self, builder: Builder, element: SSAValue, accumulator: SSAValue
+    ) -> SSAValue:
+        floats, integers = _SCALAR[self.reduce_kind]
+        kind = floats if is_float(accumulator.type) else integers
+        return builder.insert(kind(element, accumulator)).results[0]
 
     def reduce_array(self, value: Array, axes: Sequence[int], keepdims: bool) -> Array:
         """Reduce an array along axes."""
-        combine = _COMBINE[self.combination]
+        combine = _COMBINE[self.reduce_kind]
         with np.errstate(all="ignore"):
             total = combine.reduce(value, axis=tuple(axes), keepdims=keepdims)
         return np.asarray(total)
 
-    def combine_partials(self, total: Array, start: Array) -> Array:
-        return _COMBINE[self.combination](total, start)
+    def combine_partial_arrays(self, total: Array, partial: Array) -> Array:
+        return _COMBINE[self.reduce_kind](total, partial)
 
     def linear_operands(self) -> tuple[int, ...]:
-        return (0,) if self.combination is ReduceKind.SUM else ()
+        return (0,) if self.reduce_kind is ReduceKind.SUM else ()
 
 
 @irdl_attr_definition
@@ -182,10 +184,12 @@ def reduced_shape(
     return tuple(each for axis, each in enumerate(shape) if axis not in axes)
 
 
-def reduced_accesses(rank: int, axes: Sequence[int], keepdims: bool) -> Accesses:
+def reduction_result_accesses(
+    rank: int, axes: Sequence[int], keepdims: bool
+) -> Accesses:
     """Return the accesses to the result; iterator `i` is axis `i` of the operand."""
     return tuple(
-        IndexAccess() if axis in axes else IndexAccess.of(axis)
+        IndexAccess() if axis in axes else IndexAccess.of_iterator(axis)
         for axis in range(rank)
         if keepdims or axis not in axes
     )
@@ -228,7 +232,7 @@ class ReduceOp(CombiningOperation, SimplifiableOperation):
     ):
         value = SSAValue.get(operand)
         shape = reduced_shape(shape_of(value), axes, keepdims)
-        result_element = element_of(value) if element is None else element
+        result_element = element_type_of_value(value) if element is None else element
         type_ = (
             infer_result_type([value], shape, result_element)
             if init is None
@@ -238,7 +242,7 @@ class ReduceOp(CombiningOperation, SimplifiableOperation):
             operands=[value, init],
             properties={
                 "kind": ReduceKindAttr(ReduceKind(kind)),
-                "axes": integers_attribute(axes),
+                "axes": to_integers_attribute(axes),
                 "keepdims": UnitAttr() if keepdims else None,
                 "acc": acc,
             },
@@ -246,7 +250,7 @@ class ReduceOp(CombiningOperation, SimplifiableOperation):
         )
 
     @property
-    def combination(self) -> ReduceKind:
+    def reduce_kind(self) -> ReduceKind:
         return self.kind.data
 
     @property
@@ -259,7 +263,7 @@ class ReduceOp(CombiningOperation, SimplifiableOperation):
         verify_axes(self.axis_list, len(shape))
         keepdims = self.keepdims is not None
         verify_shape(self.result, reduced_shape(shape, self.axis_list, keepdims))
-        self.verify_accumulation()
+        self.verify_accumulator_types()
 
     def iteration_domain(self) -> tuple[LoopDim, ...]:
         return tuple(
@@ -276,9 +280,11 @@ class ReduceOp(CombiningOperation, SimplifiableOperation):
 
     def result_indexing_maps(self) -> tuple[Accesses, ...]:
         rank = len(shape_of(self.operand))
-        return (reduced_accesses(rank, self.axis_list, self.keepdims is not None),)
+        return (
+            reduction_result_accesses(rank, self.axis_list, self.keepdims is not None),
+        )
 
     def compute_reference(self, *operands: Array) -> tuple[Array, ...]:
-        value = operands[0].astype(self.reference_dtype)
+        value = operands[0].astype(self.reference_accumulator_dtype)
         total = self.reduce_array(value, self.axis_list, self.keepdims is not None)
         return (self.combine_with_init(total, *operands[1:]),)

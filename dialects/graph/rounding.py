@@ -1,4 +1,7 @@
-"""Operations of elementwise rounding to integers: floor, ceil, trunc and round."""
+"""
+Operations `graph.floor`, `graph.ceil`, `graph.trunc` and `graph.round`: elementwise
+rounding to integers.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +25,8 @@ class FloorOp(MathFunctionOperation):
     """
 
     name = "graph.floor"
-    FUNCTION: ClassVar = np.floor
-    SCALAR: ClassVar = math.FloorOp
+    NUMPY_FUNCTION: ClassVar = np.floor
+    MATH_OPERATION: ClassVar = math.FloorOp
 
 
 @irdl_op_definition
@@ -37,8 +40,8 @@ class CeilOp(MathFunctionOperation):
     """
 
     name = "graph.ceil"
-    FUNCTION: ClassVar = np.ceil
-    SCALAR: ClassVar = math.CeilOp
+    NUMPY_FUNCTION: ClassVar = np.ceil
+    MATH_OPERATION: ClassVar = math.CeilOp
 
 
 @irdl_op_definition
@@ -52,8 +55,8 @@ class TruncOp(MathFunctionOperation):
     """
 
     name = "graph.trunc"
-    FUNCTION: ClassVar = np.trunc
-    SCALAR: ClassVar = math.TruncOp
+    NUMPY_FUNCTION: ClassVar = np.trunc
+    MATH_OPERATION: ClassVar = math.TruncOp
 
 
 @irdl_op_definition
@@ -67,5 +70,5 @@ class RoundOp(MathFunctionOperation):
     """
 
     name = "graph.round"
-    FUNCTION: ClassVar = np.rint
-    SCALAR: ClassVar = math.RoundEvenOp
+    NUMPY_FUNCTION: ClassVar = np.rint
+    MATH_OPERATION: ClassVar = math.RoundEvenOp

@@ -25,15 +25,19 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from tlf.dialects.graph.canonicalizable import CanonicalizableOperation
-from tlf.dialects.graph.indexing import INDEX_TYPES, TakeOp, verify_indices
-from tlf.dialects.graph.logic import Relation
-from tlf.dialects.graph.mask_builder import MaskBuilder, in_bounds_mask, with_extent
+from tlf.dialects.graph.comparison_and_logic import Relation
+from tlf.dialects.graph.mask_builder import (
+    MaskBuilder,
+    compute_in_bounds_mask_array,
+    replace_axis_extent,
+)
 from tlf.dialects.graph.movement import BroadcastOp, ReshapeOp
 from tlf.dialects.graph.padding import PadOp
 from tlf.dialects.graph.reduction import ReduceKind, ReduceOp, neutral_element_of
+from tlf.dialects.graph.take_and_gather import INDEX_TYPES, TakeOp, verify_index_extents
 from tlf.dialects.graph.tensor_types import (
-    GraphTensor,
-    element_of,
+    GraphTensorConstraint,
+    element_type_of_value,
     format_shape,
     infer_result_type,
     promote_to_f32,
@@ -50,7 +54,7 @@ from tlf.dialects.keyword_params import parse_keyword_param
 from tlf.dialects.value_check_interface import (
     ValueCheck,
     ValueCheckInterface,
-    index_check,
+    make_index_check,
 )
 
 
@@ -64,12 +68,12 @@ class ScatterKind(StrEnum):
     MIN = auto()
 
 
-def _replace_element(_: Array, update: Array) -> Array:
+def _replace_element_by_update(_: Array, update: Array) -> Array:
     return update
 
 
 _UPDATE_FUNCTIONS: Mapping[ScatterKind, Callable[[Array, Array], Array]] = {
-    ScatterKind.SET: _replace_element,
+    ScatterKind.SET: _replace_element_by_update,
     ScatterKind.ADD: np.add,
     ScatterKind.MUL: np.multiply,
     ScatterKind.MAX: np.maximum,
@@ -132,12 +136,12 @@ class ScatterOp(
 
     name = "graph.scatter"
 
-    operand = operand_def(GraphTensor())
-    indices = operand_def(GraphTensor(INDEX_TYPES))
-    updates = operand_def(GraphTensor())
+    operand = operand_def(GraphTensorConstraint())
+    indices = operand_def(GraphTensorConstraint(INDEX_TYPES))
+    updates = operand_def(GraphTensorConstraint())
     axis = prop_def(IntegerAttr.constr(i64))
     kind = prop_def(ScatterKindAttr)
-    result = result_def(GraphTensor())
+    result = result_def(GraphTensorConstraint())
 
     traits = traits_def(Pure())
 
@@ -162,29 +166,34 @@ class ScatterOp(
                 "kind": ScatterKindAttr(ScatterKind(kind)),
             },
             result_types=[
-                infer_result_type(values, shape_of(values[0]), element_of(values[0]))
+                infer_result_type(
+                    values, shape_of(values[0]), element_type_of_value(values[0])
+                )
             ],
         )
 
     def verify_(self) -> None:
         shape, axis = shape_of(self.operand), self.axis.value.data
         verify_axes([axis], len(shape))
-        verify_indices(self.indices, shape, axis)
+        verify_index_extents(self.indices, shape, axis)
         self._verify_updates()
         verify_same_element_types([self.operand, self.updates])
         verify_shape(self.result, shape)
-        verify_element_type(self.result, element_of(self.operand))
-        if self.kind.data is ScatterKind.ADD and element_of(self.operand) == i1:
+        verify_element_type(self.result, element_type_of_value(self.operand))
+        if (
+            self.kind.data is ScatterKind.ADD
+            and element_type_of_value(self.operand) == i1
+        ):
             raise VerifyException("expected numbers to add, got i1")
 
     def build_value_checks(self, builder: Builder) -> Sequence[ValueCheck]:
         last = shape_of(self.operand)[self.axis.value.data] - 1
-        return (index_check(self.indices, 0, last),)
+        return (make_index_check(self.indices, 0, last),)
 
     def _verify_updates(self) -> None:
         """Check that indices broadcast to the updates, and updates fit the operand."""
         update_shape, index_shape = shape_of(self.updates), shape_of(self.indices)
-        limits = with_extent(shape_of(self.operand), self.axis.value.data, 0)
+        limits = replace_axis_extent(shape_of(self.operand), self.axis.value.data, 0)
         fits = len(update_shape) == len(index_shape) and all(
             extent == count or (count == 1 and 0 < extent <= limit)
             for extent, count, limit in zip(
@@ -198,7 +207,7 @@ class ScatterOp(
             )
 
     @property
-    def written_axis(self) -> int:
+    def scatter_axis(self) -> int:
         return self.axis.value.data
 
     @property
@@ -206,13 +215,13 @@ class ScatterOp(
         return {ScatterKind.SET: False, ScatterKind.ADD: True}.get(self.kind.data)
 
     def build_with_element_type(
-        self, builder: Builder, element: Attribute
+        self, builder: Builder, element_type: Attribute
     ) -> Sequence[SSAValue]:
         program, kind = MaskBuilder(builder), self.kind.data
-        start = program.cast(self.operand, element)
-        updates = program.cast(self.updates, element)
-        scatter = ScatterOp(start, self.indices, updates, self.written_axis, kind)
-        return [program.to_result_type(program.insert(scatter), self.result.type)]
+        start = program.cast(self.operand, element_type)
+        updates = program.cast(self.updates, element_type)
+        scatter = ScatterOp(start, self.indices, updates, self.scatter_axis, kind)
+        return [program.cast_to_type(program.insert(scatter), self.result.type)]
 
     def compute_reference(self, *operands: Array) -> tuple[Array, ...]:
         array, indices, updates = operands
@@ -220,8 +229,10 @@ class ScatterOp(
         axis, combine = self.axis.value.data, _UPDATE_FUNCTIONS[self.kind.data]
         total, updates = promote_to_f32(array).copy(), promote_to_f32(updates)
         extent = array.shape[axis]
-        view = total[tuple(map(slice, with_extent(indices.shape, axis, extent)))]
-        in_bounds = in_bounds_mask(indices, extent)
+        view = total[
+            tuple(map(slice, replace_axis_extent(indices.shape, axis, extent)))
+        ]
+        in_bounds = compute_in_bounds_mask_array(indices, extent)
         positions = np.where(in_bounds, indices, 0).astype(np.int64)
         with np.errstate(all="ignore"):
             for step in range(indices.shape[axis]):
@@ -229,7 +240,7 @@ class ScatterOp(
                 old = np.take_along_axis(view, positions[current], axis)
                 new = np.where(in_bounds[current], combine(old, updates[current]), old)
                 np.put_along_axis(view, positions[current], new, axis)
-        return (round_to_type(total, element_of(self.result)),)
+        return (round_to_type(total, element_type_of_value(self.result)),)
 
     def decompose(self, builder: Builder) -> Sequence[SSAValue]:
         """
@@ -238,26 +249,41 @@ class ScatterOp(
         element per slice, and `set` takes slices of the updates.
         """
         program, axis = MaskBuilder(builder), self.axis.value.data
-        shape, count = shape_of(self.operand), shape_of(self.indices)[axis]
+        shape = shape_of(self.operand)
         start = program.promote_boolean(self.operand)
-        updates = self._pad_to_operand(
+        updates = self._pad_to_operand_extents(
             program, program.promote_boolean(self.updates), 0
         )
         updates = program.insert_unit_axes(updates, axis)
-        slice_indices = self._slice_indices()
+        slice_indices = self._indices_of_whole_slices()
         indices = slice_indices
         if indices is None:
-            indices = self._pad_to_operand(
-                program, self._broadcast_indices(program), -1
+            indices = self._pad_to_operand_extents(
+                program, self._broadcast_indices_to_updates(program), -1
             )
         indices = program.insert_unit_axes(indices, axis)
         trailing = len(shape) - axis
-        positions = program.axis_indices(shape[axis], trailing, element_of(indices))
+        positions = program.build_axis_indices(
+            shape[axis], trailing, element_type_of_value(indices)
+        )
         mask = program.compare(indices, positions, Relation.EQ)
         if self.kind.data is not ScatterKind.SET:
-            total = self._combine_updates(program, mask, start, updates)
-            return [program.to_result_type(total, self.result.type)]
-        steps = program.axis_indices(count, trailing - 1)
+            total = self._combine_masked_updates(program, mask, start, updates)
+            return [program.cast_to_type(total, self.result.type)]
+        return [self._build_last_updates(program, mask, start, updates, slice_indices)]
+
+    def _build_last_updates(
+        self,
+        program: MaskBuilder,
+        mask: SSAValue,
+        start: SSAValue,
+        updates: SSAValue,
+        slice_indices: SSAValue | None,
+    ) -> SSAValue:
+        """Build the result of `set`: the last update of each element, if any."""
+        axis, shape = self.axis.value.data, shape_of(self.operand)
+        count, trailing = shape_of(self.indices)[axis], len(shape) - axis
+        steps = program.build_axis_indices(count, trailing - 1)
         last_step = program.insert(
             ReduceOp(
                 program.select(mask, steps, program.constant(-1, i32)),
@@ -273,58 +299,56 @@ class ScatterOp(
             )
         else:
             mask = program.compare(last_step, steps, Relation.EQ)
-            replacement = program.extract_where(mask, updates, axis + 1)
+            replacement = program.extract_masked_element(mask, updates, axis + 1)
         last_step = program.insert(
-            ReshapeOp(last_step, _drop_axis(shape_of(last_step), axis + 1))
+            ReshapeOp(last_step, _drop_axis_of_shape(shape_of(last_step), axis + 1))
         )
         is_updated = program.compare(last_step, program.constant(0, i32), Relation.GE)
-        return [
-            program.to_result_type(
-                program.select(is_updated, replacement, start), self.result.type
-            )
-        ]
+        return program.cast_to_type(
+            program.select(is_updated, replacement, start), self.result.type
+        )
 
-    def _slice_indices(self) -> SSAValue | None:
+    def _indices_of_whole_slices(self) -> SSAValue | None:
         """Return the indices if each addresses a whole slice of the operand."""
         axis, shape = self.axis.value.data, shape_of(self.indices)
-        wanted = with_extent(shape_of(self.operand), axis, shape[axis])
+        wanted = replace_axis_extent(shape_of(self.operand), axis, shape[axis])
         is_whole = shape_of(self.updates) == wanted
-        ones = with_extent((1,) * len(shape), axis, shape[axis])
+        ones = replace_axis_extent((1,) * len(shape), axis, shape[axis])
         return self.indices if is_whole and shape == ones else None
 
-    def _broadcast_indices(self, program: MaskBuilder) -> SSAValue:
+    def _broadcast_indices_to_updates(self, mask_builder: MaskBuilder) -> SSAValue:
         """Broadcast the indices to the shape of the updates."""
         shape = shape_of(self.updates)
         if shape_of(self.indices) == shape:
             return self.indices
-        return program.insert(BroadcastOp(self.indices, shape))
+        return mask_builder.insert(BroadcastOp(self.indices, shape))
 
-    def _pad_to_operand(
-        self, program: MaskBuilder, value: SSAValue, fill: int
+    def _pad_to_operand_extents(
+        self, mask_builder: MaskBuilder, value: SSAValue, fill: int
     ) -> SSAValue:
         """Pad a value to the operand's extents along the other axes."""
         shape, axis = shape_of(value), self.axis.value.data
-        wanted = with_extent(shape_of(self.operand), axis, shape[axis])
+        wanted = replace_axis_extent(shape_of(self.operand), axis, shape[axis])
         if shape == wanted:
             return value
         high = [most - extent for most, extent in zip(wanted, shape, strict=True)]
-        return program.insert(PadOp(value, [0] * len(shape), high, fill))
+        return mask_builder.insert(PadOp(value, [0] * len(shape), high, fill))
 
-    def _combine_updates(
+    def _combine_masked_updates(
         self,
-        program: MaskBuilder,
-        chosen: SSAValue,
-        start: SSAValue,
+        mask_builder: MaskBuilder,
+        mask: SSAValue,
+        initial_value: SSAValue,
         updates: SSAValue,
     ) -> SSAValue:
         """Build the combination of `start` with the masked updates of each element."""
-        kind, element = _REDUCE_KINDS[self.kind.data], element_of(updates)
-        neutral = program.constant(neutral_element_of(kind, element), element)
-        chosen = program.select(chosen, updates, neutral)
+        kind, element = _REDUCE_KINDS[self.kind.data], element_type_of_value(updates)
+        neutral = mask_builder.constant(neutral_element_of(kind, element), element)
+        mask = mask_builder.select(mask, updates, neutral)
         axis = self.axis.value.data + 1
-        return program.insert(ReduceOp(chosen, kind, [axis], init=start))
+        return mask_builder.insert(ReduceOp(mask, kind, [axis], init=initial_value))
 
 
-def _drop_axis(shape: Sequence[int], axis: int) -> tuple[int, ...]:
+def _drop_axis_of_shape(shape: Sequence[int], axis: int) -> tuple[int, ...]:
     """Return the shape without an axis."""
     return (*shape[:axis], *shape[axis + 1 :])

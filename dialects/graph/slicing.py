@@ -12,10 +12,10 @@ from xdsl.utils.exceptions import VerifyException
 
 from tlf.dialects.graph.movement import MovementOperation
 from tlf.dialects.graph.tensor_types import (
-    element_of,
+    element_type_of_value,
     infer_result_type,
-    integers_attribute,
     shape_of,
+    to_integers_attribute,
     verify_element_type,
 )
 from tlf.dialects.interfaces import Array
@@ -55,10 +55,12 @@ class SliceOp(MovementOperation):
         super().__init__(
             operands=[value],
             properties={
-                "offsets": integers_attribute(offsets),
-                "strides": integers_attribute(steps),
+                "offsets": to_integers_attribute(offsets),
+                "strides": to_integers_attribute(steps),
             },
-            result_types=[infer_result_type([value], sizes, element_of(value))],
+            result_types=[
+                infer_result_type([value], sizes, element_type_of_value(value))
+            ],
         )
 
     @property
@@ -72,7 +74,7 @@ class SliceOp(MovementOperation):
         return tuple(self.strides.get_values())
 
     def verify_(self) -> None:
-        verify_element_type(self.result, element_of(self.operand))
+        verify_element_type(self.result, element_type_of_value(self.operand))
         shape, sizes = shape_of(self.operand), shape_of(self.result)
         counts = (("offsets", self.starts, 0), ("strides", self.steps, 1))
         for what, numbers, least in counts:
@@ -105,7 +107,7 @@ class SliceOp(MovementOperation):
     def tiled_implementation(
         self, operands: Sequence[SSAValue], result_types: Sequence[Attribute]
     ) -> Operation:
-        origin = {"offsets": integers_attribute([0] * len(self.starts))}
+        origin = {"offsets": to_integers_attribute([0] * len(self.starts))}
         return SliceOp.create(
             operands=operands,
             result_types=result_types,

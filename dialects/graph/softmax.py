@@ -16,8 +16,8 @@ from tlf.dialects.graph.reduction import ReduceKind
 from tlf.dialects.graph.tensor_builder import TensorBuilder
 from tlf.dialects.graph.tensor_types import (
     FLOATS,
-    GraphTensor,
-    element_of,
+    GraphTensorConstraint,
+    element_type_of_value,
     promote_to_f32,
     round_to_type,
     shape_of,
@@ -25,13 +25,13 @@ from tlf.dialects.graph.tensor_types import (
     verify_element_type,
     verify_shape,
 )
-from tlf.dialects.graph.whole_axes import WholeAxesOperation
+from tlf.dialects.graph.untiled_axes_operation import UntiledAxesOperation
 from tlf.dialects.interfaces import Array
 from tlf.support.affine.index_access import Accesses
 
 
 @irdl_op_definition
-class SoftmaxOp(WholeAxesOperation):
+class SoftmaxOp(UntiledAxesOperation):
     """
     Softmax along an axis, `exp(x - max(x)) / sum(exp(x - max(x)))`. Computed in f32 if
     x is narrower.
@@ -43,9 +43,9 @@ class SoftmaxOp(WholeAxesOperation):
 
     name = "graph.softmax"
 
-    operand = operand_def(GraphTensor(FLOATS))
+    operand = operand_def(GraphTensorConstraint(FLOATS))
     axis = prop_def(IntegerAttr.constr(i64))
-    result = result_def(GraphTensor(FLOATS))
+    result = result_def(GraphTensorConstraint(FLOATS))
 
     assembly_format = (
         "$operand `axis` $axis attr-dict `:` functional-type(operands, results)"
@@ -60,13 +60,13 @@ class SoftmaxOp(WholeAxesOperation):
         )
 
     @property
-    def whole_axes(self) -> tuple[int, ...]:
+    def untiled_axes(self) -> tuple[int, ...]:
         return (self.axis.value.data,)
 
     def verify_(self) -> None:
-        verify_axes(self.whole_axes, len(shape_of(self.operand)))
+        verify_axes(self.untiled_axes, len(shape_of(self.operand)))
         verify_shape(self.result, shape_of(self.operand))
-        verify_element_type(self.result, element_of(self.operand))
+        verify_element_type(self.result, element_type_of_value(self.operand))
 
     def indexing_maps(self) -> tuple[Accesses, ...]:
         return self.result_indexing_maps()
@@ -74,23 +74,25 @@ class SoftmaxOp(WholeAxesOperation):
     def compute_reference(self, *operands: Array) -> tuple[Array, ...]:
         wide = promote_to_f32(operands[0])
         with np.errstate(all="ignore"):
-            greatest = np.max(wide, axis=self.whole_axes, keepdims=True)
+            greatest = np.max(wide, axis=self.untiled_axes, keepdims=True)
             powers = np.exp(np.subtract(wide, greatest))
-            total = np.sum(powers, axis=self.whole_axes, keepdims=True)
+            total = np.sum(powers, axis=self.untiled_axes, keepdims=True)
             value = np.divide(powers, total)
-        return (round_to_type(value, element_of(self.result)),)
+        return (round_to_type(value, element_type_of_value(self.result)),)
 
     def decompose(self, builder: Builder) -> Sequence[SSAValue]:
         program = TensorBuilder.for_operand(builder, self.operand)
-        wide = program.promote(self.operand)
-        axes = self.whole_axes
+        wide = program.promote_to_builder_type(self.operand)
+        axes = self.untiled_axes
         greatest = program.reduce(wide, ReduceKind.MAX, axes, keepdims=True)
         powers = program.exp(program.sub(wide, greatest))
         total = program.reduce(powers, ReduceKind.SUM, axes, keepdims=True)
         # One quotient per row: the sum contains a 1, so its reciprocal is finite, and
         # the product with the reciprocal rounds once more than a quotient.
         scale = program.div(program.constant(1.0), total)
-        return [program.build_result(MulOp, [powers, scale], self.result.type)]
+        return [
+            program.build_with_result_type(MulOp, [powers, scale], self.result.type)
+        ]
 
     def flops(self) -> int:
         shape = shape_of(self.operand)

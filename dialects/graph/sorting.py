@@ -1,4 +1,7 @@
-"""Operations that sort along an axis, or return the argmax or argmin."""
+"""
+Operations `graph.sort` and `graph.arg_reduce`: sorting along an axis, and argmax or
+argmin.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +23,8 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from tlf.dialects.graph.logic import NotOp, OrOp, Relation
-from tlf.dialects.graph.mask_builder import MaskBuilder, with_extent
+from tlf.dialects.graph.comparison_and_logic import NotOp, OrOp, Relation
+from tlf.dialects.graph.mask_builder import MaskBuilder, replace_axis_extent
 from tlf.dialects.graph.reduction import (
     ReduceKind,
     ReduceKindAttr,
@@ -30,8 +33,8 @@ from tlf.dialects.graph.reduction import (
 )
 from tlf.dialects.graph.tensor_types import (
     NUMBERS,
-    GraphTensor,
-    element_of,
+    GraphTensorConstraint,
+    element_type_of_value,
     infer_result_type,
     promote_to_f32,
     shape_of,
@@ -57,11 +60,11 @@ class ArgReduceOp(IRDLOperation, DecompositionInterface):
 
     name = "graph.arg_reduce"
 
-    operand = operand_def(GraphTensor(NUMBERS))
+    operand = operand_def(GraphTensorConstraint(NUMBERS))
     kind = prop_def(ReduceKindAttr)
     axis = prop_def(IntegerAttr.constr(i64))
     keepdims = opt_prop_def(UnitAttr)
-    result = result_def(GraphTensor((i64,)))
+    result = result_def(GraphTensorConstraint((i64,)))
 
     traits = traits_def(Pure())
 
@@ -111,13 +114,15 @@ class ArgReduceOp(IRDLOperation, DecompositionInterface):
         value, shape = self.operand, shape_of(self.operand)
         extreme = program.insert(ReduceOp(value, self.kind.data, [axis], True))
         mask = program.compare(value, extreme, Relation.EQ)
-        if is_float(element_of(value)):
+        if is_float(element_type_of_value(value)):
             unordered = program.compare(value, value, Relation.NE)
             mask = program.insert(OrOp(mask, unordered))
-        positions = program.axis_indices(shape[axis], len(shape) - axis - 1)
+        positions = program.build_axis_indices(shape[axis], len(shape) - axis - 1)
         keepdims = self.keepdims is not None
-        first = program.reduce_where(mask, positions, ReduceKind.MIN, axis, keepdims)
-        return [program.to_result_type(first, self.result.type)]
+        first = program.reduce_masked_elements(
+            mask, positions, ReduceKind.MIN, axis, keepdims
+        )
+        return [program.cast_to_type(first, self.result.type)]
 
 
 @irdl_op_definition
@@ -135,11 +140,11 @@ class SortOp(IRDLOperation, DecompositionInterface):
 
     name = "graph.sort"
 
-    operand = operand_def(GraphTensor(NUMBERS))
+    operand = operand_def(GraphTensorConstraint(NUMBERS))
     axis = prop_def(IntegerAttr.constr(i64))
     descending = opt_prop_def(UnitAttr)
-    values = result_def(GraphTensor(NUMBERS))
-    indices = result_def(GraphTensor((i64,)))
+    values = result_def(GraphTensorConstraint(NUMBERS))
+    indices = result_def(GraphTensorConstraint((i64,)))
 
     traits = traits_def(Pure())
 
@@ -158,7 +163,7 @@ class SortOp(IRDLOperation, DecompositionInterface):
         value = SSAValue.get(operand)
         verify_axes([axis], len(shape_of(value)))
         extent = shape_of(value)[axis] if count is None else count
-        shape = with_extent(shape_of(value), axis, extent)
+        shape = replace_axis_extent(shape_of(value), axis, extent)
         super().__init__(
             operands=[value],
             properties={
@@ -167,7 +172,7 @@ class SortOp(IRDLOperation, DecompositionInterface):
             },
             result_types=[
                 infer_result_type([value], shape, element)
-                for element in (element_of(value), i64)
+                for element in (element_type_of_value(value), i64)
             ],
         )
 
@@ -189,8 +194,8 @@ class SortOp(IRDLOperation, DecompositionInterface):
                 f"expected at most {shape[axis]} elements along axis {axis}, "
                 f"got {self.result_extent}"
             )
-        verify_shape(self.values, with_extent(shape, axis, self.result_extent))
-        verify_element_type(self.values, element_of(self.operand))
+        verify_shape(self.values, replace_axis_extent(shape, axis, self.result_extent))
+        verify_element_type(self.values, element_type_of_value(self.operand))
         verify_shape(self.indices, result_shape)
 
     def compute_reference(self, *operands: Array) -> tuple[Array, ...]:
@@ -213,43 +218,52 @@ class SortOp(IRDLOperation, DecompositionInterface):
         program, axis = MaskBuilder(builder), self.axis.value.data
         extent = shape_of(self.operand)[axis]
         trailing = len(shape_of(self.operand)) - axis - 1
-        positions = program.axis_indices(extent, trailing)
-        ranks = program.axis_indices(self.result_extent, trailing + 1)
+        positions = program.build_axis_indices(extent, trailing)
+        ranks = program.build_axis_indices(self.result_extent, trailing + 1)
         element_ranks = program.insert_unit_axes(self._build_ranks(program), axis)
         mask = program.compare(element_ranks, ranks, Relation.EQ)
         value = program.insert_unit_axes(self.operand, axis)
         return [
-            program.to_result_type(
-                program.extract_where(mask, value, axis + 1), self.values.type
+            program.cast_to_type(
+                program.extract_masked_element(mask, value, axis + 1), self.values.type
             ),
-            program.to_result_type(
-                program.extract_where(mask, positions, axis + 1), self.indices.type
+            program.cast_to_type(
+                program.extract_masked_element(mask, positions, axis + 1),
+                self.indices.type,
             ),
         ]
 
-    def _build_ranks(self, program: MaskBuilder) -> SSAValue:
+    def _build_ranks(self, mask_builder: MaskBuilder) -> SSAValue:
         """
         Build the rank of each element: the number of elements sorted before it. The
         axis of the ranked elements precedes the axis of the compared elements.
         """
         axis, shape = self.axis.value.data, shape_of(self.operand)
         trailing = len(shape) - axis - 1
-        own = program.insert_unit_axes(self.operand, axis + 1)
-        other = program.insert_unit_axes(self.operand, axis)
+        own = mask_builder.insert_unit_axes(self.operand, axis + 1)
+        other = mask_builder.insert_unit_axes(self.operand, axis)
         pair = (other, own) if self.descending is None else (own, other)
-        no_later = _build_less_equal(program, *pair)
-        earlier = program.insert(NotOp(_build_less_equal(program, *reversed(pair))))
-        own_position = program.axis_indices(shape[axis], trailing + 1)
-        other_position = program.axis_indices(shape[axis], trailing)
-        is_first = program.compare(other_position, own_position, Relation.LT)
-        before = program.select(is_first, no_later, earlier)
-        one = program.constant(1, i32)
-        return program.reduce_where(before, one, ReduceKind.SUM, axis + 1)
+        no_later = _build_less_equal_with_nan_last(mask_builder, *pair)
+        earlier = mask_builder.insert(
+            NotOp(_build_less_equal_with_nan_last(mask_builder, *reversed(pair)))
+        )
+        own_position = mask_builder.build_axis_indices(shape[axis], trailing + 1)
+        other_position = mask_builder.build_axis_indices(shape[axis], trailing)
+        is_first = mask_builder.compare(other_position, own_position, Relation.LT)
+        before = mask_builder.select(is_first, no_later, earlier)
+        one = mask_builder.constant(1, i32)
+        return mask_builder.reduce_masked_elements(
+            before, one, ReduceKind.SUM, axis + 1
+        )
 
 
-def _build_less_equal(program: MaskBuilder, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+def _build_less_equal_with_nan_last(
+    mask_builder: MaskBuilder, lhs: SSAValue, rhs: SSAValue
+) -> SSAValue:
     """Build the comparison `lhs <= rhs` in which NaN is the greatest number."""
-    less_equal = program.compare(lhs, rhs, Relation.LE)
-    if not is_float(element_of(rhs)):
+    less_equal = mask_builder.compare(lhs, rhs, Relation.LE)
+    if not is_float(element_type_of_value(rhs)):
         return less_equal
-    return program.insert(OrOp(less_equal, program.compare(rhs, rhs, Relation.NE)))
+    return mask_builder.insert(
+        OrOp(less_equal, mask_builder.compare(rhs, rhs, Relation.NE))
+    )

@@ -1,4 +1,7 @@
-"""IR utility: recognize and build splat tensors, whose elements are all equal."""
+"""
+IR utility of the `graph` dialect: recognize and build splat tensors, whose elements are
+all equal.
+"""
 
 from __future__ import annotations
 
@@ -14,25 +17,29 @@ from tlf.dialects.interfaces import ConstantInterface, MovementInterface, Scalar
 from tlf.dialects.types import AnyTensor, scalar_value
 
 
-def splat_of(value: SSAValue) -> Scalar | None:
+def splat_scalar_of(value: SSAValue) -> Scalar | None:
     """Return the value of all elements of a tensor, if it is known."""
     owner = value.owner
     if isinstance(owner, ConstantInterface):
-        splat = owner.splat_value()
+        splat = owner.splat_attribute()
         return None if splat is None else scalar_value(splat)
     if not isinstance(owner, MovementInterface) or len(owner.operands) != 1:
         return None
-    return None if owner.padding_value(0) is not None else splat_of(owner.operands[0])
+    return (
+        None
+        if owner.padding_value(0) is not None
+        else splat_scalar_of(owner.operands[0])
+    )
 
 
-def is_equal_constant(left: Scalar | None, right: Scalar | None) -> bool:
+def is_equal_known_scalar(lhs: Scalar | None, rhs: Scalar | None) -> bool:
     """Return `True` if two numbers are known and equal, sign of zero included."""
-    if left is None or right is None or left != right:
+    if lhs is None or rhs is None or lhs != rhs:
         return False
-    return math.copysign(1, left) == math.copysign(1, right)
+    return math.copysign(1, lhs) == math.copysign(1, rhs)
 
 
-def build_splat(builder: Builder, number: Scalar, type_: AnyTensor) -> SSAValue:
+def build_splat_tensor(builder: Builder, number: Scalar, type_: AnyTensor) -> SSAValue:
     """Build a splat tensor as the broadcast of a scalar constant."""
     scalar = ConstantOp.from_splat(number, TensorType(type_.element_type, []))
     if not type_.get_shape():

@@ -1,5 +1,5 @@
 """
-Builder of graph operations on tensors of one floating-point type.
+Builder of operations of the `graph` dialect on tensors of one floating-point type.
 
 Composites of 16-bit floats compute in f32, and round once at the end.
 """
@@ -21,9 +21,9 @@ from tlf.dialects.graph.division import DivOp
 from tlf.dialects.graph.elementwise import AddOp, MulOp, SubOp
 from tlf.dialects.graph.movement import ReshapeOp
 from tlf.dialects.graph.reduction import ReduceKind, ReduceOp
-from tlf.dialects.graph.tensor_types import element_of
+from tlf.dialects.graph.tensor_types import element_type_of_value
 from tlf.dialects.graph.unary_functions import ErfOp, ExpOp, RsqrtOp
-from tlf.dialects.types import AnyTensor, accumulator_of, type_like
+from tlf.dialects.types import AnyTensor, accumulator_type_of, tensor_type_like
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,9 @@ class TensorBuilder:
     @staticmethod
     def for_operand(builder: Builder, operand: SSAValue) -> TensorBuilder:
         """Return a builder in the accumulator type of the elements of `operand`."""
-        return TensorBuilder(builder, accumulator_of(element_of(operand)))
+        return TensorBuilder(
+            builder, accumulator_type_of(element_type_of_value(operand))
+        )
 
     def insert(self, op: Operation) -> SSAValue:
         """Insert an operation, and return its result."""
@@ -46,13 +48,13 @@ class TensorBuilder:
         """Build a scalar constant."""
         return self.insert(ConstantOp.from_splat(value, TensorType(self.element, [])))
 
-    def promote(self, value: SSAValue) -> SSAValue:
+    def promote_to_builder_type(self, value: SSAValue) -> SSAValue:
         """Promote a value to the type of the builder."""
-        if element_of(value) == self.element:
+        if element_type_of_value(value) == self.element:
             return value
         return self.insert(CastOp(value, self.element))
 
-    def to_result_type(self, value: SSAValue, type_: Attribute) -> SSAValue:
+    def cast_to_type(self, value: SSAValue, type_: Attribute) -> SSAValue:
         """Cast a value of the builder's type to `type_`."""
         if value.type == type_:
             return value
@@ -96,11 +98,16 @@ class TensorBuilder:
         """Build a reshape."""
         return self.insert(ReshapeOp(value, shape))
 
-    def build_result(
-        self, kind: type[IRDLOperation], operands: Sequence[SSAValue], type_: Attribute
+    def build_with_result_type(
+        self,
+        operation_type: type[IRDLOperation],
+        operands: Sequence[SSAValue],
+        type_: Attribute,
     ) -> SSAValue:
         """Build the last operation, of class `kind`, and cast its result to `type_`."""
         tensor = cast(AnyTensor, type_)
-        wide = type_like(tensor, tensor.get_shape(), self.element)
-        last = self.insert(kind.create(operands=operands, result_types=[wide]))
-        return self.to_result_type(last, type_)
+        wide = tensor_type_like(tensor, tensor.get_shape(), self.element)
+        last = self.insert(
+            operation_type.create(operands=operands, result_types=[wide])
+        )
+        return self.cast_to_type(last, type_)

@@ -1,4 +1,7 @@
-"""Tensor type constraint of graph operations, and inference of their result types."""
+"""
+Type constraint of the tensors of the `graph` dialect, and inference of result types of
+its operations.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from tlf.dialects.encoding import layout_of, without_layout
+from tlf.dialects.encoding_attribute import layout_of, without_layout
 from tlf.dialects.interfaces import Array
 from tlf.dialects.types import (
     ELEMENT_TYPES,
@@ -49,13 +52,13 @@ NUMBERS = (*FLOATS, *INTEGERS)
 
 
 @dataclass(frozen=True)
-class GraphTensor(AttrConstraint[AnyTensor]):
+class GraphTensorConstraint(AttrConstraint[AnyTensor]):
     """
     Constraint: a tensor of static shape, with extents of at least 1 and an accepted
     element type.
     """
 
-    elements: tuple[Attribute, ...] = ELEMENT_TYPES
+    element_types: tuple[Attribute, ...] = ELEMENT_TYPES
 
     def verify(self, attr: Attribute, constraint_context: VerificationContext) -> None:
         if not isinstance(attr, TensorType):
@@ -70,8 +73,8 @@ class GraphTensor(AttrConstraint[AnyTensor]):
             raise VerifyException(
                 f"expected a layout of {type_.get_num_dims()} axes, got {list(axes)}"
             )
-        if type_.element_type not in self.elements:
-            listed = ", ".join(map(str, self.elements))
+        if type_.element_type not in self.element_types:
+            listed = ", ".join(map(str, self.element_types))
             raise VerifyException(
                 f"expected an element type among {listed}, got {type_.element_type}"
             )
@@ -81,7 +84,7 @@ class GraphTensor(AttrConstraint[AnyTensor]):
 
     def mapping_type_vars(
         self, type_var_mapping: Mapping[TypeVar, AttrConstraint | IntConstraint]
-    ) -> GraphTensor:
+    ) -> GraphTensorConstraint:
         return self
 
 
@@ -90,15 +93,15 @@ def shape_of(value: SSAValue) -> tuple[int, ...]:
     return tensor_type(value).get_shape()
 
 
-def integer_limits(element: Attribute) -> tuple[int, int]:
+def integer_limits(element_type: Attribute) -> tuple[int, int]:
     """Return the least and the greatest value of an integer type or i1."""
-    if element == i1:
+    if element_type == i1:
         return 0, 1
-    limits = np.iinfo(dtype_of(element).name)
+    limits = np.iinfo(dtype_of(element_type).name)
     return int(limits.min), int(limits.max)
 
 
-def element_of(value: SSAValue) -> Attribute:
+def element_type_of_value(value: SSAValue) -> Attribute:
     """Return the element type of a value that is a tensor."""
     return tensor_type(value).element_type
 
@@ -117,11 +120,11 @@ def infer_result_type(
     return TensorType(element, shape, encoding)
 
 
-def default_accumulator(element: Attribute) -> Attribute:
+def default_accumulator_type(element_type: Attribute) -> Attribute:
     """Return the default accumulator type of an element type."""
-    if is_16_bit_float(element):
+    if is_16_bit_float(element_type):
         return f32
-    return i32 if element == i8 else element
+    return i32 if element_type == i8 else element_type
 
 
 def verify_shape(result: SSAValue, expected: Sequence[int]) -> None:
@@ -134,22 +137,22 @@ def verify_shape(result: SSAValue, expected: Sequence[int]) -> None:
 
 
 def verify_element_type(
-    value: SSAValue, expected: Attribute, what: str = "result"
+    value: SSAValue, expected: Attribute, value_name: str = "result"
 ) -> None:
     """Check the element type of a value."""
-    if (found := element_of(value)) != expected:
-        raise VerifyException(f"expected a {what} of {expected}, got {found}")
+    if (found := element_type_of_value(value)) != expected:
+        raise VerifyException(f"expected a {value_name} of {expected}, got {found}")
 
 
 def verify_same_element_types(operands: Sequence[SSAValue]) -> None:
     """Check that all operands have one element type."""
-    elements = [element_of(operand) for operand in operands]
+    elements = [element_type_of_value(operand) for operand in operands]
     if any(element != elements[0] for element in elements):
         listed = " and ".join(map(str, elements))
         raise VerifyException(f"expected operands of one element type, got {listed}")
 
 
-def integers_attribute(values: Sequence[int]) -> DenseArrayBase[IntegerType]:
+def to_integers_attribute(values: Sequence[int]) -> DenseArrayBase[IntegerType]:
     """Convert integers to an array property."""
     return DenseArrayBase.from_list(i64, list(values))
 
@@ -157,7 +160,7 @@ def integers_attribute(values: Sequence[int]) -> DenseArrayBase[IntegerType]:
 def parse_integers(parser: Parser) -> DenseArrayBase[IntegerType]:
     """Parse a list of integers as an array property."""
     square = parser.Delimiter.SQUARE
-    return integers_attribute(
+    return to_integers_attribute(
         parser.parse_comma_separated_list(square, parser.parse_integer)
     )
 

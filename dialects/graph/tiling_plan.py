@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NoReturn
 
 from xdsl.dialects.builtin import ArrayAttr, IntAttr, StringAttr
 from xdsl.ir import Attribute, ParametrizedAttribute
@@ -11,9 +12,9 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from tlf.dialects.encoding import LEVEL_NAME
+from tlf.dialects.encoding_attribute import LEVEL_NAME
 from tlf.dialects.tile.loop_attributes import Mapping
-from tlf.support.renamed import PLAN_KEYS
+from tlf.support.former_names import PLAN_KEYS
 
 LIST_KEYS = (
     "tile",
@@ -141,7 +142,7 @@ class PlanAttr(ParametrizedAttribute):
         return positions or tuple(range(len(self.tile)))
 
     @property
-    def innermost_stages(self) -> int:
+    def innermost_stage_count(self) -> int:
         """Number of tiles in flight in the innermost loop: reduction tiles, if any."""
         return self.reduce_stage_count if self.reduce_sizes else self.stage_count
 
@@ -156,7 +157,7 @@ class PlanAttr(ParametrizedAttribute):
         return self.reduce_stages.data
 
     @property
-    def sliding_axis(self) -> int | None:
+    def sliding_window_axis(self) -> int | None:
         """Position in `tile_sizes` of the axis of the sliding window, if any."""
         return next((position.data for position in self.sliding), None)
 
@@ -209,11 +210,20 @@ class PlanAttr(ParametrizedAttribute):
             raise VerifyException(
                 f"expected at least 1 reduce stage, got {self.reduce_stage_count}"
             )
+        self._verify_sliding_window()
+        if not set(self.reloaded_operands) <= set(self.resident_operands):
+            raise VerifyException(
+                "expected to reload operands that are resident, "
+                f"{list(self.resident_operands)}, got {list(self.reloaded_operands)}"
+            )
+
+    def _verify_sliding_window(self) -> None:
+        """Verify the axis that tiles slide along, and settings that depend on it."""
         if len(self.sliding) > 1:
             raise VerifyException(
                 f"expected one axis to slide along, got {len(self.sliding)}"
             )
-        axis = self.sliding_axis
+        axis = self.sliding_window_axis
         if axis is not None and not 0 <= axis < len(self.tile):
             raise VerifyException(
                 f"expected an axis below {len(self.tile)} to slide along, got {axis}"
@@ -230,11 +240,6 @@ class PlanAttr(ParametrizedAttribute):
         if axis is not None and len(self.reduce):
             raise VerifyException(
                 "expected reductions to run whole where tiles slide, got reduce sizes"
-            )
-        if not set(self.reloaded_operands) <= set(self.resident_operands):
-            raise VerifyException(
-                "expected to reload operands that are resident, "
-                f"{list(self.resident_operands)}, got {list(self.reloaded_operands)}"
             )
 
     @classmethod
@@ -259,17 +264,8 @@ class PlanAttr(ParametrizedAttribute):
                         sizes[key] = parser.parse_comma_separated_list(
                             parser.Delimiter.SQUARE, parser.parse_integer
                         )
-                    case key if key in PLAN_KEYS:
-                        parser.raise_error(
-                            f"{key} was renamed to {PLAN_KEYS[key]}", position
-                        )
                     case key:
-                        parser.raise_error(
-                            "expected tile, reduce, mapping, order, stages, "
-                            "reduce_stages, sliding, prefetch_distance, recompute, "
-                            f"retain, resident or reload, got {key}",
-                            position,
-                        )
+                        _report_unknown_key(parser, key, position)
         return (
             StringAttr(level),
             _to_integer_array(sizes["tile"]),
@@ -298,7 +294,7 @@ class PlanAttr(ParametrizedAttribute):
                 printer.print_string(f", stages {self.stage_count}")
             if self.reduce_stage_count != self.stage_count:
                 printer.print_string(f", reduce_stages {self.reduce_stage_count}")
-            if (axis := self.sliding_axis) is not None:
+            if (axis := self.sliding_window_axis) is not None:
                 printer.print_string(f", sliding [{axis}]")
             if self.prefetch_distance.data:
                 printer.print_string(
@@ -312,3 +308,15 @@ class PlanAttr(ParametrizedAttribute):
                 printer.print_string(f", resident {list(self.resident_operands)}")
             if self.reloaded_operands:
                 printer.print_string(f", reload {list(self.reloaded_operands)}")
+
+
+def _report_unknown_key(parser: AttrParser, key: str, position: int) -> NoReturn:
+    """Raise the error for a key that plans do not have."""
+    if key in PLAN_KEYS:
+        parser.raise_error(f"{key} was renamed to {PLAN_KEYS[key]}", position)
+    parser.raise_error(
+        "expected tile, reduce, mapping, order, stages, "
+        "reduce_stages, sliding, prefetch_distance, recompute, "
+        f"retain, resident or reload, got {key}",
+        position,
+    )

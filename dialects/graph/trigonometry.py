@@ -1,4 +1,7 @@
-"""Operations for trigonometric and hyperbolic functions, and their inverses."""
+"""
+Operations of the `graph` dialect for trigonometric and hyperbolic functions, and their
+inverses, elementwise.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +29,8 @@ class TanOp(MathFunctionOperation):
     """
 
     name = "graph.tan"
-    FUNCTION: ClassVar = np.tan
-    SCALAR: ClassVar = math.TanOp
+    NUMPY_FUNCTION: ClassVar = np.tan
+    MATH_OPERATION: ClassVar = math.TanOp
 
 
 @irdl_op_definition
@@ -41,8 +44,8 @@ class AsinOp(MathFunctionOperation):
     """
 
     name = "graph.asin"
-    FUNCTION: ClassVar = np.arcsin
-    SCALAR: ClassVar = math.AsinOp
+    NUMPY_FUNCTION: ClassVar = np.arcsin
+    MATH_OPERATION: ClassVar = math.AsinOp
 
 
 @irdl_op_definition
@@ -56,8 +59,8 @@ class AcosOp(MathFunctionOperation):
     """
 
     name = "graph.acos"
-    FUNCTION: ClassVar = np.arccos
-    SCALAR: ClassVar = math.AcosOp
+    NUMPY_FUNCTION: ClassVar = np.arccos
+    MATH_OPERATION: ClassVar = math.AcosOp
 
 
 @irdl_op_definition
@@ -71,8 +74,8 @@ class AtanOp(MathFunctionOperation):
     """
 
     name = "graph.atan"
-    FUNCTION: ClassVar = np.arctan
-    SCALAR: ClassVar = math.AtanOp
+    NUMPY_FUNCTION: ClassVar = np.arctan
+    MATH_OPERATION: ClassVar = math.AtanOp
 
 
 @irdl_op_definition
@@ -86,8 +89,8 @@ class SinhOp(MathFunctionOperation):
     """
 
     name = "graph.sinh"
-    FUNCTION: ClassVar = np.sinh
-    SCALAR: ClassVar = math.SinhOp
+    NUMPY_FUNCTION: ClassVar = np.sinh
+    MATH_OPERATION: ClassVar = math.SinhOp
 
 
 @irdl_op_definition
@@ -101,8 +104,8 @@ class CoshOp(MathFunctionOperation):
     """
 
     name = "graph.cosh"
-    FUNCTION: ClassVar = np.cosh
-    SCALAR: ClassVar = math.CoshOp
+    NUMPY_FUNCTION: ClassVar = np.cosh
+    MATH_OPERATION: ClassVar = math.CoshOp
 
 
 @irdl_op_definition
@@ -116,8 +119,8 @@ class AsinhOp(MathFunctionOperation):
     """
 
     name = "graph.asinh"
-    FUNCTION: ClassVar = np.arcsinh
-    SCALAR: ClassVar = math.AsinhOp
+    NUMPY_FUNCTION: ClassVar = np.arcsinh
+    MATH_OPERATION: ClassVar = math.AsinhOp
 
 
 @irdl_op_definition
@@ -132,8 +135,8 @@ class AcoshOp(MathFunctionOperation):
     """
 
     name = "graph.acosh"
-    FUNCTION: ClassVar = np.arccosh
-    SCALAR: ClassVar = math.AcoshOp
+    NUMPY_FUNCTION: ClassVar = np.arccosh
+    MATH_OPERATION: ClassVar = math.AcoshOp
 
 
 @irdl_op_definition
@@ -147,8 +150,8 @@ class AtanhOp(MathFunctionOperation):
     """
 
     name = "graph.atanh"
-    FUNCTION: ClassVar = np.arctanh
-    SCALAR: ClassVar = math.AtanhOp
+    NUMPY_FUNCTION: ClassVar = np.arctanh
+    MATH_OPERATION: ClassVar = math.AtanhOp
 
 
 @irdl_op_definition
@@ -164,9 +167,11 @@ class Atan2Op(BinaryOperation):
 
     name = "graph.atan2"
 
-    def compute(self, *operands: Array) -> Array:
+    def compute_in_numpy(self, *operands: Array) -> Array:
         return np.arctan2(*operands)
 
-    def build_scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
+    def build_scalar_computation(
+        self, builder: Builder, *elements: SSAValue
+    ) -> SSAValue:
         lhs, rhs = elements
         return insert_op(builder, math.Atan2Op(lhs, rhs))

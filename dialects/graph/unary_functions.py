@@ -1,4 +1,7 @@
-"""Operations for elementwise math functions of one tensor."""
+"""
+Operations of the `graph` dialect for elementwise math functions of one tensor, such as
+`graph.exp`.
+"""
 
 from __future__ import annotations
 
@@ -31,17 +34,19 @@ class MathFunctionOperation(UnaryOperation, abc.ABC):
 
     fastmath = opt_prop_def(arith.FastMathFlagsAttr)
 
-    FUNCTION: ClassVar[Callable[[Array], Array]]
+    NUMPY_FUNCTION: ClassVar[Callable[[Array], Array]]
     """Numpy function."""
 
-    SCALAR: ClassVar[type[math.FloatingPointLikeUnaryMathOperation]]
+    MATH_OPERATION: ClassVar[type[math.FloatingPointLikeUnaryMathOperation]]
     """Scalar operation of the `math` dialect."""
 
-    def compute(self, *operands: Array) -> Array:
-        return type(self).FUNCTION(operands[0])
+    def compute_in_numpy(self, *operands: Array) -> Array:
+        return type(self).NUMPY_FUNCTION(operands[0])
 
-    def build_scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
-        return insert_op(builder, self.SCALAR(elements[0], self.fastmath))
+    def build_scalar_computation(
+        self, builder: Builder, *elements: SSAValue
+    ) -> SSAValue:
+        return insert_op(builder, self.MATH_OPERATION(elements[0], self.fastmath))
 
     @classmethod
     def parse_options(cls, parser: Parser) -> dict[str, Attribute]:
@@ -67,8 +72,8 @@ class ExpOp(MathFunctionOperation):
     """
 
     name = "graph.exp"
-    FUNCTION: ClassVar = np.exp
-    SCALAR: ClassVar = math.ExpOp
+    NUMPY_FUNCTION: ClassVar = np.exp
+    MATH_OPERATION: ClassVar = math.ExpOp
 
 
 @irdl_op_definition
@@ -82,11 +87,11 @@ class SqrtOp(MathFunctionOperation):
     """
 
     name = "graph.sqrt"
-    FUNCTION: ClassVar = np.sqrt
-    SCALAR: ClassVar = math.SqrtOp
+    NUMPY_FUNCTION: ClassVar = np.sqrt
+    MATH_OPERATION: ClassVar = math.SqrtOp
 
 
-def _reciprocal_sqrt(array: Array) -> Array:
+def _compute_reciprocal_sqrt(array: Array) -> Array:
     return np.reciprocal(np.sqrt(array))
 
 
@@ -101,8 +106,8 @@ class RsqrtOp(MathFunctionOperation):
     """
 
     name = "graph.rsqrt"
-    FUNCTION: ClassVar = _reciprocal_sqrt
-    SCALAR: ClassVar = math.RsqrtOp
+    NUMPY_FUNCTION: ClassVar = _compute_reciprocal_sqrt
+    MATH_OPERATION: ClassVar = math.RsqrtOp
 
 
 @irdl_op_definition
@@ -116,8 +121,8 @@ class TanhOp(MathFunctionOperation):
     """
 
     name = "graph.tanh"
-    FUNCTION: ClassVar = np.tanh
-    SCALAR: ClassVar = math.TanhOp
+    NUMPY_FUNCTION: ClassVar = np.tanh
+    MATH_OPERATION: ClassVar = math.TanhOp
 
 
 error_function = np.vectorize(python_math.erf, otypes=[np.float64])
@@ -136,8 +141,8 @@ class ErfOp(MathFunctionOperation):
     """
 
     name = "graph.erf"
-    FUNCTION: ClassVar = error_function
-    SCALAR: ClassVar = math.ErfOp
+    NUMPY_FUNCTION: ClassVar = error_function
+    MATH_OPERATION: ClassVar = math.ErfOp
 
 
 @irdl_op_definition
@@ -151,12 +156,14 @@ class NegOp(UnaryOperation):
     """
 
     name = "graph.neg"
-    ELEMENTS: ClassVar = NUMBERS
+    ACCEPTED_ELEMENT_TYPES: ClassVar = NUMBERS
 
-    def compute(self, *operands: Array) -> Array:
+    def compute_in_numpy(self, *operands: Array) -> Array:
         return np.negative(operands[0])
 
-    def build_scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
+    def build_scalar_computation(
+        self, builder: Builder, *elements: SSAValue
+    ) -> SSAValue:
         (element,) = elements
         if is_float(element.type):
             return insert_op(builder, arith.NegfOp(element))
@@ -178,12 +185,14 @@ class AbsOp(UnaryOperation):
     """
 
     name = "graph.abs"
-    ELEMENTS: ClassVar = NUMBERS
+    ACCEPTED_ELEMENT_TYPES: ClassVar = NUMBERS
 
-    def compute(self, *operands: Array) -> Array:
+    def compute_in_numpy(self, *operands: Array) -> Array:
         return np.abs(operands[0])
 
-    def build_scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
+    def build_scalar_computation(
+        self, builder: Builder, *elements: SSAValue
+    ) -> SSAValue:
         kind = math.AbsFOp if is_float(elements[0].type) else math.AbsIOp
         return insert_op(builder, kind(elements[0]))
 
@@ -199,8 +208,8 @@ class LogOp(MathFunctionOperation):
     """
 
     name = "graph.log"
-    FUNCTION: ClassVar = np.log
-    SCALAR: ClassVar = math.LogOp
+    NUMPY_FUNCTION: ClassVar = np.log
+    MATH_OPERATION: ClassVar = math.LogOp
 
 
 @irdl_op_definition
@@ -214,8 +223,8 @@ class SinOp(MathFunctionOperation):
     """
 
     name = "graph.sin"
-    FUNCTION: ClassVar = np.sin
-    SCALAR: ClassVar = math.SinOp
+    NUMPY_FUNCTION: ClassVar = np.sin
+    MATH_OPERATION: ClassVar = math.SinOp
 
 
 @irdl_op_definition
@@ -229,5 +238,5 @@ class CosOp(MathFunctionOperation):
     """
 
     name = "graph.cos"
-    FUNCTION: ClassVar = np.cos
-    SCALAR: ClassVar = math.CosOp
+    NUMPY_FUNCTION: ClassVar = np.cos
+    MATH_OPERATION: ClassVar = math.CosOp

@@ -14,16 +14,20 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from tlf.dialects.graph.filled_movement import FilledOperation
-from tlf.dialects.graph.tensor_types import element_of, infer_result_type, shape_of
+from tlf.dialects.graph.filled_movement import FilledMovementOperation
+from tlf.dialects.graph.tensor_types import (
+    element_type_of_value,
+    infer_result_type,
+    shape_of,
+)
 from tlf.dialects.interfaces import Array, Scalar, to_affine_map
 from tlf.dialects.types import scalar_attribute
 from tlf.support.affine.index_access import Accesses
-from tlf.support.affine.linear_access import access_functions, is_identity
+from tlf.support.affine.linear_access import is_identity, linear_accesses_of_map
 
 
 @irdl_op_definition
-class UnfoldOp(FilledOperation):
+class UnfoldOp(FilledMovementOperation):
     """
     Gather by a linear map: element p of the result is element `map(p)` of the operand,
     and `fill` outside of the operand.
@@ -51,9 +55,11 @@ class UnfoldOp(FilledOperation):
             operands=[value],
             properties={
                 "map": AffineMapAttr(map_),
-                "fill": scalar_attribute(fill, element_of(value)),
+                "fill": scalar_attribute(fill, element_type_of_value(value)),
             },
-            result_types=[infer_result_type([value], shape, element_of(value))],
+            result_types=[
+                infer_result_type([value], shape, element_type_of_value(value))
+            ],
         )
 
     @classmethod
@@ -70,27 +76,27 @@ class UnfoldOp(FilledOperation):
         printer.print_attribute(self.map)
 
     def verify_(self) -> None:
-        self.verify_fill()
+        self.verify_fill_element_type()
         map_ = self.map.data
         ranks = len(shape_of(self.result)), len(shape_of(self.operand))
         if map_.num_symbols or (map_.num_dims, len(map_.results)) != ranks:
             raise VerifyException(
                 f"expected a map from {ranks[0]} to {ranks[1]} axes, got {map_}"
             )
-        access_functions(map_)
+        linear_accesses_of_map(map_)
 
     def indexing_maps(self) -> tuple[Accesses, ...]:
-        return (access_functions(self.map.data),)
+        return (linear_accesses_of_map(self.map.data),)
 
-    def padding_value(self, operand: int) -> Scalar | None:
-        return self.fill_value if self._has_outside_reads() else None
+    def padding_value(self, operand_index: int) -> Scalar | None:
+        return self.fill_value if self._has_out_of_bounds_reads() else None
 
-    def _has_outside_reads(self) -> bool:
+    def _has_out_of_bounds_reads(self) -> bool:
         """Return `True` if the map reads outside of the operand."""
         extents = shape_of(self.result)
-        accesses = access_functions(self.map.data)
+        accesses = linear_accesses_of_map(self.map.data)
         for access, extent in zip(accesses, shape_of(self.operand), strict=True):
-            least, greatest = access.bounds(extents)
+            least, greatest = access.index_bounds(extents)
             if least < 0 or greatest >= extent:
                 return True
         return False
@@ -104,7 +110,7 @@ class UnfoldOp(FilledOperation):
         (type_,) = result_types
         assert isinstance(type_, ShapedType)
         shape = type_.get_shape()
-        accesses = access_functions(self.map.data)
+        accesses = linear_accesses_of_map(self.map.data)
         rebased = tuple(access.rebase_to_origin(shape) for access in accesses)
         return UnfoldOp.create(
             operands=operands,

@@ -1,4 +1,4 @@
-"""Bases of pooling operations in two and three dimensions."""
+"""Operation bases of the `graph` dialect: pooling in two and three dimensions."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from xdsl.utils.exceptions import VerifyException
 from tlf.dialects.graph.image_windows import Window
 from tlf.dialects.graph.reduction import ReduceKind, ReduceOp, neutral_element_of
 from tlf.dialects.graph.tensor_types import (
-    element_of,
+    element_type_of_value,
     format_shape,
-    integers_attribute,
+    to_integers_attribute,
 )
 
-ONES = integers_attribute((1, 1))
-ZEROS = integers_attribute((0, 0, 0, 0))
+ONES = to_integers_attribute((1, 1))
+ZEROS = to_integers_attribute((0, 0, 0, 0))
 
 
 class WindowedOperation(IRDLOperation, abc.ABC):
@@ -60,15 +60,16 @@ class WindowedOperation(IRDLOperation, abc.ABC):
 
     @classmethod
     def infer_pooled_shape(
-        cls, images: Sequence[int], window: Window
+        cls, image_shape: Sequence[int], window: Window
     ) -> tuple[int, ...]:
         """Infer the shape of pooled images; raise if the window does not fit."""
-        window.verify(cls.RANK)
-        if len(images) != cls.RANK + 2:
+        window.verify_parameters(cls.RANK)
+        if len(image_shape) != cls.RANK + 2:
             raise VerifyException(
-                f"expected images of rank {cls.RANK + 2}, got {format_shape(images)}"
+                f"expected images of rank {cls.RANK + 2}, got "
+                f"{format_shape(image_shape)}"
             )
-        return (*images[:2], *window.output_extents(images))
+        return (*image_shape[:2], *window.output_extents(image_shape))
 
 
 class Windowed3dOperation(WindowedOperation, abc.ABC):
@@ -77,23 +78,23 @@ class Windowed3dOperation(WindowedOperation, abc.ABC):
     RANK: ClassVar[int] = 3
 
     strides = prop_def(
-        DenseArrayBase.constr(i64), default_value=integers_attribute((1,) * 3)
+        DenseArrayBase.constr(i64), default_value=to_integers_attribute((1,) * 3)
     )
     padding = prop_def(
-        DenseArrayBase.constr(i64), default_value=integers_attribute((0,) * 6)
+        DenseArrayBase.constr(i64), default_value=to_integers_attribute((0,) * 6)
     )
     dilation = prop_def(
-        DenseArrayBase.constr(i64), default_value=integers_attribute((1,) * 3)
+        DenseArrayBase.constr(i64), default_value=to_integers_attribute((1,) * 3)
     )
 
 
-def window_properties(window: Window) -> dict[str, Attribute]:
+def properties_of_window(window: Window) -> dict[str, Attribute]:
     """Return the properties of an operation with this window."""
     return {
-        "kernel": integers_attribute(window.taps),
-        "strides": integers_attribute(window.strides),
-        "padding": integers_attribute(window.padding),
-        "dilation": integers_attribute(window.dilation),
+        "kernel": to_integers_attribute(window.taps),
+        "strides": to_integers_attribute(window.strides),
+        "padding": to_integers_attribute(window.padding),
+        "dilation": to_integers_attribute(window.dilation),
     }
 
 
@@ -107,7 +108,9 @@ def build_window_reduction(
     acc: Attribute | None = None,
 ) -> SSAValue:
     """Build the reduction of the unfolded images over each window."""
-    unfolded = window.build_unfold(images, neutral_element_of(kind, element_of(images)))
+    unfolded = window.build_unfold(
+        images, neutral_element_of(kind, element_type_of_value(images))
+    )
     taps = range(2, 2 + window.rank)
     reduced = ReduceOp(
         builder.insert(unfolded), kind, taps, init=init, acc=acc, element=element

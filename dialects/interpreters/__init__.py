@@ -1,1 +1,1 @@
-"""Reference interpreters of all dialects on numpy arrays."""
+"""Reference interpretation of all dialects on numpy arrays."""

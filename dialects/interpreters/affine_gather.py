@@ -1,4 +1,7 @@
-"""Reference interpretation of gathers and scatters of boxes, on numpy arrays."""
+"""
+Reference interpretation of the gathers and scatters of the `tile` and `mem` dialects on
+numpy arrays.
+"""
 
 from __future__ import annotations
 
@@ -9,16 +12,16 @@ from numpy.typing import NDArray
 from xdsl.ir.affine import AffineMap
 
 from tlf.dialects.interfaces import Array
-from tlf.support.affine.linear_access import access_functions
+from tlf.support.affine.linear_access import linear_accesses_of_map
 
 
 def gather_box(
     source: Array,
     offsets: Sequence[int],
-    indexing: AffineMap,
+    indexing_map: AffineMap,
     sizes: Sequence[int],
     fill: object,
-    named: tuple[int, Array] | None = None,
+    axis_and_indices: tuple[int, Array] | None = None,
 ) -> Array:
     """
     Return the elements of `source` at `offsets + indexing(e)` for each `e` of a box of
@@ -27,19 +30,21 @@ def gather_box(
     `named` is an axis of the source with the positions along it, one per `e`, which
     replace those of the map.
     """
-    inside, index = _resolve_indices(source.shape, offsets, indexing, sizes, named)
+    inside, index = _resolve_box_indices(
+        source.shape, offsets, indexing_map, sizes, axis_and_indices
+    )
     result = np.full(tuple(sizes), fill, source.dtype)
     elements = np.broadcast_to(source[index], tuple(sizes))
     result[inside] = elements[inside]
     return result
 
 
-def _resolve_indices(
+def _resolve_box_indices(
     shape: Sequence[int],
     offsets: Sequence[int],
-    indexing: AffineMap,
+    indexing_map: AffineMap,
     sizes: Sequence[int],
-    named: tuple[int, Array] | None,
+    axis_and_indices: tuple[int, Array] | None,
 ) -> tuple[NDArray[np.bool_], tuple[NDArray[np.int64], ...]]:
     """
     Return the mask of the in-bounds elements of a box, and for each axis of the array
@@ -49,19 +54,19 @@ def _resolve_indices(
     inside = np.ones(tuple(sizes), np.bool_)
     index: list[NDArray[np.int64]] = []
     for dimension, (access, offset, extent) in enumerate(
-        zip(access_functions(indexing), offsets, shape, strict=True)
+        zip(linear_accesses_of_map(indexing_map), offsets, shape, strict=True)
     ):
         position = np.full(tuple(sizes), offset + access.offset, np.int64)
         for dim, coefficient in access.terms:
             position = position + coefficient * grid[dim]
-        if named is not None and named[0] == dimension:
-            position = named[1].astype(np.int64)
+        if axis_and_indices is not None and axis_and_indices[0] == dimension:
+            position = axis_and_indices[1].astype(np.int64)
         inside &= (position >= 0) & (position < extent)
         index.append(np.clip(position, 0, extent - 1))
     return inside, tuple(index)
 
 
-def gather_indexed(
+def gather_box_by_indices(
     source: Array,
     offsets: Sequence[int],
     maps: tuple[AffineMap, AffineMap],
@@ -78,14 +83,14 @@ def gather_indexed(
     return gather_box(source, offsets, maps[0], sizes, fill, (axis, positions))
 
 
-def scatter_indexed(
+def scatter_box_by_indices(
     destination: Array,
     offsets: Sequence[int],
     maps: tuple[AffineMap, AffineMap],
     axis: int,
     indices: Array,
     values: Array,
-    adds: bool,
+    is_accumulating: bool,
 ) -> Array:
     """
     Return the destination after a write of the elements of a box, in row-major order,
@@ -95,12 +100,12 @@ def scatter_indexed(
     """
     sizes = values.shape
     positions = gather_box(indices, [0] * indices.ndim, maps[1], sizes, -1)
-    inside, index = _resolve_indices(
+    inside, index = _resolve_box_indices(
         destination.shape, offsets, maps[0], sizes, (axis, positions)
     )
     result = destination.copy()
     targets = tuple(np.broadcast_to(each, sizes)[inside] for each in index)
-    if not adds:
+    if not is_accumulating:
         result[targets] = values[inside]
         return result
     with np.errstate(all="ignore"):

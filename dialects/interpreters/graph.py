@@ -1,5 +1,5 @@
 """
-Reference interpreter of the `graph` dialect: runs the numpy reference of each
+Reference interpretation of the `graph` dialect: runs the numpy reference of each
 operation.
 
 A bf16 tensor is an array of `ml_dtypes.bfloat16`, an i1 tensor an array of `bool`.
@@ -39,7 +39,7 @@ class GraphFunctions(InterpreterFunctions):
         return ReturnedValues(args), ()
 
 
-def _run_reference(
+def _run_numpy_reference(
     functions: InterpreterFunctions,
     interpreter: Interpreter,
     op: ReferenceInterface,
@@ -48,17 +48,17 @@ def _run_reference(
     return op.compute_reference(*args)
 
 
-def _register_references(
-    functions: type[InterpreterFunctions], kinds: Iterable[type[Operation]]
+def _register_reference_functions(
+    functions: type[InterpreterFunctions], operation_types: Iterable[type[Operation]]
 ) -> None:
-    for kind in kinds:
+    for kind in operation_types:
         if issubclass(kind, ReferenceInterface):
             _, mnemonic = kind.name.split(".", 1)
-            setattr(functions, f"run_{mnemonic}", impl(kind)(_run_reference))
+            setattr(functions, f"run_{mnemonic}", impl(kind)(_run_numpy_reference))
     register_impls(functions)
 
 
-_register_references(GraphFunctions, graph.Graph.operations)
+_register_reference_functions(GraphFunctions, graph.Graph.operations)
 
 
 def reference_functions_of(module: ModuleOp) -> InterpreterFunctions:
@@ -71,5 +71,5 @@ def reference_functions_of(module: ModuleOp) -> InterpreterFunctions:
         pass
 
     kinds = {type(op) for op in module.walk()}
-    _register_references(OtherFunctions, kinds - set(graph.Graph.operations))
+    _register_reference_functions(OtherFunctions, kinds - set(graph.Graph.operations))
     return OtherFunctions()

@@ -1,4 +1,7 @@
-"""Reference interpretation of asynchronous moves, with detection of races."""
+"""
+Reference interpretation of the asynchronous moves of the `mem` dialect, with detection
+of races.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from xdsl.traits import MemoryEffectKind, get_effects
 from xdsl.utils.exceptions import InterpretationError
 
 from tlf.dialects.interfaces import Array
-from tlf.dialects.source_locations import location_of
+from tlf.dialects.source_locations import nearest_location_of
 
 
 @dataclass(eq=False)
@@ -24,7 +27,7 @@ class InFlightMove:
     """Elements that the move reads."""
     destination: Sequence[Array]
     """Elements that the move writes."""
-    arriving: Sequence[Array]
+    moved_values: Sequence[Array]
     """Values to write, one array per array of `destination`."""
 
     def find_conflict(
@@ -47,7 +50,9 @@ class InFlightMove:
                 "the destination of a move was read before its wait",
             ),
         ):
-            if any(_is_overlapping(each, view) for each in accessed for view in views):
+            if any(
+                _is_overlapping_view(each, view) for each in accessed for view in views
+            ):
                 return conflict
         return None
 
@@ -58,20 +63,20 @@ class InFlightMoves:
 
     moves: list[InFlightMove] = field(default_factory=list[InFlightMove])
 
-    def start(self, move: InFlightMove) -> None:
+    def start_move(self, move: InFlightMove) -> None:
         """Start a move."""
-        self.check_access(move.op, move.source, move.destination)
+        self.check_no_conflict(move.op, move.source, move.destination)
         self.moves.append(move)
 
-    def finish(self, move: InFlightMove) -> None:
+    def finish_move(self, move: InFlightMove) -> None:
         """Write the values of a move, unless it has finished before."""
         if move not in self.moves:
             return
         self.moves.remove(move)
-        for view, values in zip(move.destination, move.arriving, strict=True):
+        for view, values in zip(move.destination, move.moved_values, strict=True):
             view[...] = values
 
-    def check_access(
+    def check_no_conflict(
         self, op: Operation, reads: Sequence[Array], writes: Sequence[Array]
     ) -> None:
         """
@@ -80,7 +85,7 @@ class InFlightMoves:
         """
         for move in self.moves:
             if (conflict := move.find_conflict(reads, writes)) is not None:
-                location = location_of(move.op)
+                location = nearest_location_of(move.op)
                 where = (
                     ""
                     if location is None
@@ -98,9 +103,9 @@ class InFlightMoves:
             if isinstance(effect.value, SSAValue) and effect.value in arrays:
                 accessed[effect.kind].append(cast(Array, arrays[effect.value]))
         reads, writes = MemoryEffectKind.READ, MemoryEffectKind.WRITE
-        self.check_access(op, accessed[reads], accessed[writes])
+        self.check_no_conflict(op, accessed[reads], accessed[writes])
 
 
-def _is_overlapping(one: Array, other: Array) -> bool:
+def _is_overlapping_view(lhs: Array, rhs: Array) -> bool:
     """Return `True` if two views share an element."""
-    return np.may_share_memory(one, other) and np.shares_memory(one, other)
+    return np.may_share_memory(lhs, rhs) and np.shares_memory(lhs, rhs)

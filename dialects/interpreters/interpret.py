@@ -1,5 +1,6 @@
 """
-Entry points of the reference interpreters: run a function of a module on numpy arrays.
+Reference interpretation of all dialects: entry points that run a function of a module
+on numpy arrays.
 """
 
 from __future__ import annotations
@@ -13,11 +14,14 @@ from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.interpreter import Interpreter, InterpreterFunctions
 from xdsl.utils.exceptions import InterpretationError
 
-from tlf.dialects.entry_point import argument_names, entry_point, result_names
+from tlf.dialects.entry_point import argument_names, find_entry_point, result_names
 from tlf.dialects.interfaces import Array
-from tlf.dialects.interpreters.poison import UNWRITTEN, Origin, Poison
-from tlf.dialects.prepack import preparation_of, prepare_args_of
+from tlf.dialects.interpreters.poison_values import UNWRITTEN, Origin, PoisonTracker
 from tlf.dialects.types import AnyTensor
+from tlf.dialects.weight_preparation_attributes import (
+    argument_indices_of_preparation,
+    preparation_function_of,
+)
 
 _ElementIndex: TypeAlias = tuple[int, list[int]]
 """Index of a result, and the indices of an element in it."""
@@ -32,7 +36,7 @@ def interpret(
     Arrays have the shapes and dtypes of the arguments; results have the declared ones.
     Undefined elements of results are poison.
     """
-    return _run_entry(module, inputs, entry, Poison())
+    return _run_entry_function(module, inputs, entry, PoisonTracker())
 
 
 def interpret_poison_free(
@@ -41,17 +45,19 @@ def interpret_poison_free(
     """
     Run like `interpret`, and raise `InterpretationError` if a result depends on poison.
     """
-    poison, arguments = Poison(), _copy_inputs(module, inputs, entry)
-    results = _run_entry(module, inputs, entry, poison)
+    poison, arguments = PoisonTracker(), _copy_inputs(module, inputs, entry)
+    results = _run_entry_function(module, inputs, entry, poison)
     origins = tuple(poison.origins)
-    if not origins or not any(map(_may_be_poison, results)):
+    if not origins or not any(map(_can_hold_poison, results)):
         return results
 
     def find_changed_element(candidates: Sequence[Origin]) -> _ElementIndex | None:
-        rerun = Poison(frozenset(candidates))
-        return _find_difference(
+        rerun = PoisonTracker(frozenset(candidates))
+        return _find_differing_element(
             results,
-            _run_entry(module, _copy_inputs(module, arguments, entry), entry, rerun),
+            _run_entry_function(
+                module, _copy_inputs(module, arguments, entry), entry, rerun
+            ),
         )
 
     if (element := find_changed_element(origins)) is not None:
@@ -60,7 +66,9 @@ def interpret_poison_free(
         last = next(
             (each[-1] for each in candidates if find_changed_element(each)), origins[-1]
         )
-        _report_poison(last, element, result_names(entry_point(module, entry)))
+        _raise_poison_error(
+            last, element, result_names(find_entry_point(module, entry))
+        )
     return results
 
 
@@ -68,22 +76,22 @@ def _copy_inputs(
     module: ModuleOp, inputs: Mapping[str, Array], entry: str | None
 ) -> Mapping[str, Array]:
     """Return the inputs, as copies if the program may write to buffers among them."""
-    arguments = entry_point(module, entry).body.block.args
+    arguments = find_entry_point(module, entry).body.block.args
     if not any(isinstance(each.type, MemRefType) for each in arguments):
         return inputs
     return {name: array.copy() for name, array in inputs.items()}
 
 
-def _may_be_poison(array: Array) -> bool:
+def _can_hold_poison(array: Array) -> bool:
     """Return `True` if an array has elements that may be undefined."""
     return array.dtype.kind in "bi" or bool(np.isnan(array.astype(np.float64)).any())
 
 
-def _find_difference(
-    one: Sequence[Array], other: Sequence[Array]
+def _find_differing_element(
+    results: Sequence[Array], rerun_results: Sequence[Array]
 ) -> _ElementIndex | None:
     """Return the first element in which two runs differ; NaN equals NaN."""
-    for result, pair in enumerate(zip(one, other, strict=True)):
+    for result, pair in enumerate(zip(results, rerun_results, strict=True)):
         lhs, rhs = (
             each if each.dtype.kind in "bi" else each.astype(np.float64)
             for each in pair
@@ -95,27 +103,32 @@ def _find_difference(
     return None
 
 
-def _report_poison(
-    origin: Origin, element: _ElementIndex, names: Sequence[str]
+def _raise_poison_error(
+    origin: Origin, element: _ElementIndex, names_of_results: Sequence[str]
 ) -> NoReturn:
     (op, which), (number, index) = origin, element
     message = (
-        f"{op.name}: expected results that are defined, got {names[number]}{index}, "
+        f"{op.name}: expected results that are defined, got "
+        f"{names_of_results[number]}{index}, "
         f"which depends on {which}"
     )
     op.emit_error(message, InterpretationError(message))
 
 
-def _run_entry(
-    module: ModuleOp, inputs: Mapping[str, Array], entry: str | None, poison: Poison
+def _run_entry_function(
+    module: ModuleOp,
+    inputs: Mapping[str, Array],
+    entry: str | None,
+    poison: PoisonTracker,
 ) -> tuple[Array, ...]:
-    function = entry_point(module, entry)
+    function = find_entry_point(module, entry)
     arguments = [inputs[name] for name in argument_names(function)]
     interpreter = _build_interpreter(module, poison)
     with np.errstate(all="ignore"):
-        if (preparation := preparation_of(function)) is not None:
+        if (preparation := preparation_function_of(function)) is not None:
             prepare_arguments = [
-                arguments[position] for position in prepare_args_of(preparation)
+                arguments[position]
+                for position in argument_indices_of_preparation(preparation)
             ]
             arguments += _call_function(
                 interpreter, preparation, prepare_arguments, poison
@@ -127,11 +140,11 @@ def _call_function(
     interpreter: Interpreter,
     function: func.FuncOp,
     arguments: Sequence[Array],
-    poison: Poison,
+    poison: PoisonTracker,
 ) -> tuple[Array, ...]:
     result_arguments = function.body.block.args[len(arguments) :]
     outputs = [
-        poison.undefined_array(function, UNWRITTEN, cast(AnyTensor, argument.type))
+        poison.make_undefined_array(function, UNWRITTEN, cast(AnyTensor, argument.type))
         for argument in result_arguments
     ]
     try:
@@ -142,7 +155,7 @@ def _call_function(
     return tuple(outputs) if outputs else cast(tuple[Array, ...], returned)
 
 
-def _build_interpreter(module: ModuleOp, poison: Poison) -> Interpreter:
+def _build_interpreter(module: ModuleOp, poison: PoisonTracker) -> Interpreter:
     # Imported lazily: the functions of all dialects take a third of a second.
     from xdsl.interpreters.affine import AffineFunctions
     from xdsl.interpreters.func import FuncFunctions
@@ -150,21 +163,21 @@ def _build_interpreter(module: ModuleOp, poison: Poison) -> Interpreter:
     interpreter = Interpreter(module)
     interpreter.register_implementations(FuncFunctions())
     interpreter.register_implementations(AffineFunctions())
-    for functions in _interpreter_functions(module, poison):
+    for functions in _make_interpreter_functions(module, poison):
         interpreter.register_implementations(functions, override=True)
     return interpreter
 
 
-def _interpreter_functions(
-    module: ModuleOp, poison: Poison
+def _make_interpreter_functions(
+    module: ModuleOp, poison: PoisonTracker
 ) -> Sequence[InterpreterFunctions]:
     from tlf.dialects.interpreters.graph import GraphFunctions, reference_functions_of
-    from tlf.dialects.interpreters.mem import mem_functions
+    from tlf.dialects.interpreters.mem import make_mem_interpreter_functions
     from tlf.dialects.interpreters.tile import TileFunctions
 
     return (
         reference_functions_of(module),
         GraphFunctions(),
         TileFunctions(poison),
-        *mem_functions(poison),
+        *make_mem_interpreter_functions(poison),
     )

@@ -1,4 +1,4 @@
-"""Reference interpreter of `scf` loops and of index arithmetic."""
+"""Reference interpretation of loops of the `scf` dialect, and of index arithmetic."""
 
 from itertools import product
 

@@ -1,5 +1,5 @@
 """
-Reference interpreter of buffers, moves and views of the `mem` dialect.
+Reference interpretation of buffers, moves and views of the `mem` dialect.
 
 A buffer is an array, and a view of a buffer is a numpy view. Undefined elements are
 poisoned: the initial contents of an allocation, the destination of a move in flight,
@@ -29,30 +29,37 @@ from tlf.dialects.global_elements import load_global_elements
 from tlf.dialects.interfaces import Array
 from tlf.dialects.interpreters.affine_gather import (
     gather_box,
-    gather_indexed,
-    scatter_indexed,
+    gather_box_by_indices,
+    scatter_box_by_indices,
 )
 from tlf.dialects.interpreters.in_flight_moves import InFlightMove, InFlightMoves
-from tlf.dialects.interpreters.poison import OUTSIDE, UNAWAITED, UNWRITTEN, Poison
+from tlf.dialects.interpreters.poison_values import (
+    OUTSIDE,
+    UNAWAITED,
+    UNWRITTEN,
+    PoisonTracker,
+)
 from tlf.dialects.interpreters.ring_windows import (
     MoveEnd,
     RingWindow,
-    copy_box,
-    view_box,
+    copy_padded_box,
+    view_in_bounds_box,
 )
-from tlf.dialects.interpreters.tile import intersect_box, resolve_offsets
+from tlf.dialects.interpreters.tile import clip_box_to_slices, resolve_mixed_offsets
 from tlf.dialects.types import dtype_of
 
 
 @register_impls
-class MoveFunctions(InterpreterFunctions):
+class MemMoveFunctions(InterpreterFunctions):
     """Interpreter functions of allocations, moves and views."""
 
     def __init__(
-        self, poison: Poison | None = None, flight: InFlightMoves | None = None
+        self,
+        poison: PoisonTracker | None = None,
+        in_flight_moves: InFlightMoves | None = None,
     ) -> None:
-        self._poison = poison or Poison()
-        self._flight = flight or InFlightMoves()
+        self._poison = poison or PoisonTracker()
+        self._flight = in_flight_moves or InFlightMoves()
 
     @impl(mem.AllocOp)
     def run_alloc(
@@ -60,7 +67,7 @@ class MoveFunctions(InterpreterFunctions):
     ) -> PythonValues:
         type_ = op.buffer_type
         tensor = TensorType(type_.element_type, type_.get_shape())
-        return (self._poison.undefined_array(op, UNWRITTEN, tensor),)
+        return (self._poison.make_undefined_array(op, UNWRITTEN, tensor),)
 
     @impl(mem.DmaOp)
     def run_dma(
@@ -68,22 +75,26 @@ class MoveFunctions(InterpreterFunctions):
     ) -> PythonValues:
         *values, source, destination = args
         dynamic = iter(values)
-        source_offsets = resolve_offsets(op.mixed_source_offsets, dynamic)
-        destination_offsets = resolve_offsets(op.mixed_destination_offsets, dynamic)
+        source_offsets = resolve_mixed_offsets(op.mixed_source_offsets, dynamic)
+        destination_offsets = resolve_mixed_offsets(
+            op.mixed_destination_offsets, dynamic
+        )
         return self._start_move(
-            self._build_move(
+            self._prepare_move(
                 op, source, source_offsets, destination, destination_offsets
             )
         )
 
     def _start_move(self, move: InFlightMove) -> PythonValues:
         """Start a move; its destination is undefined until the move finishes."""
-        self._flight.start(move)
+        self._flight.start_move(move)
         for each in move.destination:
-            each[...] = self._poison.undefined_value(move.op, UNAWAITED, each.dtype)
+            each[...] = self._poison.record_undefined_value(
+                move.op, UNAWAITED, each.dtype
+            )
         return (move,)
 
-    def _build_move(
+    def _prepare_move(
         self,
         op: mem.DmaOp,
         source: MoveEnd,
@@ -95,21 +106,21 @@ class MoveFunctions(InterpreterFunctions):
         Return the move with views of the elements it reads and writes, and the values
         that will be written.
         """
-        box: Sequence[int] = op.box
+        box: Sequence[int] = op.box_sizes
         if op.clipped is not None:
-            region, valid = intersect_box(source_offsets, box, source.shape)
+            region, valid = clip_box_to_slices(source_offsets, box, source.shape)
             box = [each.stop - each.start for each in region]
             source_offsets = [each.start for each in region]
             pairs = zip(destination_offsets, valid, strict=True)
             destination_offsets = [offset + each.start for offset, each in pairs]
         outside = op.fill_value
         if outside is None:
-            outside = self._poison.undefined_value(op, OUTSIDE, source.dtype)
-        values = copy_box(source, source_offsets, box, outside)
-        targets = view_box(destination, destination_offsets, box)
+            outside = self._poison.record_undefined_value(op, OUTSIDE, source.dtype)
+        values = copy_padded_box(source, source_offsets, box, outside)
+        targets = view_in_bounds_box(destination, destination_offsets, box)
         return InFlightMove(
             op,
-            [each for each, _ in view_box(source, source_offsets, box)],
+            [each for each, _ in view_in_bounds_box(source, source_offsets, box)],
             [each for each, _ in targets],
             [values[(*box, ...)] for _, box in targets],
         )
@@ -119,11 +130,13 @@ class MoveFunctions(InterpreterFunctions):
         self, interpreter: Interpreter, op: mem.DmaGatherOp, args: PythonValues
     ) -> PythonValues:
         indices, source, destination, *dynamic = args
-        offsets = resolve_offsets(op.mixed_offsets, iter(dynamic))
+        offsets = resolve_mixed_offsets(op.mixed_offsets, iter(dynamic))
         outside = np.asarray(op.fill_value or 0).astype(source.dtype)
         maps, axis = (op.table_map, op.index_map), op.indexed_axis
-        values = gather_indexed(source, offsets, maps, axis, indices, op.box, outside)
-        target = destination[(*(slice(size) for size in op.box), ...)]
+        values = gather_box_by_indices(
+            source, offsets, maps, axis, indices, op.box_sizes, outside
+        )
+        target = destination[(*(slice(size) for size in op.box_sizes), ...)]
         return self._start_move(InFlightMove(op, [source, indices], [target], [values]))
 
     @impl(mem.DmaScatterOp)
@@ -131,10 +144,10 @@ class MoveFunctions(InterpreterFunctions):
         self, interpreter: Interpreter, op: mem.DmaScatterOp, args: PythonValues
     ) -> PythonValues:
         indices, source, destination, *dynamic = args
-        offsets = resolve_offsets(op.mixed_offsets, iter(dynamic))
+        offsets = resolve_mixed_offsets(op.mixed_offsets, iter(dynamic))
         maps, axis = (op.table_map, op.index_map), op.indexed_axis
-        moved = source[(*(slice(size) for size in op.box), ...)]
-        values = scatter_indexed(
+        moved = source[(*(slice(size) for size in op.box_sizes), ...)]
+        values = scatter_box_by_indices(
             destination, offsets, maps, axis, indices, moved, op.is_scatter_add
         )
         read = [source, indices]
@@ -145,7 +158,7 @@ class MoveFunctions(InterpreterFunctions):
         self, interpreter: Interpreter, op: mem.WaitOp, args: PythonValues
     ) -> PythonValues:
         for move in args:
-            self._flight.finish(cast(InFlightMove, move))
+            self._flight.finish_move(cast(InFlightMove, move))
         return ()
 
     @impl(mem.LoadOp)
@@ -153,20 +166,22 @@ class MoveFunctions(InterpreterFunctions):
         self, interpreter: Interpreter, op: mem.LoadOp, args: PythonValues
     ) -> PythonValues:
         source, *dynamic = args
-        offsets = resolve_offsets(op.mixed_offsets, iter(dynamic))
+        offsets = resolve_mixed_offsets(op.mixed_offsets, iter(dynamic))
         region = ...
         if op.map is None:
-            region, _ = intersect_box(offsets, op.box, source.shape)
-        self._flight.check_access(op, [source[region]], [])
-        result = self._poison.undefined_array(op, OUTSIDE, op.value_type)
+            region, _ = clip_box_to_slices(offsets, op.box_sizes, source.shape)
+        self._flight.check_no_conflict(op, [source[region]], [])
+        result = self._poison.make_undefined_array(op, OUTSIDE, op.value_type)
         if op.fill_value is not None:
             result[...] = op.fill_value
         outside = result.reshape(-1)[0]
-        box = (*(slice(size) for size in op.box), ...)
+        box = (*(slice(size) for size in op.box_sizes), ...)
         if op.map is not None:
-            result[box] = gather_box(source, offsets, op.map.data, op.box, outside)
+            result[box] = gather_box(
+                source, offsets, op.map.data, op.box_sizes, outside
+            )
             return (result,)
-        result[box] = copy_box(source, offsets, op.box, outside)
+        result[box] = copy_padded_box(source, offsets, op.box_sizes, outside)
         return (result,)
 
     @impl(mem.GatherOp)
@@ -174,17 +189,17 @@ class MoveFunctions(InterpreterFunctions):
         self, interpreter: Interpreter, op: mem.GatherOp, args: PythonValues
     ) -> PythonValues:
         indices, source, *dynamic = args
-        self._flight.check_access(op, [source], [])
-        result = self._poison.undefined_array(op, OUTSIDE, op.value_type)
+        self._flight.check_no_conflict(op, [source], [])
+        result = self._poison.make_undefined_array(op, OUTSIDE, op.value_type)
         if op.fill_value is not None:
             result[...] = op.fill_value
-        result[(*(slice(size) for size in op.box), ...)] = gather_indexed(
+        result[(*(slice(size) for size in op.box_sizes), ...)] = gather_box_by_indices(
             source,
-            resolve_offsets(op.mixed_offsets, iter(dynamic)),
+            resolve_mixed_offsets(op.mixed_offsets, iter(dynamic)),
             (op.table_map, op.index_map),
             op.indexed_axis,
             indices,
-            op.box,
+            op.box_sizes,
             result.reshape(-1)[0],
         )
         return (result,)
@@ -194,9 +209,9 @@ class MoveFunctions(InterpreterFunctions):
         self, interpreter: Interpreter, op: mem.StoreOp, args: PythonValues
     ) -> PythonValues:
         value, destination, *dynamic = args
-        offsets = resolve_offsets(op.mixed_offsets, iter(dynamic))
-        region, box = intersect_box(offsets, op.box, destination.shape)
-        self._flight.check_access(op, [], [destination[region]])
+        offsets = resolve_mixed_offsets(op.mixed_offsets, iter(dynamic))
+        region, box = clip_box_to_slices(offsets, op.box, destination.shape)
+        self._flight.check_no_conflict(op, [], [destination[region]])
         destination[region] = value[box]
         return ()
 
@@ -207,7 +222,7 @@ class MoveFunctions(InterpreterFunctions):
         name = op.name_.string_value()
         for each in interpreter.module.walk():
             if isinstance(each, memref.GlobalOp) and each.sym_name.data == name:
-                return (_load_global(each),)
+                return (_load_global_array(each),)
         raise InterpretationError(f"expected a global @{name}")
 
     @impl(memref.SubviewOp)
@@ -216,16 +231,18 @@ class MoveFunctions(InterpreterFunctions):
     ) -> PythonValues:
         source, *values = args
         dynamic = iter(values)
-        offsets = resolve_offsets(
+        offsets = resolve_mixed_offsets(
             mem.merge_offsets(op.static_offsets, op.offsets), dynamic
         )
-        sizes = resolve_offsets(mem.merge_offsets(op.static_sizes, op.sizes), dynamic)
-        steps = resolve_offsets(
+        sizes = resolve_mixed_offsets(
+            mem.merge_offsets(op.static_sizes, op.sizes), dynamic
+        )
+        steps = resolve_mixed_offsets(
             mem.merge_offsets(op.static_strides, op.strides), dynamic
         )
-        slices = _slices_inside(source, offsets, sizes, steps)
+        slices = _slices_of_view(source, offsets, sizes, steps)
         shape = op.result.type.get_shape()
-        kept_dims = mem.kept_dimensions(sizes, shape)
+        kept_dims = mem.dimensions_in_subview_type(sizes, shape)
         index = tuple(slice(None) if n in kept_dims else 0 for n in range(len(sizes)))
         return (source[slices][(*index, ...)],)
 
@@ -234,12 +251,12 @@ class MoveFunctions(InterpreterFunctions):
         self, interpreter: Interpreter, op: mem.WindowOp, args: PythonValues
     ) -> PythonValues:
         source, *dynamic = args
-        offsets = resolve_offsets(op.mixed_offsets, iter(dynamic))
-        axis, sizes = op.ring_axis, list(op.box)
+        offsets = resolve_mixed_offsets(op.mixed_offsets, iter(dynamic))
+        axis, sizes = op.ring_axis, list(op.box_sizes)
         start = offsets[axis] % op.ring_size
         offsets[axis], sizes[axis] = 0, op.ring_size
-        slices = _slices_inside(source, offsets, sizes)
-        return (RingWindow(source[slices], axis, start, op.box[axis]),)
+        slices = _slices_of_view(source, offsets, sizes)
+        return (RingWindow(source[slices], axis, start, op.box_sizes[axis]),)
 
     @impl(mem.CollapseOp)
     def run_collapse(
@@ -263,7 +280,7 @@ class MoveFunctions(InterpreterFunctions):
         return (as_strided(source.reshape(-1)[offset:], shape, strides),)
 
 
-def _slices_inside(
+def _slices_of_view(
     source: Array,
     offsets: Sequence[int],
     sizes: Sequence[int],
@@ -286,7 +303,7 @@ def _slices_inside(
     )
 
 
-def _load_global(op: memref.GlobalOp) -> Array:
+def _load_global_array(op: memref.GlobalOp) -> Array:
     if (value := load_global_elements(op)) is None:
         raise InterpretationError(f"expected an initial value of @{op.sym_name.data}")
     dtype = dtype_of(op.type.element_type)

@@ -1,6 +1,6 @@
 """
-Reference interpretation of parallel loop nests: check that iterations write disjoint
-elements.
+Reference interpretation of parallel loop nests of the `tile` dialect: check that
+iterations write disjoint elements.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ Point = tuple[int, ...]
 class _NestExecution:
     """One execution of a parallel loop nest."""
 
-    points: list[Point] = field(default_factory=list[Point])
+    induction_values: list[Point] = field(default_factory=list[Point])
     """Induction variables of the iterations so far."""
-    writers: dict[int, NDArray[np.int64]] = field(
+    writing_iterations: dict[int, NDArray[np.int64]] = field(
         default_factory=dict[int, NDArray[np.int64]]
     )
     """
@@ -36,10 +36,10 @@ class _NestExecution:
 
 
 @dataclass
-class ParallelWrites:
+class ParallelWriteChecker:
     """Elements written so far by the running parallel nests."""
 
-    _runs: dict[tile.WhileOp, _NestExecution] = field(
+    _nest_executions: dict[tile.WhileOp, _NestExecution] = field(
         default_factory=dict[tile.WhileOp, _NestExecution]
     )
 
@@ -48,41 +48,48 @@ class ParallelWrites:
         Begin an execution of a nest, if its iterations must write disjoint elements.
         """
         if nest.is_parallel:
-            self._runs[nest] = _NestExecution()
+            self._nest_executions[nest] = _NestExecution()
 
-    def begin_iteration(self, nest: tile.WhileOp, point: Point) -> None:
+    def begin_iteration(self, nest: tile.WhileOp, induction_values: Point) -> None:
         """Begin an iteration."""
-        if nest in self._runs:
-            self._runs[nest].points.append(point)
+        if nest in self._nest_executions:
+            self._nest_executions[nest].induction_values.append(induction_values)
 
-    def record_write(self, op: tile.DesliceOp, box: Slices) -> None:
+    def record_tile_write(self, op: tile.DesliceOp, box: Slices) -> None:
         """
         Record the elements that a tile is written to. Raises `InterpretationError` if
         another iteration has written one of them.
         """
-        for nest, carried in _destination_values(op.destination):
-            if (run := self._runs.get(nest)) is None:
+        for nest, carried in _carried_values_modified_by_write(op.destination):
+            if (run := self._nest_executions.get(nest)) is None:
                 continue
-            if carried not in run.writers:
+            if carried not in run.writing_iterations:
                 shape = tensor_type(op.destination).get_shape()
-                run.writers[carried] = np.zeros(shape, np.int64)
-            writers, current = run.writers[carried][(*box, ...)], len(run.points)
+                run.writing_iterations[carried] = np.zeros(shape, np.int64)
+            writers, current = (
+                run.writing_iterations[carried][(*box, ...)],
+                len(run.induction_values),
+            )
             if (
-                conflict := _first_true((writers != 0) & (writers != current))
+                conflict := _first_true_index((writers != 0) & (writers != current))
             ) is not None:
                 earlier = int(writers[conflict])
                 starts = [each.start for each in box]
                 index = [n + start for n, start in zip(conflict, starts, strict=True)]
                 raise InterpretationError(
-                    f"{op.name}: expected tiles apart from each other, got: iterations "
-                    f"{_describe_iteration(nest, run.points[-1])} and "
-                    f"{_describe_iteration(nest, run.points[earlier - 1])} write the "
+                    f"{op.name}: expected iterations that write disjoint elements, "
+                    "got: iterations "
+                    f"{_describe_iteration(nest, run.induction_values[-1])} and "
+                    f"{_describe_iteration(nest, run.induction_values[earlier - 1])} "
+                    "write the "
                     f"element {index}"
                 )
             writers[...] = current
 
 
-def _destination_values(value: SSAValue) -> Iterator[tuple[tile.WhileOp, int]]:
+def _carried_values_modified_by_write(
+    value: SSAValue,
+) -> Iterator[tuple[tile.WhileOp, int]]:
     """
     Yield the parallel nests whose carried values a write to a tensor modifies, each
     with the index of the carried value.
@@ -104,14 +111,14 @@ def _destination_values(value: SSAValue) -> Iterator[tuple[tile.WhileOp, int]]:
         value = nest.inits[index]
 
 
-def _first_true(mask: NDArray[np.bool_]) -> tuple[int, ...] | None:
+def _first_true_index(mask: NDArray[np.bool_]) -> tuple[int, ...] | None:
     if not mask.any():
         return None
     return tuple(int(n) for n in np.unravel_index(int(mask.argmax()), mask.shape))
 
 
-def _describe_iteration(nest: tile.WhileOp, point: Sequence[int]) -> str:
+def _describe_iteration(nest: tile.WhileOp, induction_values: Sequence[int]) -> str:
     """Format the induction variables of an iteration."""
-    pairs = zip(nest.induction_variables, point, strict=True)
+    pairs = zip(nest.induction_variables, induction_values, strict=True)
     named = [f"%{each.name_hint or each.index} = {value}" for each, value in pairs]
     return f"({', '.join(named)})"

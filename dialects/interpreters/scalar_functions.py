@@ -1,5 +1,6 @@
 """
-Reference interpretation of scalar bodies on numpy arrays, one array element per point.
+Reference interpretation of scalar bodies in the `mem` dialect on numpy arrays, one
+array element per point.
 
 Each operation rounds once to its declared type; floats are computed in double.
 """
@@ -20,17 +21,17 @@ from tlf.dialects.types import dtype_of
 _erf = np.vectorize(python_math.erf, otypes=[np.float64])
 
 
-def _divide(lhs: Array, rhs: Array) -> Array:
+def _divide_towards_zero(lhs: Array, rhs: Array) -> Array:
     """Divide integers towards zero; valid for the least integer, too."""
     with np.errstate(all="ignore"):
         return np.floor_divide(np.subtract(lhs, np.fmod(lhs, rhs)), rhs)
 
 
-def _rsqrt(value: Array) -> Array:
+def _compute_rsqrt(value: Array) -> Array:
     return np.divide(1, np.sqrt(value))
 
 
-def _round(value: Array) -> Array:
+def _round_half_away_from_zero(value: Array) -> Array:
     """Round to the nearest integer, halves away from zero."""
     truncated = np.trunc(value)
     is_half = np.greater_equal(np.abs(np.subtract(value, truncated)), 0.5)
@@ -42,7 +43,7 @@ FUNCTIONS: Mapping[type[Operation], Callable[..., Array]] = {
     arith.AddiOp: np.add,
     arith.AndIOp: np.bitwise_and,
     arith.DivfOp: np.divide,
-    arith.DivSIOp: _divide,
+    arith.DivSIOp: _divide_towards_zero,
     arith.MaximumfOp: np.maximum,
     arith.MaxnumfOp: np.fmax,
     arith.MaxSIOp: np.maximum,
@@ -85,8 +86,8 @@ FUNCTIONS: Mapping[type[Operation], Callable[..., Array]] = {
     math.LogOp: np.log,
     math.PowFOp: np.power,
     math.RoundEvenOp: np.rint,
-    math.RoundOp: _round,
-    math.RsqrtOp: _rsqrt,
+    math.RoundOp: _round_half_away_from_zero,
+    math.RsqrtOp: _compute_rsqrt,
     math.SinOp: np.sin,
     math.SinhOp: np.sinh,
     math.SqrtOp: np.sqrt,
@@ -114,59 +115,65 @@ CASTS = (
 SIGNED_CASTS = (arith.ExtSIOp, arith.SIToFPOp, arith.TruncIOp)
 
 
-def evaluate_body(block: Block, arguments: Sequence[Array]) -> tuple[Array, ...]:
+def evaluate_body_results(
+    block: Block, arguments: Sequence[Array]
+) -> tuple[Array, ...]:
     """Evaluate a scalar body, and return the values that its terminator yields."""
-    values = evaluate_scalars(block, arguments)
+    values = evaluate_all_values_of_body(block, arguments)
     terminator = block.last_op
     assert terminator is not None
     return tuple(values[value] for value in terminator.operands)
 
 
-def evaluate_scalars(block: Block, arguments: Sequence[Array]) -> dict[SSAValue, Array]:
+def evaluate_all_values_of_body(
+    block: Block, arguments: Sequence[Array]
+) -> dict[SSAValue, Array]:
     """Evaluate a scalar body, and return the arrays of all its values."""
     values: dict[SSAValue, Array] = dict(zip(block.args, arguments, strict=True))
     for op in block.ops:
         if op.results:
             operands = [values[operand] for operand in op.operands]
-            values[op.results[0]] = apply_scalar(op, operands)
+            values[op.results[0]] = evaluate_scalar_operation(op, operands)
     return values
 
 
-def apply_scalar(op: Operation, operands: Sequence[Array]) -> Array:
+def evaluate_scalar_operation(op: Operation, operands: Sequence[Array]) -> Array:
     """Evaluate a scalar operation on arrays with one element per point."""
     dtype = dtype_of(op.results[0].type)
     match op:
         case arith.ConstantOp():
-            return np.asarray(_constant_value(op), dtype)
+            return np.asarray(_scalar_constant_value(op), dtype)
         case arith.CmpfOp() | arith.CmpiOp():
-            return _compare(op, *operands)
+            return _evaluate_comparison(op, *operands)
         case arith.SelectOp():
             return np.where(operands[0], operands[1], operands[2])
         case _ if isinstance(op, SIGNED_CASTS):
-            return _signed_cast(op, operands[0], dtype)
+            return _cast_with_boolean_sign(op, operands[0], dtype)
         case _ if isinstance(op, CASTS):
             return operands[0].astype(dtype)
         case _ if type(op) in FUNCTIONS:
-            wide = [_widen(operand) for operand in operands]
+            wide = [_widen_floats_to_double(operand) for operand in operands]
             return np.asarray(FUNCTIONS[type(op)](*wide)).astype(dtype)
         case _:
             raise InterpretationError(f"no scalar function for {op.name}")
 
 
-def _widen(array: Array) -> Array:
+def _widen_floats_to_double(array: Array) -> Array:
     """Convert floats to double; keep integers, so that they wrap."""
     if array.dtype.kind in "biu":
         return array
     return array.astype(np.float64)
 
 
-def _constant_value(op: arith.ConstantOp) -> float:
+def _scalar_constant_value(op: arith.ConstantOp) -> float:
     if isinstance(op.value, FloatAttr | IntegerAttr):
         return op.value.value.data
     raise InterpretationError(f"expected a scalar constant, got {op.value}")
 
 
-def _signed_cast(op: Operation, array: Array, dtype: "np.dtype[np.generic]") -> Array:
+def _cast_with_boolean_sign(
+    op: Operation, array: Array, dtype: "np.dtype[np.generic]"
+) -> Array:
     """
     Apply a cast that depends on the sign bit of an `i1`: true extends to -1, and
     truncation to `i1` keeps the lowest bit.
@@ -178,7 +185,9 @@ def _signed_cast(op: Operation, array: Array, dtype: "np.dtype[np.generic]") -> 
     return array.astype(dtype)
 
 
-def _compare(op: arith.CmpfOp | arith.CmpiOp, lhs: Array, rhs: Array) -> Array:
+def _evaluate_comparison(
+    op: arith.CmpfOp | arith.CmpiOp, lhs: Array, rhs: Array
+) -> Array:
     names = arith.CMPF_COMPARISON_OPERATIONS
     if isinstance(op, arith.CmpiOp):
         names = arith.CMPI_COMPARISON_OPERATIONS
@@ -189,7 +198,9 @@ def _compare(op: arith.CmpfOp | arith.CmpiOp, lhs: Array, rhs: Array) -> Array:
         return COMPARISONS[name[-2:]](lhs, rhs)
     if name in ("false", "true"):
         return np.full(np.broadcast_shapes(lhs.shape, rhs.shape), name == "true")
-    unordered = np.isnan(_widen(lhs)) | np.isnan(_widen(rhs))
+    unordered = np.isnan(_widen_floats_to_double(lhs)) | np.isnan(
+        _widen_floats_to_double(rhs)
+    )
     if name in ("ord", "uno"):
         return unordered if name == "uno" else ~unordered
     result = COMPARISONS[name[-2:]](lhs, rhs)

@@ -1,5 +1,5 @@
 """
-Reference interpreter of the `tile` dialect on numpy arrays.
+Reference interpretation of the `tile` dialect on numpy arrays.
 
 Elements that the dialect leaves undefined are poisoned. Iterations of a parallel nest
 that write the same element are an error.
@@ -23,16 +23,16 @@ from xdsl.interpreter import (
 from tlf.dialects import tile
 from tlf.dialects.interpreters.affine_gather import (
     gather_box,
-    gather_indexed,
-    scatter_indexed,
+    gather_box_by_indices,
+    scatter_box_by_indices,
 )
-from tlf.dialects.interpreters.parallel_writes import ParallelWrites
-from tlf.dialects.interpreters.poison import OUTSIDE, UNTILED, Poison
+from tlf.dialects.interpreters.parallel_writes import ParallelWriteChecker
+from tlf.dialects.interpreters.poison_values import OUTSIDE, UNTILED, PoisonTracker
 from tlf.dialects.mixed_offsets import Index
 from tlf.dialects.types import scalar_value
 
 
-def intersect_box(
+def clip_box_to_slices(
     offsets: Sequence[int], sizes: Sequence[int], bounds: Sequence[int]
 ) -> tuple[tuple[slice, ...], tuple[slice, ...]]:
     """
@@ -49,36 +49,41 @@ def intersect_box(
     return tuple(region), tuple(box)
 
 
-def resolve_offsets(mixed: Sequence[Index], values: Iterator[int]) -> list[int]:
+def resolve_mixed_offsets(
+    mixed_offsets: Sequence[Index], operand_values: Iterator[int]
+) -> list[int]:
     """Return offsets, those that are operands by their values."""
-    return [each if isinstance(each, int) else int(next(values)) for each in mixed]
+    return [
+        each if isinstance(each, int) else int(next(operand_values))
+        for each in mixed_offsets
+    ]
 
 
 @register_impls
 class TileFunctions(InterpreterFunctions):
     """Interpreter functions of the `tile` dialect."""
 
-    def __init__(self, poison: Poison | None = None) -> None:
-        self._poison = poison or Poison()
-        self._writes = ParallelWrites()
+    def __init__(self, poison: PoisonTracker | None = None) -> None:
+        self._poison = poison or PoisonTracker()
+        self._writes = ParallelWriteChecker()
 
     @impl(tile.SliceOp)
     def run_slice(
         self, interpreter: Interpreter, op: tile.SliceOp, args: PythonValues
     ) -> PythonValues:
         source, *dynamic = args
-        result = self._poison.undefined_array(op, OUTSIDE, op.result.type)
+        result = self._poison.make_undefined_array(op, OUTSIDE, op.result.type)
         if op.fill is not None:
             result[...] = scalar_value(op.fill)
-        offsets = resolve_offsets(op.mixed_offsets, iter(dynamic))
+        offsets = resolve_mixed_offsets(op.mixed_offsets, iter(dynamic))
         if op.map is not None:
             outside = result.reshape(-1)[0]
-            valid = tuple(slice(extent) for extent in op.extents)
+            valid = tuple(slice(extent) for extent in op.valid_box_extents)
             result[valid] = gather_box(
-                source, offsets, op.map.data, op.extents, outside
+                source, offsets, op.map.data, op.valid_box_extents, outside
             )
             return (result,)
-        region, box = intersect_box(offsets, op.extents, source.shape)
+        region, box = clip_box_to_slices(offsets, op.valid_box_extents, source.shape)
         result[box] = source[region]
         return (result,)
 
@@ -87,17 +92,19 @@ class TileFunctions(InterpreterFunctions):
         self, interpreter: Interpreter, op: tile.GatherOp, args: PythonValues
     ) -> PythonValues:
         source, indices, *dynamic = args
-        result = self._poison.undefined_array(op, OUTSIDE, op.result.type)
+        result = self._poison.make_undefined_array(op, OUTSIDE, op.result.type)
         if op.fill is not None:
             result[...] = scalar_value(op.fill)
-        result[tuple(slice(extent) for extent in op.extents)] = gather_indexed(
-            source,
-            resolve_offsets(op.mixed_offsets, iter(dynamic)),
-            (op.table_map, op.index_map),
-            op.indexed_axis,
-            indices,
-            op.extents,
-            result.reshape(-1)[0],
+        result[tuple(slice(extent) for extent in op.valid_box_extents)] = (
+            gather_box_by_indices(
+                source,
+                resolve_mixed_offsets(op.mixed_offsets, iter(dynamic)),
+                (op.table_map, op.index_map),
+                op.indexed_axis,
+                indices,
+                op.valid_box_extents,
+                result.reshape(-1)[0],
+            )
         )
         return (result,)
 
@@ -106,10 +113,10 @@ class TileFunctions(InterpreterFunctions):
         self, interpreter: Interpreter, op: tile.ScatterOp, args: PythonValues
     ) -> PythonValues:
         source, destination, indices, *dynamic = args
-        offsets = resolve_offsets(op.mixed_offsets, iter(dynamic))
+        offsets = resolve_mixed_offsets(op.mixed_offsets, iter(dynamic))
         maps = (op.table_map, op.index_map)
         return (
-            scatter_indexed(
+            scatter_box_by_indices(
                 destination,
                 offsets,
                 maps,
@@ -126,9 +133,11 @@ class TileFunctions(InterpreterFunctions):
     ) -> PythonValues:
         source, destination, *dynamic = args
         result = destination.copy()
-        offsets = resolve_offsets(op.mixed_offsets, iter(dynamic))
-        region, box = intersect_box(offsets, op.extents, destination.shape)
-        self._writes.record_write(op, region)
+        offsets = resolve_mixed_offsets(op.mixed_offsets, iter(dynamic))
+        region, box = clip_box_to_slices(
+            offsets, op.valid_box_extents, destination.shape
+        )
+        self._writes.record_tile_write(op, region)
         result[region] = source[box]
         return (result,)
 
@@ -152,7 +161,7 @@ class TileFunctions(InterpreterFunctions):
     def run_empty(
         self, interpreter: Interpreter, op: tile.EmptyOp, args: PythonValues
     ) -> PythonValues:
-        return (self._poison.undefined_array(op, UNTILED, op.result.type),)
+        return (self._poison.make_undefined_array(op, UNTILED, op.result.type),)
 
     @impl(tile.FillOp)
     def run_fill(
@@ -167,7 +176,7 @@ class TileFunctions(InterpreterFunctions):
         values = iter(args)
         bounds = [
             [bound if isinstance(bound, int) else int(next(values)) for bound in mixed]
-            for mixed in (op.mixed_lower, op.mixed_upper)
+            for mixed in (op.mixed_lower_bounds, op.mixed_upper_bounds)
         ]
         carried = tuple(values)
         loops = [

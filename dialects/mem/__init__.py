@@ -45,9 +45,9 @@ from typing import TypeAlias
 
 from xdsl.ir import Dialect
 
-from tlf.dialects.mem.accumulating import AccumulatingOp
+from tlf.dialects.mem.accumulating_operation import AccumulatingOp
 from tlf.dialects.mem.alloc_and_dma import AllocOp, DmaOp, TokenType, WaitOp
-from tlf.dialects.mem.buffer_checks import kept_dimensions, level_of
+from tlf.dialects.mem.buffer_checks import dimensions_in_subview_type, level_of
 from tlf.dialects.mem.collapse import CollapseOp
 from tlf.dialects.mem.compute_ops import COMBINERS, ContractOp, MapOp, ReduceOp
 from tlf.dialects.mem.dma_gather import DmaGatherOp
@@ -57,13 +57,13 @@ from tlf.dialects.mem.gather_load import GatherOp
 from tlf.dialects.mem.load_store import LoadOp, StoreOp
 from tlf.dialects.mem.remainder import RemFOp
 from tlf.dialects.mem.ring_window import WindowOp, window_type
-from tlf.dialects.mem.structured import StructuredOp, YieldOp
+from tlf.dialects.mem.structured_operation import StructuredOp, YieldOp
 from tlf.dialects.mixed_offsets import Index, merge_offsets, split_offsets
 from tlf.dialects.types import Shaped
 from tlf.support.affine.linear_access import (
-    access_functions,
     is_identity,
     is_projection,
+    linear_accesses_of_map,
 )
 
 Move: TypeAlias = DmaOp | DmaGatherOp | DmaScatterOp
@@ -121,11 +121,11 @@ __all__ = [
     "WaitOp",
     "WindowOp",
     "YieldOp",
-    "access_functions",
+    "dimensions_in_subview_type",
     "is_identity",
     "is_projection",
-    "kept_dimensions",
     "level_of",
+    "linear_accesses_of_map",
     "merge_offsets",
     "split_offsets",
     "window_type",

@@ -29,20 +29,20 @@ from xdsl.traits import MemoryAllocEffect, MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 
 from tlf.dialects.mem.box_operations import (
-    BorderFillOperation,
     BoxOperation,
     DestinationOperation,
+    OutOfBoundsFillOperation,
     SourceOperation,
     verify_same_element_type,
 )
 from tlf.dialects.mem.buffer_checks import level_of, verify_sizes
-from tlf.dialects.mem.number_literals import Number, number_attr
-from tlf.dialects.mem.prefetchable import PrefetchableOperation
+from tlf.dialects.mem.number_literals import Number, to_number_attribute
+from tlf.dialects.mem.prefetchable_operation import PrefetchableOperation
 from tlf.dialects.mixed_offsets import (
     Index,
     merge_offsets,
     split_offsets,
-    verify_offsets,
+    verify_offset_counts,
 )
 
 
@@ -110,7 +110,7 @@ class DmaOp(
     SourceOperation,
     DestinationOperation,
     BoxOperation,
-    BorderFillOperation,
+    OutOfBoundsFillOperation,
     PrefetchableOperation,
 ):
     """
@@ -177,7 +177,7 @@ class DmaOp(
                 "static_source_offsets": static_source,
                 "static_destination_offsets": static_destination,
                 "sizes": DenseArrayBase.from_list(i64, sizes),
-                "fill": None if fill is None else number_attr(fill),
+                "fill": None if fill is None else to_number_attribute(fill),
                 "clipped": UnitAttr() if clipped else None,
             },
         )
@@ -197,11 +197,11 @@ class DmaOp(
         source, destination = self.source_type, self.destination_type
         verify_same_element_type(source, destination)
         rank = source.get_num_dims()
-        verify_offsets(
+        verify_offset_counts(
             self.static_source_offsets, self.source_offsets, rank, "source offsets"
         )
-        verify_sizes(self.box, rank)
-        verify_offsets(
+        verify_sizes(self.box_sizes, rank)
+        verify_offset_counts(
             self.static_destination_offsets,
             self.destination_offsets,
             destination.get_num_dims(),
@@ -217,7 +217,7 @@ class DmaOp(
                 "expected no `fill` of a `clipped` move: what would be filled is not "
                 "moved"
             )
-        self.verify_fill(source.element_type)
+        self.verify_fill_number(source.element_type)
 
 
 @irdl_op_definition

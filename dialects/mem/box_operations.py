@@ -1,11 +1,13 @@
-"""Bases of operations on buffers: source, destination, box sizes, and border fill."""
+"""
+Operation bases of the `mem` dialect: source, destination, box sizes, and border fill.
+"""
 
 from xdsl.dialects.builtin import DenseArrayBase, MemRefType, i64
 from xdsl.ir import Attribute
 from xdsl.irdl import IRDLOperation, operand_def, opt_prop_def, prop_def
 from xdsl.utils.exceptions import VerifyException
 
-from tlf.dialects.mem.number_literals import number_value, verify_number
+from tlf.dialects.mem.number_literals import number_of_attribute, verify_number
 from tlf.dialects.types import memref_type
 
 
@@ -35,21 +37,21 @@ class BoxOperation(IRDLOperation):
     sizes = prop_def(DenseArrayBase.constr(i64))
 
     @property
-    def box(self) -> tuple[int, ...]:
+    def box_sizes(self) -> tuple[int, ...]:
         """Number of elements of the box, per dimension."""
         return tuple(self.sizes.get_values())
 
 
-class BorderFillOperation(IRDLOperation):
+class OutOfBoundsFillOperation(IRDLOperation):
     """Operation that may read elements outside of its source."""
 
     fill = opt_prop_def()
 
     @property
     def fill_value(self) -> float | None:
-        return None if self.fill is None else number_value(self.fill)
+        return None if self.fill is None else number_of_attribute(self.fill)
 
-    def verify_fill(self, element: Attribute) -> None:
+    def verify_fill_number(self, element: Attribute) -> None:
         """Check that the fill value, if given, is a valid element."""
         if self.fill is not None:
             verify_number(self.fill, element)

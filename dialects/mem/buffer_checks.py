@@ -1,4 +1,4 @@
-"""Verification rules of operations on buffers: memory levels, windows and box sizes."""
+"""Operation verification of the `mem` dialect: memory levels, windows and box sizes."""
 
 from collections.abc import Sequence
 from typing import cast
@@ -22,7 +22,7 @@ def level_of(buffer: Attribute) -> str:
     return space.data
 
 
-def verify_no_window(buffer: SSAValue) -> None:
+def verify_is_no_window(buffer: SSAValue) -> None:
     """Check that a buffer is not a window, which only moves can access."""
     type_ = buffer.type
     if not isinstance(type_, MemRefType):
@@ -41,21 +41,21 @@ def verify_sizes(sizes: Sequence[int], rank: int) -> None:
         raise VerifyException(f"expected positive sizes, got {list(sizes)}")
 
 
-def verify_level_buffers(*buffers: SSAValue) -> None:
+def verify_buffers_with_level(*buffers: SSAValue) -> None:
     """Check that buffers have a memory level, and are not windows."""
     for buffer in buffers:
         level_of(buffer.type)
-        verify_no_window(buffer)
+        verify_is_no_window(buffer)
 
 
-def verify_box_within(sizes: Sequence[int], shape: Sequence[int]) -> None:
+def verify_box_fits_buffer(sizes: Sequence[int], shape: Sequence[int]) -> None:
     """Check that a box at offset 0 is within a buffer of a shape."""
     verify_sizes(sizes, len(shape))
     if any(size > extent for size, extent in zip(sizes, shape, strict=True)):
         raise VerifyException(f"expected a box within {list(shape)}, got {list(sizes)}")
 
 
-def kept_dimensions(sizes: Sequence[int], shape: Sequence[int]) -> list[int]:
+def dimensions_in_subview_type(sizes: Sequence[int], shape: Sequence[int]) -> list[int]:
     """
     Return the dimensions of a subview that its type keeps; dropped ones have size 1.
     """

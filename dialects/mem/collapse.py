@@ -11,14 +11,14 @@ from xdsl.irdl import irdl_op_definition, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from tlf.dialects.collapsing_interface import collapsed_shape
+from tlf.dialects.collapsing_interface import collapse_axes_of_shape
 from tlf.dialects.mem.box_operations import SourceOperation
 from tlf.dialects.mem.buffer_checks import level_of
 from tlf.dialects.mem.ring_window import WindowOp
 from tlf.dialects.types import memref_type
 
 
-def collapsed_window_type(
+def collapse_window_type(
     window: MemRefType[Attribute], axis: int
 ) -> MemRefType[Attribute]:
     """Return the type of a window with axes `axis` and `axis + 1` collapsed."""
@@ -34,7 +34,10 @@ def collapsed_window_type(
     ]
     layout = AffineMapAttr(AffineMap(rank, 1, tuple(results)))
     return MemRefType(
-        window.element_type, collapsed_shape(shape, axis), layout, window.memory_space
+        window.element_type,
+        collapse_axes_of_shape(shape, axis),
+        layout,
+        window.memory_space,
     )
 
 
@@ -74,7 +77,7 @@ class CollapseOp(SourceOperation):
         window = memref_type(SSAValue.get(source))
         super().__init__(
             operands=[source],
-            result_types=[collapsed_window_type(window, axis)],
+            result_types=[collapse_window_type(window, axis)],
             properties={"axis": IntegerAttr(axis, i64)},
         )
 
@@ -99,12 +102,12 @@ class CollapseOp(SourceOperation):
                 f"expected an axis below {rank - 1}, with one behind it, "
                 f"got {self.first_axis}"
             )
-        self._verify_rows(window)
-        expected = collapsed_window_type(self.source_type, self.first_axis)
+        self._verify_contiguous_rows(window)
+        expected = collapse_window_type(self.source_type, self.first_axis)
         if self.result.type != expected:
             raise VerifyException(f"expected a view {expected}, got {self.result.type}")
 
-    def _verify_rows(self, window: WindowOp) -> None:
+    def _verify_contiguous_rows(self, window: WindowOp) -> None:
         if window.ring_axis == self.first_axis + 1:
             raise VerifyException(
                 f"expected a ring that does not wrap along axis {window.ring_axis}"

@@ -21,14 +21,14 @@ from xdsl.irdl import (
 from xdsl.traits import IsolatedFromAbove
 from xdsl.utils.exceptions import VerifyException
 
-from tlf.dialects.mem.accumulating import AccumulatingOp
-from tlf.dialects.mem.prefetchable import PrefetchableOperation
-from tlf.dialects.mem.structured import (
+from tlf.dialects.mem.accumulating_operation import AccumulatingOp
+from tlf.dialects.mem.prefetchable_operation import PrefetchableOperation
+from tlf.dialects.mem.structured_operation import (
     StructuredEffects,
     StructuredOp,
     YieldOp,
-    structured_properties,
-    verify_outputs,
+    build_structured_properties,
+    verify_output_shapes,
 )
 from tlf.dialects.types import dtype_of, is_float
 from tlf.support.affine.linear_access import is_identity, is_projection
@@ -117,7 +117,7 @@ class MapOp(StructuredOp):
         super().__init__(
             operands=[inputs, outputs],
             result_types=[value_types],
-            properties=structured_properties(domain, maps),
+            properties=build_structured_properties(domain, maps),
             regions=[body],
         )
 
@@ -130,7 +130,7 @@ class MapOp(StructuredOp):
         return tuple(self.outputs)
 
     def verify_(self) -> None:
-        self.verify_structure()
+        self.verify_domain_and_maps()
         if self.results and self.outputs:
             raise VerifyException("expected either outs or results, got both")
         for index, indexing in enumerate(self.input_maps):
@@ -144,13 +144,15 @@ class MapOp(StructuredOp):
                     f"output {index}: expected the identity map, got {indexing}"
                 )
             shape = self.output_types[index].get_shape()
-            if shape != self.extents:
+            if shape != self.domain_extents:
                 raise VerifyException(
                     f"output {index}: expected the shape of the domain, "
-                    f"{list(self.extents)}, got {list(shape)}"
+                    f"{list(self.domain_extents)}, got {list(shape)}"
                 )
         self._verify_in_place()
-        self.verify_body(self.body, [type.element_type for type in self.input_types])
+        self.verify_body_types(
+            self.body, [type.element_type for type in self.input_types]
+        )
 
     def _verify_in_place(self) -> None:
         for index, (value, indexing) in enumerate(
@@ -218,7 +220,7 @@ class ReduceOp(AccumulatingOp):
         super().__init__(
             operands=[inputs, outputs, None],
             result_types=[value_types],
-            properties=structured_properties(domain, maps),
+            properties=build_structured_properties(domain, maps),
             regions=[body],
         )
 
@@ -246,16 +248,16 @@ class ReduceOp(AccumulatingOp):
         return tuple(owner for owner in owners if isinstance(owner, Operation))
 
     def verify_(self) -> None:
-        self.verify_structure()
+        self.verify_domain_and_maps()
         if len(self.inputs) != len(self.output_types):
             raise VerifyException(
                 f"expected one input per output, got {len(self.inputs)} inputs and "
                 f"{len(self.output_types)} outputs"
             )
-        verify_outputs(self)
+        verify_output_shapes(self)
         self.verify_overwrite()
         shaped = self.input_types + self.output_types
-        self.verify_body(self.body, [type.element_type for type in shaped])
+        self.verify_body_types(self.body, [type.element_type for type in shaped])
         self._verify_combiners()
 
     def _verify_combiners(self) -> None:
@@ -326,7 +328,7 @@ class ContractOp(AccumulatingOp, PrefetchableOperation):
         input_precision: str | None = None,
     ) -> None:
         value_type = SSAValue.get(acc).type
-        properties = structured_properties(domain, maps)
+        properties = build_structured_properties(domain, maps)
         if input_precision is not None:
             properties["input_precision"] = StringAttr(input_precision)
         super().__init__(
@@ -350,11 +352,11 @@ class ContractOp(AccumulatingOp, PrefetchableOperation):
 
     @property
     def neutral_elements(self) -> tuple[float, ...]:
-        return (_zero_of(self.output_types[0].element_type),)
+        return (_zero_of_element_type(self.output_types[0].element_type),)
 
     def verify_(self) -> None:
-        self.verify_structure()
-        verify_outputs(self)
+        self.verify_domain_and_maps()
+        verify_output_shapes(self)
         self.verify_overwrite()
         self.verify_prefetch_distance()
         lhs, rhs = self.input_types
@@ -370,22 +372,22 @@ class ContractOp(AccumulatingOp, PrefetchableOperation):
             )
 
 
-def _neutral_element_of(combine: str, element: Attribute) -> float:
+def _neutral_element_of(combiner_name: str, element_type: Attribute) -> float:
     """
     Return the neutral element of an operation of `COMBINERS` for an element type: an
     `int` for integers.
     """
-    if (number := _NEUTRAL_ELEMENTS.get(combine)) is not None:
+    if (number := _NEUTRAL_ELEMENTS.get(combiner_name)) is not None:
         return number
-    if element == i1:
-        return int(combine != "arith.maxsi")
-    limits = np.iinfo(dtype_of(element).name)
+    if element_type == i1:
+        return int(combiner_name != "arith.maxsi")
+    limits = np.iinfo(dtype_of(element_type).name)
     extremes = {"arith.andi": -1, "arith.maxsi": limits.min, "arith.minsi": limits.max}
-    return int(extremes[combine])
+    return int(extremes[combiner_name])
 
 
-def _zero_of(element: Attribute) -> float:
+def _zero_of_element_type(element_type: Attribute) -> float:
     """Return the initial value of a sum of elements of a type."""
     return _neutral_element_of(
-        "arith.addf" if is_float(element) else "arith.addi", element
+        "arith.addf" if is_float(element_type) else "arith.addi", element_type
     )

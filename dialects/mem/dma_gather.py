@@ -10,17 +10,20 @@ from xdsl.ir.affine import AffineMap
 from xdsl.irdl import irdl_op_definition
 
 from tlf.dialects.mem.box_operations import (
-    BorderFillOperation,
+    OutOfBoundsFillOperation,
     verify_same_element_type,
 )
-from tlf.dialects.mem.buffer_checks import verify_box_within, verify_level_buffers
+from tlf.dialects.mem.buffer_checks import (
+    verify_box_fits_buffer,
+    verify_buffers_with_level,
+)
 from tlf.dialects.mem.indexed_dma import IndexedDmaOperation
-from tlf.dialects.mem.number_literals import Number, number_attr
+from tlf.dialects.mem.number_literals import Number, to_number_attribute
 from tlf.dialects.mixed_offsets import Index
 
 
 @irdl_op_definition
-class DmaGatherOp(IndexedDmaOperation, BorderFillOperation):
+class DmaGatherOp(IndexedDmaOperation, OutOfBoundsFillOperation):
     """
     Start an asynchronous gather from one buffer to another, at indexed positions along
     one axis of the source.
@@ -65,16 +68,18 @@ class DmaGatherOp(IndexedDmaOperation, BorderFillOperation):
         sizes: Sequence[int],
         fill: float | None = None,
     ) -> None:
-        properties = {"fill": None if fill is None else number_attr(fill)}
+        properties = {"fill": None if fill is None else to_number_attribute(fill)}
         ends = (source, destination)
         super().__init__(ends, offsets, axis, indices, maps, sizes, properties)
 
     def verify_(self) -> None:
         self.verify_prefetch_distance()
-        verify_level_buffers(self.source, self.indices, self.destination)
+        verify_buffers_with_level(self.source, self.indices, self.destination)
         source, destination = self.source_type, self.destination_type
         verify_same_element_type(source, destination)
         self.verify_offsets(source.get_num_dims())
-        self.verify_indexing(source, self.index_type, destination, self.mixed_offsets)
-        verify_box_within(self.box, destination.get_shape())
-        self.verify_fill(source.element_type)
+        self.verify_indexed_operands(
+            source, self.index_type, destination, self.mixed_offsets
+        )
+        verify_box_fits_buffer(self.box_sizes, destination.get_shape())
+        self.verify_fill_number(source.element_type)

@@ -10,19 +10,22 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineMap
 from xdsl.irdl import irdl_op_definition
 
-from tlf.dialects.indexed_move import (
+from tlf.dialects.indexed_move_operation import (
     SCATTER_ROLES,
-    ScatteringOperation,
-    verify_accumulable,
+    ScatterMoveOperation,
+    verify_accumulable_element_type,
 )
 from tlf.dialects.mem.box_operations import verify_same_element_type
-from tlf.dialects.mem.buffer_checks import verify_box_within, verify_level_buffers
+from tlf.dialects.mem.buffer_checks import (
+    verify_box_fits_buffer,
+    verify_buffers_with_level,
+)
 from tlf.dialects.mem.indexed_dma import IndexedDmaOperation
 from tlf.dialects.mixed_offsets import Index
 
 
 @irdl_op_definition
-class DmaScatterOp(IndexedDmaOperation, ScatteringOperation):
+class DmaScatterOp(IndexedDmaOperation, ScatterMoveOperation):
     """
     Start an asynchronous scatter from one buffer to another, at indexed positions along
     one axis of the destination.
@@ -73,12 +76,12 @@ class DmaScatterOp(IndexedDmaOperation, ScatteringOperation):
 
     def verify_(self) -> None:
         self.verify_prefetch_distance()
-        verify_level_buffers(self.source, self.indices, self.destination)
+        verify_buffers_with_level(self.source, self.indices, self.destination)
         source, destination = self.source_type, self.destination_type
         verify_same_element_type(source, destination)
-        verify_accumulable(source.element_type, self.is_scatter_add)
+        verify_accumulable_element_type(source.element_type, self.is_scatter_add)
         self.verify_offsets(destination.get_num_dims())
-        self.verify_indexing(
+        self.verify_indexed_operands(
             destination, self.index_type, source, self.mixed_offsets, SCATTER_ROLES
         )
-        verify_box_within(self.box, source.get_shape())
+        verify_box_fits_buffer(self.box_sizes, source.get_shape())

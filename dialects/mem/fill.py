@@ -28,11 +28,11 @@ from xdsl.irdl import (
 from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind
 from xdsl.utils.exceptions import VerifyException
 
-from tlf.dialects.mem.buffer_checks import verify_no_window
+from tlf.dialects.mem.buffer_checks import verify_is_no_window
 from tlf.dialects.mem.number_literals import (
     Number,
-    number_attr,
-    number_value,
+    number_of_attribute,
+    to_number_attribute,
     verify_number,
 )
 from tlf.dialects.mixed_offsets import Index, OffsetOperation, split_offsets
@@ -91,12 +91,12 @@ class FillOp(IRDLOperation):
         super().__init__(
             operands=[destination],
             result_types=[result_type],
-            properties={"value": number_attr(value)},
+            properties={"value": to_number_attribute(value)},
         )
 
     @property
     def fill_value(self) -> float:
-        return number_value(self.value)
+        return number_of_attribute(self.value)
 
     @property
     def shaped_type(self) -> Shaped:
@@ -109,7 +109,7 @@ class FillOp(IRDLOperation):
         if (self.destination is None) == (self.result is None):
             raise VerifyException("expected either a buffer to fill or a result")
         if self.destination is not None:
-            verify_no_window(self.destination)
+            verify_is_no_window(self.destination)
         verify_number(self.value, self.shaped_type.element_type)
 
 
@@ -170,7 +170,7 @@ class MaskOp(OffsetOperation):
                 "valid": None
                 if valid is None
                 else DenseArrayBase.from_list(i64, valid),
-                "fill": number_attr(fill),
+                "fill": to_number_attribute(fill),
             },
         )
 
@@ -184,7 +184,7 @@ class MaskOp(OffsetOperation):
         return tuple(self.bounds.get_values())
 
     @property
-    def extents(self) -> tuple[int, ...]:
+    def valid_box_extents(self) -> tuple[int, ...]:
         """Valid extents; by default the whole tile."""
         if self.valid is None:
             return self.source_type.get_shape()
@@ -192,10 +192,10 @@ class MaskOp(OffsetOperation):
 
     @property
     def fill_value(self) -> float:
-        return number_value(self.fill)
+        return number_of_attribute(self.fill)
 
     def verify_(self) -> None:
-        verify_no_window(self.source)
+        verify_is_no_window(self.source)
         rank = self.source_type.get_num_dims()
         self.verify_offsets(rank)
         if len(self.upper_bounds) != rank:
@@ -203,15 +203,15 @@ class MaskOp(OffsetOperation):
                 f"expected {rank} bounds, one per dimension, got "
                 f"{len(self.upper_bounds)}"
             )
-        if len(self.extents) != rank or any(
+        if len(self.valid_box_extents) != rank or any(
             not 0 < valid <= extent
             for valid, extent in zip(
-                self.extents, self.source_type.get_shape(), strict=False
+                self.valid_box_extents, self.source_type.get_shape(), strict=False
             )
         ):
             raise VerifyException(
                 f"expected valid extents within {list(self.source_type.get_shape())}, "
-                f"got {list(self.extents)}"
+                f"got {list(self.valid_box_extents)}"
             )
         verify_number(self.fill, self.source_type.element_type)
         is_tensor = isinstance(self.source.type, TensorType)

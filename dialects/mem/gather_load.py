@@ -18,21 +18,28 @@ from xdsl.irdl import (
 )
 from xdsl.traits import MemoryReadEffect
 
-from tlf.dialects.indexed_move import IndexedOperation, indexed_properties
-from tlf.dialects.mem.box_operations import BorderFillOperation, BoxOperation
-from tlf.dialects.mem.buffer_checks import verify_no_window, verify_sizes
-from tlf.dialects.mem.load_store import (
-    ValueOperation,
-    verify_box_fits,
-    verify_element_types,
+from tlf.dialects.indexed_move_operation import (
+    IndexedMoveOperation,
+    build_indexed_properties,
 )
-from tlf.dialects.mem.number_literals import Number, number_attr
+from tlf.dialects.mem.box_operations import BoxOperation, OutOfBoundsFillOperation
+from tlf.dialects.mem.buffer_checks import verify_is_no_window, verify_sizes
+from tlf.dialects.mem.load_store import (
+    ValueResultOperation,
+    verify_box_fits_value,
+    verify_value_and_buffer_element_types,
+)
+from tlf.dialects.mem.number_literals import Number, to_number_attribute
 from tlf.dialects.mixed_offsets import Index, OffsetOperation, split_offsets
 
 
 @irdl_op_definition
 class GatherOp(
-    ValueOperation, OffsetOperation, IndexedOperation, BoxOperation, BorderFillOperation
+    ValueResultOperation,
+    OffsetOperation,
+    IndexedMoveOperation,
+    BoxOperation,
+    OutOfBoundsFillOperation,
 ):
     """
     Gather elements of a buffer into a value, at indexed positions along one axis.
@@ -83,9 +90,9 @@ class GatherOp(
             operands=[indices, source, dynamic],
             result_types=[value_type],
             properties={
-                **indexed_properties(static, axis, maps),
+                **build_indexed_properties(static, axis, maps),
                 "sizes": DenseArrayBase.from_list(i64, sizes),
-                "fill": None if fill is None else number_attr(fill),
+                "fill": None if fill is None else to_number_attribute(fill),
             },
         )
 
@@ -94,11 +101,11 @@ class GatherOp(
         return cast(TensorType[Attribute], self.indices.type)
 
     def verify_(self) -> None:
-        verify_no_window(self.source)
+        verify_is_no_window(self.source)
         source, value = self.source_type, self.value_type
-        verify_element_types(source, value)
+        verify_value_and_buffer_element_types(source, value)
         self.verify_offsets(source.get_num_dims())
-        self.verify_indexing(source, self.index_type, value, self.mixed_offsets)
-        verify_sizes(self.box, value.get_num_dims())
-        verify_box_fits(value, self.box)
-        self.verify_fill(source.element_type)
+        self.verify_indexed_operands(source, self.index_type, value, self.mixed_offsets)
+        verify_sizes(self.box_sizes, value.get_num_dims())
+        verify_box_fits_value(value, self.box_sizes)
+        self.verify_fill_number(source.element_type)

@@ -1,4 +1,6 @@
-"""Base of the operations for asynchronous gathers and scatters between buffers."""
+"""
+Operation base of the `mem` dialect: asynchronous gathers and scatters between buffers.
+"""
 
 from collections.abc import Mapping, Sequence
 
@@ -8,14 +10,17 @@ from xdsl.ir.affine import AffineMap
 from xdsl.irdl import operand_def, result_def, traits_def
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 
-from tlf.dialects.indexed_move import IndexedOperation, indexed_properties
+from tlf.dialects.indexed_move_operation import (
+    IndexedMoveOperation,
+    build_indexed_properties,
+)
 from tlf.dialects.mem.alloc_and_dma import TokenType
 from tlf.dialects.mem.box_operations import (
     BoxOperation,
     DestinationOperation,
     SourceOperation,
 )
-from tlf.dialects.mem.prefetchable import PrefetchableOperation
+from tlf.dialects.mem.prefetchable_operation import PrefetchableOperation
 from tlf.dialects.mixed_offsets import Index, OffsetOperation, split_offsets
 from tlf.dialects.types import memref_type
 
@@ -24,7 +29,7 @@ class IndexedDmaOperation(
     SourceOperation,
     DestinationOperation,
     OffsetOperation,
-    IndexedOperation,
+    IndexedMoveOperation,
     BoxOperation,
     PrefetchableOperation,
 ):
@@ -41,7 +46,7 @@ class IndexedDmaOperation(
 
     def __init__(
         self,
-        ends: tuple[SSAValue | Operation, SSAValue | Operation],
+        source_and_destination: tuple[SSAValue | Operation, SSAValue | Operation],
         offsets: Sequence[Index],
         axis: int,
         indices: SSAValue | Operation,
@@ -51,10 +56,10 @@ class IndexedDmaOperation(
     ) -> None:
         static, dynamic = split_offsets(offsets)
         super().__init__(
-            operands=[indices, *ends, dynamic],
+            operands=[indices, *source_and_destination, dynamic],
             result_types=[TokenType()],
             properties={
-                **indexed_properties(static, axis, maps),
+                **build_indexed_properties(static, axis, maps),
                 "sizes": DenseArrayBase.from_list(i64, sizes),
                 **properties,
             },

@@ -24,18 +24,18 @@ from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 
 from tlf.dialects.mem.box_operations import (
-    BorderFillOperation,
     BoxOperation,
     DestinationOperation,
+    OutOfBoundsFillOperation,
     SourceOperation,
 )
-from tlf.dialects.mem.buffer_checks import level_of, verify_no_window, verify_sizes
-from tlf.dialects.mem.number_literals import Number, number_attr
+from tlf.dialects.mem.buffer_checks import level_of, verify_is_no_window, verify_sizes
+from tlf.dialects.mem.number_literals import Number, to_number_attribute
 from tlf.dialects.mixed_offsets import Index, OffsetOperation, split_offsets
-from tlf.support.affine.linear_access import access_functions
+from tlf.support.affine.linear_access import linear_accesses_of_map
 
 
-class ValueOperation(SourceOperation):
+class ValueResultOperation(SourceOperation):
     """Operation that loads elements of a buffer into a value."""
 
     value = result_def(TensorType)
@@ -46,7 +46,9 @@ class ValueOperation(SourceOperation):
 
 
 @irdl_op_definition
-class LoadOp(ValueOperation, OffsetOperation, BoxOperation, BorderFillOperation):
+class LoadOp(
+    ValueResultOperation, OffsetOperation, BoxOperation, OutOfBoundsFillOperation
+):
     """
     Load a box of elements from a buffer into a value.
 
@@ -93,7 +95,7 @@ class LoadOp(ValueOperation, OffsetOperation, BoxOperation, BorderFillOperation)
                 "static_offsets": static,
                 "sizes": DenseArrayBase.from_list(i64, sizes),
                 "map": None if map_ is None else AffineMapAttr(map_),
-                "fill": None if fill is None else number_attr(fill),
+                "fill": None if fill is None else to_number_attribute(fill),
             },
         )
 
@@ -107,22 +109,22 @@ class LoadOp(ValueOperation, OffsetOperation, BoxOperation, BorderFillOperation)
         return self.map.data
 
     def verify_(self) -> None:
-        verify_no_window(self.source)
+        verify_is_no_window(self.source)
         ranks = (self.value_type.get_num_dims(), self.source_type.get_num_dims())
         if self.map is None:
-            verify_value_move(self.source_type, self.value_type)
+            verify_load_or_store_types(self.source_type, self.value_type)
         else:
-            verify_element_types(self.source_type, self.value_type)
-            access_functions(self.source_map)
+            verify_value_and_buffer_element_types(self.source_type, self.value_type)
+            linear_accesses_of_map(self.source_map)
             if (self.source_map.num_dims, len(self.source_map.results)) != ranks:
                 raise VerifyException(
                     f"expected a map from {ranks[0]} dimensions of the value to "
                     f"{ranks[1]} of the source, got {self.source_map}"
                 )
         self.verify_offsets(ranks[1])
-        verify_sizes(self.box, ranks[0])
-        verify_box_fits(self.value_type, self.box)
-        self.verify_fill(self.source_type.element_type)
+        verify_sizes(self.box_sizes, ranks[0])
+        verify_box_fits_value(self.value_type, self.box_sizes)
+        self.verify_fill_number(self.source_type.element_type)
 
 
 @irdl_op_definition
@@ -188,33 +190,36 @@ class StoreOp(DestinationOperation, OffsetOperation):
         return cast(TensorType[Attribute], self.value.type)
 
     def verify_(self) -> None:
-        verify_no_window(self.destination)
-        verify_value_move(self.destination_type, self.value_type)
+        verify_is_no_window(self.destination)
+        verify_load_or_store_types(self.destination_type, self.value_type)
         rank = self.destination_type.get_num_dims()
         self.verify_offsets(rank)
         verify_sizes(self.box, rank)
-        verify_box_fits(self.value_type, self.box)
+        verify_box_fits_value(self.value_type, self.box)
 
 
 def _shape_of(value: SSAValue) -> tuple[int, ...]:
     return cast(TensorType[Attribute], value.type).get_shape()
 
 
-def verify_box_fits(value: TensorType[Attribute], box: Sequence[int]) -> None:
+def verify_box_fits_value(
+    value: TensorType[Attribute], box_sizes: Sequence[int]
+) -> None:
     """Check that a value is at least as large as a box."""
-    pairs = zip(box, value.get_shape(), strict=True)
+    pairs = zip(box_sizes, value.get_shape(), strict=True)
     if any(size > extent for size, extent in pairs):
         raise VerifyException(
-            f"expected a value of at least shape {list(box)}, the size of the box, got "
+            f"expected a value of at least shape {list(box_sizes)}, the size of the "
+            "box, got "
             f"{value}"
         )
 
 
-def verify_value_move(
+def verify_load_or_store_types(
     buffer: MemRefType[Attribute], value: TensorType[Attribute]
 ) -> None:
     """Check that a value and a buffer have the same rank and element type."""
-    verify_element_types(buffer, value)
+    verify_value_and_buffer_element_types(buffer, value)
     if buffer.get_num_dims() != value.get_num_dims():
         raise VerifyException(
             f"cannot move a value of rank {value.get_num_dims()} to or from a buffer "
@@ -222,7 +227,7 @@ def verify_value_move(
         )
 
 
-def verify_element_types(
+def verify_value_and_buffer_element_types(
     buffer: MemRefType[Attribute], value: TensorType[Attribute]
 ) -> None:
     """Check that a buffer has a level, and the element type of a value."""

@@ -1,4 +1,7 @@
-"""Number literals in the assembly formats of operations, without the element type."""
+"""
+Number literals in the assembly formats of operations of the `mem` and `npu` dialects,
+without the element type.
+"""
 
 import math
 from typing import TypeAlias
@@ -27,7 +30,7 @@ from xdsl.utils.exceptions import VerifyException
 NumberAttr: TypeAlias = FloatAttr | IntegerAttr
 
 
-def number_attr(value: float) -> NumberAttr:
+def to_number_attribute(value: float) -> NumberAttr:
     """
     Return a number as a property: an i64 for an `int` or `bool`, an f64 for a `float`.
     """
@@ -36,7 +39,7 @@ def number_attr(value: float) -> NumberAttr:
     return FloatAttr(value, f64)
 
 
-def number_value(attribute: Attribute) -> float:
+def number_of_attribute(attribute: Attribute) -> float:
     """Return the Python number of a property from `number_attr`."""
     if isinstance(attribute, IntegerAttr):
         return attribute.value.data
@@ -90,13 +93,13 @@ class Number(CustomDirective):
     value: AttributeVariable
 
     def parse(self, parser: Parser, state: ParsingState) -> None:
-        self.value.set(state, number_attr(parse_number(parser)))
+        self.value.set(state, to_number_attribute(parse_number(parser)))
 
     def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
         attribute = self.value.get(op)
         assert attribute is not None
         state.print_whitespace(printer)
-        printer.print_string(format_number(number_value(attribute)))
+        printer.print_string(format_number(number_of_attribute(attribute)))
         state.last_was_punctuation = False
         state.should_emit_space = True
 

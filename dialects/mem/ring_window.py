@@ -22,7 +22,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from tlf.dialects.mem.box_operations import BoxOperation, SourceOperation
-from tlf.dialects.mem.buffer_checks import level_of, verify_no_window, verify_sizes
+from tlf.dialects.mem.buffer_checks import level_of, verify_is_no_window, verify_sizes
 from tlf.dialects.mixed_offsets import Index, OffsetOperation, split_offsets
 from tlf.dialects.types import memref_type
 
@@ -107,28 +107,28 @@ class WindowOp(SourceOperation, OffsetOperation, BoxOperation):
 
     def verify_(self) -> None:
         level_of(self.source.type)
-        verify_no_window(self.source)
+        verify_is_no_window(self.source)
         rank = self.source_type.get_num_dims()
         self.verify_offsets(rank)
-        verify_sizes(self.box, rank)
+        verify_sizes(self.box_sizes, rank)
         if not 0 <= self.ring_axis < rank:
             raise VerifyException(
                 f"expected an axis below {rank}, got {self.ring_axis}"
             )
-        self._verify_box_inside()
-        expected = window_type(self.source_type, self.box, self.ring_axis)
+        self._verify_box_inside_ring()
+        expected = window_type(self.source_type, self.box_sizes, self.ring_axis)
         if self.result.type != expected:
             raise VerifyException(f"expected a view {expected}, got {self.result.type}")
 
-    def _verify_box_inside(self) -> None:
+    def _verify_box_inside_ring(self) -> None:
         shape = self.source_type.get_shape()
-        if self.box[self.ring_axis] > self.ring_size:
+        if self.box_sizes[self.ring_axis] > self.ring_size:
             raise VerifyException(
                 f"expected at most the {self.ring_size} slices of the ring, got "
-                f"{self.box[self.ring_axis]}"
+                f"{self.box_sizes[self.ring_axis]}"
             )
         for axis, (offset, size, extent) in enumerate(
-            zip(self.mixed_offsets, self.box, shape, strict=True)
+            zip(self.mixed_offsets, self.box_sizes, shape, strict=True)
         ):
             if axis == self.ring_axis or not isinstance(offset, int):
                 continue

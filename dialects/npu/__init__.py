@@ -30,23 +30,23 @@ npu.program @double semaphores 4 {
 
 from xdsl.ir import Dialect
 
-from tlf.dialects.npu.accumulating import AccumulatingOp
-from tlf.dialects.npu.addresses import Access, AccessAttr
+from tlf.dialects.npu.accumulating_instruction import AccumulatingOp
+from tlf.dialects.npu.address_attribute import Access, AccessAttr
 from tlf.dialects.npu.cores import CoresOp
-from tlf.dialects.npu.dma import DmaOp, IndexedRows, dma_engine
-from tlf.dialects.npu.engine import EngineOp
+from tlf.dialects.npu.dma import DmaOp, IndexedRows, dma_engine_name
+from tlf.dialects.npu.engine_operation import EngineOp
 from tlf.dialects.npu.matrix import MAX_MATMUL_DIMENSIONS, MatmulOp
 from tlf.dialects.npu.program_ops import (
-    BufferOp,
     ConstantOp,
     HaltOp,
+    HostArrayOp,
     InputOp,
     OutputOp,
     ProgramOp,
     SemaphoreOp,
     SignalOp,
     WaitOp,
-    memory_map,
+    arrays_in_memory_map,
 )
 from tlf.dialects.npu.vector import (
     MAX_VECTOR_RANK,
@@ -85,12 +85,12 @@ __all__ = [
     "Access",
     "AccessAttr",
     "AccumulatingOp",
-    "BufferOp",
     "ConstantOp",
     "CoresOp",
     "DmaOp",
     "EngineOp",
     "HaltOp",
+    "HostArrayOp",
     "IndexedRows",
     "InputOp",
     "MatmulOp",
@@ -102,6 +102,6 @@ __all__ = [
     "SignalOp",
     "VectorOp",
     "WaitOp",
-    "dma_engine",
-    "memory_map",
+    "arrays_in_memory_map",
+    "dma_engine_name",
 ]

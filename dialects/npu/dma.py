@@ -21,16 +21,27 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from tlf.dialects.indexed_move import INDEX_TYPES, verify_accumulable
-from tlf.dialects.mem.number_literals import Number, number_attr, number_value
+from tlf.dialects.indexed_move_operation import (
+    INDEX_TYPES,
+    verify_accumulable_element_type,
+)
+from tlf.dialects.mem.number_literals import (
+    Number,
+    number_of_attribute,
+    to_number_attribute,
+)
 from tlf.dialects.mixed_offsets import (
     Index,
     merge_offsets,
     split_offsets,
-    verify_offsets,
+    verify_offset_counts,
 )
-from tlf.dialects.npu.addresses import Access, Accesses, split_accesses
-from tlf.dialects.npu.engine import EngineOp, to_ints
+from tlf.dialects.npu.address_attribute import (
+    Access,
+    Accesses,
+    split_attributes_and_bases,
+)
+from tlf.dialects.npu.engine_operation import EngineOp, to_ints
 
 
 @dataclass(frozen=True)
@@ -39,23 +50,25 @@ class IndexedRows:
 
     indices: Access
     """Indices: one per element, or one per row with strides of 0."""
-    step: int
+    row_stride_bytes: int
     """Bytes between adjacent rows along the axis."""
-    bound: int
+    axis_extent: int
     """Extent of the axis."""
-    scatter: bool = False
+    is_scatter: bool = False
     """True if the table is written, false if it is read."""
-    accumulate: bool = False
+    is_accumulating: bool = False
     """True if elements are added to those at the destination."""
 
     @property
-    def properties(self) -> dict[str, Attribute]:
+    def build_properties(self) -> dict[str, Attribute]:
         """Properties of the instruction for the indexing, without the address."""
-        table = DenseArrayBase.from_list(i64, (self.step, self.bound))
+        table = DenseArrayBase.from_list(i64, (self.row_stride_bytes, self.axis_extent))
         indexing: dict[str, Attribute] = {
-            "scatter" if self.scatter else "gather": table
+            "scatter" if self.is_scatter else "gather": table
         }
-        return {**indexing, "accumulate": UnitAttr()} if self.accumulate else indexing
+        return (
+            {**indexing, "accumulate": UnitAttr()} if self.is_accumulating else indexing
+        )
 
 
 @irdl_op_definition
@@ -113,16 +126,16 @@ class DmaOp(EngineOp):
         destination: Access,
         source: Access,
         shape: Sequence[Index],
-        inside: Sequence[tuple[Index, Index]] = (),
+        in_bounds_ranges: Sequence[tuple[Index, Index]] = (),
         fill: float | None = None,
         indexed: IndexedRows | None = None,
     ) -> None:
         addresses = [destination, source]
         addresses += [] if indexed is None else [indexed.indices]
-        attributes, bases = split_accesses(addresses)
+        attributes, bases = split_attributes_and_bases(addresses)
         static_shape, sizes = split_offsets(shape)
-        inside_low, lows = split_offsets([low for low, _ in inside])
-        inside_high, highs = split_offsets([high for _, high in inside])
+        inside_low, lows = split_offsets([low for low, _ in in_bounds_ranges])
+        inside_high, highs = split_offsets([high for _, high in in_bounds_ranges])
         super().__init__(
             operands=[bases, sizes, lows, highs],
             properties={
@@ -130,8 +143,8 @@ class DmaOp(EngineOp):
                 "shape": static_shape,
                 "inside_low": inside_low,
                 "inside_high": inside_high,
-                "fill": None if fill is None else number_attr(fill),
-                **({} if indexed is None else indexed.properties),
+                "fill": None if fill is None else to_number_attribute(fill),
+                **({} if indexed is None else indexed.build_properties),
             },
         )
 
@@ -161,7 +174,7 @@ class DmaOp(EngineOp):
     @property
     def engine(self) -> str:
         """DMA queue from the source's level to the destination's level."""
-        return dma_engine(self.source.level, self.destination.level)
+        return dma_engine_name(self.source.level, self.destination.level)
 
     @property
     def mixed_shape(self) -> tuple[Index, ...]:
@@ -175,15 +188,15 @@ class DmaOp(EngineOp):
 
     @property
     def fill_value(self) -> float:
-        return 0 if self.fill is None else number_value(self.fill)
+        return 0 if self.fill is None else number_of_attribute(self.fill)
 
     def verify_(self) -> None:
         rank = len(self.shape)
-        verify_offsets(self.shape, self.sizes, rank, "sizes")
-        self._verify_table()
+        verify_offset_counts(self.shape, self.sizes, rank, "sizes")
+        self._verify_indexed_table()
         count = 1 if self.gather is None and self.scatter is None else 2
         self.verify_addresses(count, (rank,) * (count + 1))
-        self._verify_indices()
+        self._verify_index_access()
         source, written = self.source, self.destination
         if source.level == written.level:
             raise VerifyException(
@@ -194,15 +207,17 @@ class DmaOp(EngineOp):
                 f"expected one element type, got {source.element_type} and "
                 f"{written.element_type}"
             )
-        verify_accumulable(source.element_type, self.accumulate is not None)
+        verify_accumulable_element_type(
+            source.element_type, self.accumulate is not None
+        )
         for static, values in (
             (self.inside_low, self.lows),
             (self.inside_high, self.highs),
         ):
             bounds = rank if len(self.inside_low) or len(self.inside_high) else 0
-            verify_offsets(static, values, bounds, "bounds")
+            verify_offset_counts(static, values, bounds, "bounds")
 
-    def _verify_table(self) -> None:
+    def _verify_indexed_table(self) -> None:
         """Check the attributes of an indexed table."""
         tables = [each for each in (self.gather, self.scatter) if each is not None]
         if len(tables) > 1:
@@ -218,7 +233,7 @@ class DmaOp(EngineOp):
                     f"expected a step and a bound of at least 0, got {got}"
                 )
 
-    def _verify_indices(self) -> None:
+    def _verify_index_access(self) -> None:
         """
         Check that indices are integers in the source's or the destination's level.
         """
@@ -234,6 +249,6 @@ class DmaOp(EngineOp):
             )
 
 
-def dma_engine(source: str, destination: str) -> str:
+def dma_engine_name(source_level: str, destination_level: str) -> str:
     """Return the name of the DMA queue that moves from one level to another."""
-    return f"dma_{source}_{destination}".lower()
+    return f"dma_{source_level}_{destination_level}".lower()

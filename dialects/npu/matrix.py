@@ -18,13 +18,17 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from tlf.dialects.npu.accumulating import (
+from tlf.dialects.npu.accumulating_instruction import (
     AccumulatingOp,
-    accumulate_of,
-    condition_of,
+    accumulate_condition_of,
+    accumulate_property_of,
 )
-from tlf.dialects.npu.addresses import Access, Accesses, split_accesses
-from tlf.dialects.npu.engine import to_ints
+from tlf.dialects.npu.address_attribute import (
+    Access,
+    Accesses,
+    split_attributes_and_bases,
+)
+from tlf.dialects.npu.engine_operation import to_ints
 
 MAX_MATMUL_DIMENSIONS = 3
 
@@ -64,7 +68,7 @@ class MatmulOp(AccumulatingOp):
     def __init__(
         self,
         operands: Sequence[Access],
-        roles: Sequence[Sequence[int]],
+        dim_extents: Sequence[Sequence[int]],
         accumulate: bool | SSAValue = True,
         precision: str | None = None,
     ) -> None:
@@ -72,14 +76,14 @@ class MatmulOp(AccumulatingOp):
         Build a product of `operands` c, a and b; `roles` are the extents of batch, m, n
         and k. A value for `accumulate` is its condition.
         """
-        attributes, bases = split_accesses(operands)
-        extents = [DenseArrayBase.from_list(i64, role) for role in roles]
+        attributes, bases = split_attributes_and_bases(operands)
+        extents = [DenseArrayBase.from_list(i64, role) for role in dim_extents]
         super().__init__(
-            operands=[bases, condition_of(accumulate)],
+            operands=[bases, accumulate_condition_of(accumulate)],
             properties={
                 "accesses": attributes,
                 **dict(zip(("batch", "m", "n", "k"), extents, strict=True)),
-                "accumulate": accumulate_of(accumulate),
+                "accumulate": accumulate_property_of(accumulate),
                 "precision": None if precision is None else StringAttr(precision),
             },
         )
@@ -93,18 +97,18 @@ class MatmulOp(AccumulatingOp):
         return "matrix"
 
     @property
-    def role_extents(self) -> tuple[tuple[int, ...], ...]:
+    def batch_m_n_k_extents(self) -> tuple[tuple[int, ...], ...]:
         """Extents of batch, m, n and k."""
         return to_ints(self.batch), to_ints(self.m), to_ints(self.n), to_ints(self.k)
 
     def verify_(self) -> None:
-        for role in self.role_extents:
+        for role in self.batch_m_n_k_extents:
             if len(role) > MAX_MATMUL_DIMENSIONS:
                 raise VerifyException(
                     f"expected at most {MAX_MATMUL_DIMENSIONS} dimensions per role, "
                     f"got {list(role)}"
                 )
-        batch, m, n, k = (len(role) for role in self.role_extents)
+        batch, m, n, k = (len(role) for role in self.batch_m_n_k_extents)
         self.verify_addresses(2, (batch + m + n, batch + m + k, batch + k + n))
-        self.verify_level("L1")
+        self.verify_addresses_in_level("L1")
         self.verify_condition()

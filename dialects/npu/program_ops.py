@@ -1,4 +1,7 @@
-"""Operations for programs with their memory map, and for semaphores between engines."""
+"""
+Operations of the `npu` dialect for programs with their memory map, and for semaphores
+between engines.
+"""
 
 from collections.abc import Sequence
 from typing import cast
@@ -98,7 +101,7 @@ class ProgramOp(IRDLOperation):
                 )
 
 
-class BufferOp(IRDLOperation):
+class HostArrayOp(IRDLOperation):
     """Base of inputs and outputs: a named array at an address."""
 
     sym_name = prop_def(StringAttr)
@@ -130,7 +133,7 @@ class BufferOp(IRDLOperation):
 
 
 @irdl_op_definition
-class InputOp(BufferOp):
+class InputOp(HostArrayOp):
     """
     Array that the host writes before the program starts.
 
@@ -143,7 +146,7 @@ class InputOp(BufferOp):
 
 
 @irdl_op_definition
-class OutputOp(BufferOp):
+class OutputOp(HostArrayOp):
     """
     Array that the host reads after the program ends.
 
@@ -244,7 +247,9 @@ class WaitOp(SemaphoreOp):
     name = "npu.wait"
 
 
-def memory_map(program: ProgramOp) -> Sequence[InputOp | OutputOp | ConstantOp]:
+def arrays_in_memory_map(
+    program: ProgramOp,
+) -> Sequence[InputOp | OutputOp | ConstantOp]:
     """Return the arrays of a program, in order."""
     return [
         op

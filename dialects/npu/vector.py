@@ -23,15 +23,19 @@ from tlf.dialects.mixed_offsets import (
     Index,
     merge_offsets,
     split_offsets,
-    verify_offsets,
+    verify_offset_counts,
 )
-from tlf.dialects.npu.accumulating import (
+from tlf.dialects.npu.accumulating_instruction import (
     AccumulatingOp,
-    accumulate_of,
-    condition_of,
+    accumulate_condition_of,
+    accumulate_property_of,
 )
-from tlf.dialects.npu.addresses import Access, Accesses, split_accesses
-from tlf.dialects.npu.engine import EngineOp, to_ints
+from tlf.dialects.npu.address_attribute import (
+    Access,
+    Accesses,
+    split_attributes_and_bases,
+)
+from tlf.dialects.npu.engine_operation import EngineOp, to_ints
 
 FUNCTIONS = (
     "abs acos acosh asin asinh atan atanh cbrt ceil cos cosh erf exp exp2 expm1 floor "
@@ -93,7 +97,7 @@ class VectorOp(EngineOp):
         inputs: Sequence[Access | float],
         shape: Sequence[Index],
     ) -> None:
-        attributes, bases = split_accesses([destination, *inputs])
+        attributes, bases = split_attributes_and_bases([destination, *inputs])
         static, sizes = split_offsets(shape)
         super().__init__(
             operands=[bases, sizes],
@@ -123,13 +127,13 @@ class VectorOp(EngineOp):
                 f"expected one of {', '.join(sorted(VECTOR_ARITY))}, got {operation}"
             )
         rank, inputs = len(self.shape), VECTOR_ARITY[operation]
-        verify_offsets(self.shape, self.sizes, rank, "sizes")
-        verify_rank(rank)
+        verify_offset_counts(self.shape, self.sizes, rank, "sizes")
+        verify_vector_rank(rank)
         self.verify_addresses(inputs, (rank,) * (len(self.accesses)))
-        self.verify_level("L1")
+        self.verify_addresses_in_level("L1")
 
 
-def verify_rank(rank: int) -> None:
+def verify_vector_rank(rank: int) -> None:
     """Check that the vector engine supports a number of dimensions."""
     if rank > MAX_VECTOR_RANK:
         raise VerifyException(
@@ -175,15 +179,15 @@ class ReduceOp(AccumulatingOp):
         axes: Sequence[int],
         accumulate: bool | SSAValue = True,
     ) -> None:
-        attributes, bases = split_accesses([destination, source])
+        attributes, bases = split_attributes_and_bases([destination, source])
         super().__init__(
-            operands=[bases, condition_of(accumulate)],
+            operands=[bases, accumulate_condition_of(accumulate)],
             properties={
                 "operation": StringAttr(operation),
                 "accesses": attributes,
                 "shape": DenseArrayBase.from_list(i64, shape),
                 "axes": DenseArrayBase.from_list(i64, axes),
-                "accumulate": accumulate_of(accumulate),
+                "accumulate": accumulate_property_of(accumulate),
             },
         )
 
@@ -202,9 +206,9 @@ class ReduceOp(AccumulatingOp):
                 f"{self.operation.data}"
             )
         rank = len(self.shape)
-        verify_rank(rank)
+        verify_vector_rank(rank)
         self.verify_addresses(1, (rank, rank))
-        self.verify_level("L1")
+        self.verify_addresses_in_level("L1")
         self.verify_condition()
         axes = to_ints(self.axes)
         if any(axis not in range(rank) for axis in axes):

@@ -1,4 +1,7 @@
-"""Target descriptions: memory levels, engines and tiling constraints, as data."""
+"""
+Target description of the dialects, the module attribute `tlf.target`: memory levels,
+engines and tiling constraints.
+"""
 
 from tlf.dialects.target.description import (
     DescriptionError,
@@ -8,7 +11,7 @@ from tlf.dialects.target.description import (
     target_from_data,
 )
 from tlf.dialects.target.schema import Level, LevelKind, TilingConstraints
-from tlf.dialects.target.size_parsing import parse_bytes
+from tlf.dialects.target.setting_parsing import parse_bytes
 
 __all__ = [
     "DescriptionError",

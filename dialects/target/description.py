@@ -1,5 +1,6 @@
 """
-Target description as module attribute: read a TOML file, validate it, attach it.
+Target description of the dialects, the module attribute `tlf.target`: read a TOML file,
+validate it, attach it.
 
 A description is a TOML file: a preset of this package or a user's file. It is attached
 to the module as the attribute `tlf.target`, so that all passes read the same
@@ -31,16 +32,20 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import DiagnosticException
 
-from tlf.dialects.target.consistency_rules import find_rule_faults
-from tlf.dialects.target.gpu import GpuProcessor
+from tlf.dialects.target.consistency_rules import find_consistency_faults
+from tlf.dialects.target.gpu_schema import GpuProcessor
 from tlf.dialects.target.schema import (
     EngineFigures,
     Level,
     TargetDescription,
     TilingConstraints,
 )
-from tlf.dialects.target.schema_faults import Fault, find_schema_faults, schema_of
-from tlf.dialects.target.size_parsing import CORES, parse_target_settings
+from tlf.dialects.target.schema_faults import (
+    DescriptionFault,
+    find_schema_faults,
+    schema_of,
+)
+from tlf.dialects.target.setting_parsing import CORES, parse_target_settings
 from tlf.dialects.target.toml_locations import LineColumn, TomlLocations
 
 PRESETS = Path(__file__).parent / "presets"
@@ -91,7 +96,7 @@ class TargetSpec:
         return TARGET_ATTRIBUTE in module.attributes
 
     @staticmethod
-    def of(module: ModuleOp) -> TargetSpec:
+    def read_from_module(module: ModuleOp) -> TargetSpec:
         """
         Return the target of `module`. Raises `DiagnosticException` if it has none.
         """
@@ -101,21 +106,22 @@ class TargetSpec:
             raise DiagnosticException(
                 "expected a module with a target description, got none: pass `--target`"
             )
-        return _target_of(attribute)
+        return _target_from_attribute(attribute)
 
-    def check_backend(self, wanted: str) -> None:
+    def require_backend(self, backend_name: str) -> None:
         """Raise `DiagnosticException` unless the target is of a backend."""
-        if self.backend != wanted:
+        if self.backend != backend_name:
             raise DiagnosticException(
-                f"expected a target of the backend {wanted}, got {self.name}, which is "
+                f"expected a target of the backend {backend_name}, got {self.name}, "
+                "which is "
                 f"of {self.backend}"
             )
 
     def to_attribute(self) -> DictionaryAttr:
         """Return the description as a module attribute."""
-        return cast(DictionaryAttr, _to_attribute(self.data))
+        return cast(DictionaryAttr, _attribute_from_data(self.data))
 
-    def attach(self, module: ModuleOp) -> None:
+    def attach_to_module(self, module: ModuleOp) -> None:
         """Attach the target to `module`."""
         module.attributes[TARGET_ATTRIBUTE] = self.to_attribute()
 
@@ -139,7 +145,7 @@ class TargetSpec:
         return target_from_data({**self.data, "levels": resized})
 
     @property
-    def outermost(self) -> Level:
+    def outermost_level(self) -> Level:
         """Memory level of arguments and results."""
         return list(self.levels.values())[-1]
 
@@ -174,7 +180,9 @@ def preset_names() -> tuple[str, ...]:
     return tuple(sorted(file.stem for file in PRESETS.glob("*.toml")))
 
 
-def load_target_spec(name_or_path: str, others: Sequence[str] = ()) -> TargetSpec:
+def load_target_spec(
+    name_or_path: str, other_target_names: Sequence[str] = ()
+) -> TargetSpec:
     """
     Load a preset by name, or a description from a `.toml` file.
 
@@ -189,7 +197,9 @@ def load_target_spec(name_or_path: str, others: Sequence[str] = ()) -> TargetSpe
     preset = PRESETS / f"{name_or_path}.toml"
     path = preset if name_or_path in preset_names() else Path(name_or_path)
     if path.suffix != ".toml":
-        raise DiagnosticException(_unknown_target_message(name_or_path, others))
+        raise DiagnosticException(
+            _format_unknown_target_message(name_or_path, other_target_names)
+        )
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -200,10 +210,10 @@ def load_target_spec(name_or_path: str, others: Sequence[str] = ()) -> TargetSpe
     data = _parse_toml(text, str(path))
     if CORES in settings:
         data[CORES] = settings[CORES]
-    for fault in find_faults(data):
+    for fault in find_description_faults(data):
         if fault.path != (CORES,) or CORES not in settings:
             raise DescriptionError(
-                fault.message, str(path), *_locate_fault(fault, text)
+                fault.message, str(path), *_find_fault_location(fault, text)
             )
     capacities = {name: each for name, each in settings.items() if name != CORES}
     return target_from_data(data, full_name).with_capacities(capacities)
@@ -218,26 +228,26 @@ def _parse_toml(text: str, file: str) -> dict[str, Data]:
         position = (
             (int(match[2]), int(match[3]))
             if match and match[2]
-            else _end_position(text)
+            else _end_line_and_column(text)
         )
         message = f"{message[0].lower()}{message[1:]}"
         raise DescriptionError(message, file, *position) from error
 
 
-def _end_position(text: str) -> tuple[int, int]:
+def _end_line_and_column(text: str) -> tuple[int, int]:
     return text.count("\n") + 1, len(text) - text.rfind("\n")
 
 
-def _locate_fault(fault: Fault, text: str) -> LineColumn:
-    locations = TomlLocations.of(text)
+def _find_fault_location(fault: DescriptionFault, text: str) -> LineColumn:
+    locations = TomlLocations.from_text(text)
     return (
         locations.locate_key(fault.path)
-        if fault.at_key
+        if fault.is_located_at_key
         else locations.locate_value(fault.path)
     )
 
 
-def _unknown_target_message(name: str, others: Sequence[str]) -> str:
+def _format_unknown_target_message(name: str, other_target_names: Sequence[str]) -> str:
     """Return the error message for an unknown target name."""
     target, mark, settings = name.partition(":")
     names = [*preset_names(), *ALIASES]
@@ -246,13 +256,13 @@ def _unknown_target_message(name: str, others: Sequence[str]) -> str:
             f"expected capacities of levels or `{CORES}` behind `{target}:`, such as "
             f"`L2=512K`, got `{settings}`"
         )
-    known = ", ".join((*names, *others))
+    known = ", ".join((*names, *other_target_names))
     return f"expected a target ({known}) or a `.toml` file, got `{name}`"
 
 
 @lru_cache
-def _target_of(attribute: DictionaryAttr) -> TargetSpec:
-    return target_from_data(cast(Mapping[str, Data], _to_data(attribute)))
+def _target_from_attribute(attribute: DictionaryAttr) -> TargetSpec:
+    return target_from_data(cast(Mapping[str, Data], _data_from_attribute(attribute)))
 
 
 def target_from_data(data: Mapping[str, Data], name: str | None = None) -> TargetSpec:
@@ -260,7 +270,7 @@ def target_from_data(data: Mapping[str, Data], name: str | None = None) -> Targe
     Build a target from its description. Raises `DiagnosticException` for the first
     fault. `name` is the target's name in messages.
     """
-    for fault in find_faults(data):
+    for fault in find_description_faults(data):
         where = "target" if name is None else f"target `{name}`"
         raise DiagnosticException(f"{where}: {fault.message}")
     description = msgspec.convert(data, TargetDescription)
@@ -277,17 +287,17 @@ def target_from_data(data: Mapping[str, Data], name: str | None = None) -> Targe
     )
 
 
-def find_faults(data: Mapping[str, Data]) -> Iterator[Fault]:
+def find_description_faults(data: Mapping[str, Data]) -> Iterator[DescriptionFault]:
     """Yield the faults of a description."""
     is_valid = True
     for fault in find_schema_faults(data, schema_of(TargetDescription)):
         is_valid = False
         yield fault
     if is_valid:
-        yield from find_rule_faults(msgspec.convert(data, TargetDescription))
+        yield from find_consistency_faults(msgspec.convert(data, TargetDescription))
 
 
-def _to_attribute(data: Data) -> Attribute:
+def _attribute_from_data(data: Data) -> Attribute:
     match data:
         case bool():
             return BoolAttr.from_bool(data)
@@ -298,17 +308,19 @@ def _to_attribute(data: Data) -> Attribute:
         case str():
             return StringAttr(data)
         case Mapping():
-            return DictionaryAttr({k: _to_attribute(data[k]) for k in sorted(data)})
+            return DictionaryAttr(
+                {k: _attribute_from_data(data[k]) for k in sorted(data)}
+            )
         case _:
-            return ArrayAttr([_to_attribute(item) for item in data])
+            return ArrayAttr([_attribute_from_data(item) for item in data])
 
 
-def _to_data(attribute: Attribute) -> Data:
+def _data_from_attribute(attribute: Attribute) -> Data:
     match attribute:
         case DictionaryAttr():
-            return {k: _to_data(v) for k, v in attribute.data.items()}
+            return {k: _data_from_attribute(v) for k, v in attribute.data.items()}
         case ArrayAttr():
-            return [_to_data(item) for item in attribute]
+            return [_data_from_attribute(item) for item in attribute]
         case IntegerAttr() if attribute.type == i64:
             return attribute.value.data
         case IntegerAttr():

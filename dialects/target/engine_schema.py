@@ -1,4 +1,4 @@
-"""Schema of the engine tables of a target description, by backend."""
+"""Target description of the dialects: schema of its engine tables, by backend."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from msgspec import Meta, Struct
 
-from tlf.dialects.target.size_parsing import Amount, Count, Rate
+from tlf.dialects.target.setting_parsing import Amount, Count, Rate
 
 MatrixElement: TypeAlias = Literal["f32", "f16", "bf16", "i64", "i32", "i8"]
 """Element types of an NPU's matrix products."""

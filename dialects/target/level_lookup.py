@@ -1,4 +1,4 @@
-"""Lookup of the memory levels of a target description by name."""
+"""Target description of the dialects: lookup of its memory levels by name."""
 
 from __future__ import annotations
 

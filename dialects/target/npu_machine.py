@@ -1,11 +1,13 @@
-"""Target description of an NPU, converted to the machine model of the simulator."""
+"""
+Target description of the dialects: conversion to the machine model of the simulator.
+"""
 
 from __future__ import annotations
 
 from itertools import pairwise
 from typing import cast
 
-from tlf.dialects.npu import dma_engine
+from tlf.dialects.npu import dma_engine_name
 from tlf.dialects.target import TargetSpec
 from tlf.machine.machine_spec import (
     Dataflow,
@@ -18,31 +20,19 @@ from tlf.machine.machine_spec import (
 )
 
 
-def machine_of(target: TargetSpec) -> Machine:
+def build_npu_machine(target: TargetSpec) -> Machine:
     """Return the machine model of a target of the backend `npu`."""
     innermost = next(iter(target.levels))
-    levels = {
-        level.name: Level(
-            level.name,
-            level.capacity,
-            level.bandwidth,
-            level.latency,
-            level.burst,
-            level.alignment,
-            level.shared,
-            level.scope == "core",
-        )
-        for level in target.levels.values()
-    }
+    levels = _build_levels(target)
     engines: dict[str, Engine] = {}
     if (matrix := target.engines.get("matrix")) is not None:
         engines["matrix"] = MatrixEngine(
             "matrix",
             innermost,
-            _integer(matrix, "rows"),
-            _integer(matrix, "cols"),
+            _read_integer_setting(matrix, "rows"),
+            _read_integer_setting(matrix, "cols"),
             cast(dict[str, float], matrix.get("cycles", {})),
-            _integer(matrix, "startup", 0),
+            _read_integer_setting(matrix, "startup", 0),
             cast(Dataflow, matrix.get("dataflow", "os")),
             bool(matrix.get("pipelined", True)),
         )
@@ -50,13 +40,13 @@ def machine_of(target: TargetSpec) -> Machine:
         engines["vector"] = VectorEngine(
             "vector",
             innermost,
-            _integer(vector, "lanes"),
+            _read_integer_setting(vector, "lanes"),
             float(cast(float, vector.get("transcendental", 1))),
-            _integer(vector, "startup", 0),
+            _read_integer_setting(vector, "startup", 0),
         )
     for first, second in pairwise(target.levels):
         for source, destination in ((second, first), (first, second)):
-            name = dma_engine(source, destination)
+            name = dma_engine_name(source, destination)
             row = target.levels[first].indexed_row
             engines[name] = DmaEngine(name, source, destination, row)
     issue = target.data.get("issue_cycles", 1)
@@ -70,6 +60,23 @@ def machine_of(target: TargetSpec) -> Machine:
     )
 
 
-def _integer(engine: object, key: str, default: int = 1) -> int:
+def _build_levels(target: TargetSpec) -> dict[str, Level]:
+    """Return the memory levels of the machine model."""
+    return {
+        level.name: Level(
+            level.name,
+            level.capacity,
+            level.bandwidth,
+            level.latency,
+            level.burst,
+            level.alignment,
+            level.shared,
+            level.scope == "core",
+        )
+        for level in target.levels.values()
+    }
+
+
+def _read_integer_setting(engine: object, key: str, default: int = 1) -> int:
     value = cast(dict[str, object], engine).get(key, default)
     return value if isinstance(value, int) else default

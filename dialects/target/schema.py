@@ -1,4 +1,7 @@
-"""Schema of a target description: memory levels, tiling constraints, engines."""
+"""
+Target description of the dialects: schema of memory levels, tiling constraints,
+engines.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,14 @@ from typing import Annotated, Any, Literal, TypeAlias
 from msgspec import Meta, Struct
 
 from tlf.dialects.target.engine_schema import Precision
-from tlf.dialects.target.gpu import GpuProcessor
-from tlf.dialects.target.size_parsing import MAX_BYTES, MAX_CORES, Amount, Count, Rate
+from tlf.dialects.target.gpu_schema import GpuProcessor
+from tlf.dialects.target.setting_parsing import (
+    MAX_BYTES,
+    MAX_CORES,
+    Amount,
+    Count,
+    Rate,
+)
 
 LevelName: TypeAlias = Annotated[str, Meta(pattern="^L[1-9][0-9]*$")]
 EngineFigures: TypeAlias = dict[str, bool | int | float | str | dict[str, int | float]]
@@ -54,7 +63,7 @@ class Level(Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     @property
-    def follows_indices(self) -> bool:
+    def has_indexed_moves(self) -> bool:
         """True if moves into the level can be indexed, by element or by row."""
         return self.indexed_loads or self.indexed_row is not None
 

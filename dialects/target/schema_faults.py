@@ -1,4 +1,7 @@
-"""Schema validation of target descriptions in TOML, with the path of each fault."""
+"""
+Target description of the dialects: validation of TOML data against the schema, with the
+path of each fault.
+"""
 
 from __future__ import annotations
 
@@ -24,12 +27,12 @@ MAX_LISTED_NAMES = 3
 
 
 @dataclass(frozen=True)
-class Fault:
+class DescriptionFault:
     """Fault of a description."""
 
     path: KeyPath
     message: str
-    at_key: bool = False
+    is_located_at_key: bool = False
     """True if the fault is about the key, false if it is about the value."""
 
 
@@ -41,31 +44,35 @@ def schema_of(struct: type[Struct]) -> inspect.Type:
 
 def find_schema_faults(
     data: object, type_: inspect.Type, path: KeyPath = ()
-) -> Iterator[Fault]:
+) -> Iterator[DescriptionFault]:
     """Yield the violations of a schema type by data, in the order of the data."""
     match type_:
         case inspect.StructType():
-            yield from _struct_faults(data, type_, path)
+            yield from _find_struct_faults(data, type_, path)
         case inspect.DictType():
-            yield from _table_faults(data, type_, path)
+            yield from _find_table_faults(data, type_, path)
         case inspect.ListType() | inspect.TupleType():
-            yield from _array_faults(data, type_, path)
+            yield from _find_array_faults(data, type_, path)
         case inspect.UnionType(types=types):
             (inner_type,) = (each for each in types if not isinstance(each, NoneType))
             yield from find_schema_faults(data, inner_type, path)
         case inspect.EnumType() | inspect.LiteralType():
-            if data not in (known := _choices(type_)):
-                yield _unexpected_fault(f"one of {_format_names(known)}", path, data)
+            if data not in (known := _allowed_choices_of_type(type_)):
+                yield _make_unexpected_value_fault(
+                    f"one of {_format_list_of_names(known)}", path, data
+                )
         case inspect.IntType() | inspect.FloatType():
-            if not _is_within(data, type_):
-                yield _unexpected_fault(_describe_range(type_), path, data)
+            if not _is_within_number_range(data, type_):
+                yield _make_unexpected_value_fault(
+                    _format_number_range(type_), path, data
+                )
         case inspect.BoolType():
             if not isinstance(data, bool):
-                yield _unexpected_fault("true or false", path, data)
+                yield _make_unexpected_value_fault("true or false", path, data)
         case inspect.StrType(pattern=pattern):
             if not isinstance(data, str) or not re.search(pattern or "", data):
                 matching = f" that matches `{pattern}`" if pattern else ""
-                yield _unexpected_fault(f"a string{matching}", path, data)
+                yield _make_unexpected_value_fault(f"a string{matching}", path, data)
         case _:
             return
 
@@ -78,20 +85,24 @@ def format_path(path: KeyPath) -> str:
     return text.removeprefix(".")
 
 
-def unknown_key_fault(key: str, path: KeyPath, known: Sequence[str]) -> Fault:
+def make_unknown_key_fault(
+    key: str, path: KeyPath, known: Sequence[str]
+) -> DescriptionFault:
     """Return the fault of an unknown key of a table."""
-    hint = "" if len(known) <= MAX_LISTED_NAMES else _suggest_name(key, known)
-    hint = hint or f", expected one of {_format_names(known)}"
-    return Fault(
-        (*path, key), f"unknown key `{key}`{_format_owner(path)}{hint}", at_key=True
+    hint = "" if len(known) <= MAX_LISTED_NAMES else _format_name_suggestion(key, known)
+    hint = hint or f", expected one of {_format_list_of_names(known)}"
+    return DescriptionFault(
+        (*path, key),
+        f"unknown key `{key}`{_format_owner_of_path(path)}{hint}",
+        is_located_at_key=True,
     )
 
 
-def _struct_faults(
+def _find_struct_faults(
     data: object, type_: inspect.StructType, path: KeyPath
-) -> Iterator[Fault]:
+) -> Iterator[DescriptionFault]:
     if not isinstance(data, Mapping):
-        yield _unexpected_fault("a table", path, data)
+        yield _make_unexpected_value_fault("a table", path, data)
         return
     table = cast("Mapping[str, object]", data)
     fields = {field.encode_name: field for field in type_.fields}
@@ -99,33 +110,37 @@ def _struct_faults(
         if key in fields:
             yield from find_schema_faults(value, fields[key].type, (*path, key))
         else:
-            yield unknown_key_fault(key, path, list(fields))
+            yield make_unknown_key_fault(key, path, list(fields))
     for key, field in fields.items():
         if field.required and key not in table:
-            message = f"expected a key `{key}`{_format_owner(path)}, got none"
-            yield Fault(path, message, at_key=True)
+            message = f"expected a key `{key}`{_format_owner_of_path(path)}, got none"
+            yield DescriptionFault(path, message, is_located_at_key=True)
 
 
-def _table_faults(
+def _find_table_faults(
     data: object, type_: inspect.DictType, path: KeyPath
-) -> Iterator[Fault]:
+) -> Iterator[DescriptionFault]:
     if not isinstance(data, Mapping):
-        yield _unexpected_fault("a table", path, data)
+        yield _make_unexpected_value_fault("a table", path, data)
         return
     table, keys = cast("Mapping[str, object]", data), type_.key_type
-    known = _choices(keys) if isinstance(keys, inspect.LiteralType) else tuple(table)
+    known = (
+        _allowed_choices_of_type(keys)
+        if isinstance(keys, inspect.LiteralType)
+        else tuple(table)
+    )
     for key, value in table.items():
         if key in known:
             yield from find_schema_faults(value, type_.value_type, (*path, key))
         else:
-            yield unknown_key_fault(key, path, known)
+            yield make_unknown_key_fault(key, path, known)
     if len(table) < (type_.min_length or 0):
-        yield _unexpected_fault("a table with a key", path, "{}")
+        yield _make_unexpected_value_fault("a table with a key", path, "{}")
 
 
-def _array_faults(
+def _find_array_faults(
     data: object, type_: inspect.ListType | inspect.TupleType, path: KeyPath
-) -> Iterator[Fault]:
+) -> Iterator[DescriptionFault]:
     if isinstance(type_, inspect.TupleType):
         minimum = maximum = len(type_.item_types)
         items = list(type_.item_types)
@@ -135,7 +150,7 @@ def _array_faults(
     array = cast("Sequence[object]", data) if is_array else None
     if array is None or not minimum <= len(array) <= maximum:
         exactly = "" if minimum == maximum else "at least "
-        yield _unexpected_fault(
+        yield _make_unexpected_value_fault(
             f"an array of {exactly}{minimum} items", path, cast(object, data)
         )
         return
@@ -144,11 +159,13 @@ def _array_faults(
         yield from find_schema_faults(value, each, (*path, index))
 
 
-def _unexpected_fault(expected: str, path: KeyPath, data: object) -> Fault:
+def _make_unexpected_value_fault(
+    expected: str, path: KeyPath, data: object
+) -> DescriptionFault:
     message = (
         f"expected {expected} for `{format_path(path)}`, got {_format_value(data)}"
     )
-    return Fault(path, message)
+    return DescriptionFault(path, message)
 
 
 def _format_value(data: object) -> str:
@@ -163,38 +180,38 @@ def _format_value(data: object) -> str:
             return f"`{data}`"
 
 
-def _format_owner(path: KeyPath) -> str:
+def _format_owner_of_path(path: KeyPath) -> str:
     return f" of `{format_path(path)}`" if path else ""
 
 
-def _format_names(names: Sequence[str]) -> str:
+def _format_list_of_names(names: Sequence[str]) -> str:
     return ", ".join(f"`{name}`" for name in names)
 
 
-def _suggest_name(name: str, known: Sequence[str]) -> str:
+def _format_name_suggestion(name: str, known: Sequence[str]) -> str:
     close = get_close_matches(name, known, n=1)
     return f", did you mean `{close[0]}`?" if close else ""
 
 
-def _choices(type_: Choice) -> tuple[str, ...]:
+def _allowed_choices_of_type(type_: Choice) -> tuple[str, ...]:
     values = type_.values if isinstance(type_, inspect.LiteralType) else type_.cls
     return tuple(str(each) for each in values)
 
 
-def _is_within(data: object, type_: Number) -> bool:
+def _is_within_number_range(data: object, type_: Number) -> bool:
     kinds = int if isinstance(type_, inspect.IntType) else int | float
     if not isinstance(data, kinds) or isinstance(data, bool):
         return False
-    low, high = _bounds(type_)
+    low, high = _bounds_of_number_type(type_)
     return low <= data <= high and (type_.gt is None or data > type_.gt)
 
 
-def _bounds(type_: Number) -> tuple[float, float]:
+def _bounds_of_number_type(type_: Number) -> tuple[float, float]:
     low, high = type_.ge, type_.le
     return -inf if low is None else low, inf if high is None else high
 
 
-def _describe_range(type_: Number) -> str:
+def _format_number_range(type_: Number) -> str:
     if isinstance(type_, inspect.IntType):
         return f"an integer from {type_.ge} to {type_.le}"
     if type_.gt is not None:

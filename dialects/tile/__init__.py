@@ -8,7 +8,12 @@ order of its axes in memory.
 
 from xdsl.ir import Dialect
 
-from tlf.dialects.encoding import EncodingAttr, layout_of, level_of, with_axis_order
+from tlf.dialects.encoding_attribute import (
+    EncodingAttr,
+    layout_of,
+    level_of,
+    with_axis_order,
+)
 from tlf.dialects.mixed_offsets import Index
 from tlf.dialects.tile.gather import GatherOp
 from tlf.dialects.tile.loop_attributes import (

@@ -21,22 +21,25 @@ from xdsl.irdl import (
 )
 from xdsl.traits import Pure
 
-from tlf.dialects.indexed_move import IndexedOperation, indexed_properties
+from tlf.dialects.indexed_move_operation import (
+    IndexedMoveOperation,
+    build_indexed_properties,
+)
 from tlf.dialects.mixed_offsets import Index, split_offsets
 from tlf.dialects.move_interface import MoveInterface
 from tlf.dialects.tile.tile_extents import (
     Number,
     TileOperation,
-    extents_attribute,
-    valid_extents,
-    verify_element_types,
-    verify_fill_type,
+    to_extents_attribute,
+    valid_extents_of_tile,
+    verify_equal_element_types,
+    verify_fill_element_type,
 )
 from tlf.dialects.types import AnyTensor, scalar_attribute, tensor_type
 
 
 @irdl_op_definition
-class GatherOp(TileOperation, IndexedOperation, MoveInterface):
+class GatherOp(TileOperation, IndexedMoveOperation, MoveInterface):
     """
     Gather a tile of a tensor, at indexed positions along one axis.
 
@@ -88,9 +91,9 @@ class GatherOp(TileOperation, IndexedOperation, MoveInterface):
         super().__init__(
             operands=[source, indices, dynamic],
             properties={
-                **indexed_properties(static, axis, maps),
+                **build_indexed_properties(static, axis, maps),
                 "fill": fill_attribute,
-                "valid": extents_attribute(valid),
+                "valid": to_extents_attribute(valid),
             },
             result_types=[result_type],
         )
@@ -100,15 +103,15 @@ class GatherOp(TileOperation, IndexedOperation, MoveInterface):
         return True
 
     @property
-    def extents(self) -> tuple[int, ...]:
+    def valid_box_extents(self) -> tuple[int, ...]:
         """Extents of the gathered box, at most those of the tile."""
-        return valid_extents(self.valid, tensor_type(self.result))
+        return valid_extents_of_tile(self.valid, tensor_type(self.result))
 
     def verify_(self) -> None:
         source, result = tensor_type(self.source), tensor_type(self.result)
         indices = tensor_type(self.indices)
-        verify_element_types(source, result)
+        verify_equal_element_types(source, result)
         self.verify_offsets(source.get_num_dims())
-        self.verify_indexing(source, indices, result, self.mixed_offsets)
-        verify_fill_type(self.fill, result)
+        self.verify_indexed_operands(source, indices, result, self.mixed_offsets)
+        verify_fill_element_type(self.fill, result)
         self.verify_valid_extents(self.valid, result.get_shape())

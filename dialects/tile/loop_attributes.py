@@ -1,4 +1,7 @@
-"""Attributes of tile loops: dependence kind and mapping of a loop nest."""
+"""
+Attributes `tile.kind` and `tile.mapping` of tile loops: dependence kind and mapping of
+a loop nest.
+"""
 
 from enum import auto
 

@@ -28,27 +28,30 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from tlf.dialects.collapsing_interface import CollapsingInterface, collapsed_shape
+from tlf.dialects.collapsing_interface import (
+    AxisCollapsingInterface,
+    collapse_axes_of_shape,
+)
 from tlf.dialects.interfaces import (
     Array,
     LoopDim,
-    PositionInterface,
+    PositionDependentInterface,
     parallel_dim,
 )
 from tlf.dialects.mixed_offsets import Index, merge_offsets, split_offsets
 from tlf.dialects.tile.tile_extents import (
     Number,
     TileOperation,
-    extents_attribute,
-    valid_extents,
-    verify_fill_type,
+    to_extents_attribute,
+    valid_extents_of_tile,
+    verify_fill_element_type,
 )
 from tlf.dialects.types import scalar_attribute, scalar_value, tensor_type
 from tlf.support.affine.index_access import Accesses, identity_accesses
 
 
 @irdl_op_definition
-class MaskOp(TileOperation, PositionInterface, CollapsingInterface):
+class MaskOp(TileOperation, PositionDependentInterface, AxisCollapsingInterface):
     """
     Fill the elements of a tile whose position in a tensor is out of bounds.
 
@@ -94,7 +97,7 @@ class MaskOp(TileOperation, PositionInterface, CollapsingInterface):
             properties={
                 "static_offsets": static,
                 "bounds": DenseArrayBase.from_list(i64, bounds),
-                "valid": extents_attribute(valid),
+                "valid": to_extents_attribute(valid),
                 "fill": scalar_attribute(fill, tensor_type(source).element_type),
             },
             result_types=[source.type],
@@ -108,7 +111,7 @@ class MaskOp(TileOperation, PositionInterface, CollapsingInterface):
             DYNAMIC_INDEX,
         )
         result = np.full_like(source, scalar_value(self.fill))
-        valid = self.extents
+        valid = self.valid_box_extents
         inside = tuple(
             slice(max(0, -offset), max(0, min(bound - offset, size)))
             for offset, bound, size in zip(
@@ -122,9 +125,9 @@ class MaskOp(TileOperation, PositionInterface, CollapsingInterface):
         return (result,)
 
     @property
-    def extents(self) -> tuple[int, ...]:
+    def valid_box_extents(self) -> tuple[int, ...]:
         """Valid extents, at most those of the tile."""
-        return valid_extents(self.valid, tensor_type(self.source))
+        return valid_extents_of_tile(self.valid, tensor_type(self.source))
 
     def iteration_domain(self) -> tuple[LoopDim, ...]:
         return tuple(
@@ -142,11 +145,11 @@ class MaskOp(TileOperation, PositionInterface, CollapsingInterface):
         self,
         operands: Sequence[SSAValue],
         result_types: Sequence[Attribute],
-        position: Sequence[Index],
-        add: Callable[[Index, Index], Index],
+        tile_offsets: Sequence[Index],
+        add_indices: Callable[[Index, Index], Index],
     ) -> Operation:
         old = merge_offsets(self.static_offsets, operands[1:])
-        offsets = [add(*pair) for pair in zip(old, position, strict=True)]
+        offsets = [add_indices(*pair) for pair in zip(old, tile_offsets, strict=True)]
         bounds = cast(Sequence[int], self.bounds.get_values())
         if self.valid is not None:
             raise VerifyException("cannot tile a mask with valid extents again")
@@ -156,15 +159,15 @@ class MaskOp(TileOperation, PositionInterface, CollapsingInterface):
         self,
         operands: Sequence[SSAValue],
         axis: int,
-        scaled: Callable[[Index, int], Index],
+        scale_index: Callable[[Index, int], Index],
     ) -> Operation | None:
         offsets = list(merge_offsets(self.static_offsets, operands[1:]))
         row = tensor_type(self.source).get_shape()[axis + 1]
         bounds = cast(Sequence[int], self.bounds.get_values())
         if self.valid is not None or offsets[axis + 1] != 0 or bounds[axis + 1] != row:
             return None
-        offsets[axis] = scaled(offsets[axis], row)
-        collapsed_bounds = collapsed_shape(bounds, axis)
+        offsets[axis] = scale_index(offsets[axis], row)
+        collapsed_bounds = collapse_axes_of_shape(bounds, axis)
         return MaskOp(operands[0], offsets, collapsed_bounds, scalar_value(self.fill))
 
     def verify_(self) -> None:
@@ -175,5 +178,5 @@ class MaskOp(TileOperation, PositionInterface, CollapsingInterface):
                 f"expected {source.get_num_dims()} bounds, one per axis, "
                 f"got {len(self.bounds)}"
             )
-        verify_fill_type(self.fill, source)
+        verify_fill_element_type(self.fill, source)
         self.verify_valid_extents(self.valid, source.get_shape())

@@ -17,19 +17,19 @@ from xdsl.irdl import (
 )
 from xdsl.traits import Pure
 
-from tlf.dialects.indexed_move import (
+from tlf.dialects.indexed_move_operation import (
     SCATTER_ROLES,
-    ScatteringOperation,
-    indexed_properties,
-    verify_accumulable,
+    ScatterMoveOperation,
+    build_indexed_properties,
+    verify_accumulable_element_type,
 )
 from tlf.dialects.mixed_offsets import Index, split_offsets
-from tlf.dialects.tile.tile_extents import TileOperation, verify_element_types
+from tlf.dialects.tile.tile_extents import TileOperation, verify_equal_element_types
 from tlf.dialects.types import tensor_type
 
 
 @irdl_op_definition
-class ScatterOp(TileOperation, ScatteringOperation):
+class ScatterOp(TileOperation, ScatterMoveOperation):
     """
     Scatter a tile into a tensor, at indexed positions along one axis, and return the
     updated tensor.
@@ -81,23 +81,23 @@ class ScatterOp(TileOperation, ScatteringOperation):
         super().__init__(
             operands=[source, destination, indices, dynamic],
             properties={
-                **indexed_properties(static, axis, maps),
+                **build_indexed_properties(static, axis, maps),
                 "accumulate": UnitAttr() if accumulate else None,
             },
             result_types=[destination.type],
         )
 
     @property
-    def extents(self) -> tuple[int, ...]:
+    def valid_box_extents(self) -> tuple[int, ...]:
         """Extents of the tile."""
         return tensor_type(self.source).get_shape()
 
     def verify_(self) -> None:
         source, indices = tensor_type(self.source), tensor_type(self.indices)
         destination = tensor_type(self.destination)
-        verify_element_types(source, destination)
-        verify_accumulable(source.element_type, self.is_scatter_add)
+        verify_equal_element_types(source, destination)
+        verify_accumulable_element_type(source.element_type, self.is_scatter_add)
         self.verify_offsets(destination.get_num_dims())
-        self.verify_indexing(
+        self.verify_indexed_operands(
             destination, indices, source, self.mixed_offsets, SCATTER_ROLES
         )

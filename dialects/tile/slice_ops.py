@@ -28,20 +28,20 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from tlf.dialects.encoding import level_of
+from tlf.dialects.encoding_attribute import level_of
 from tlf.dialects.mixed_offsets import Index, split_offsets
 from tlf.dialects.move_interface import MoveInterface
 from tlf.dialects.tile.tile_extents import (
     Number,
     TileOperation,
-    extents_attribute,
-    valid_extents,
-    verify_element_types,
-    verify_fill_type,
-    verify_same_elements,
+    to_extents_attribute,
+    valid_extents_of_tile,
+    verify_equal_element_types,
+    verify_equal_element_types_and_ranks,
+    verify_fill_element_type,
 )
 from tlf.dialects.types import AnyTensor, scalar_attribute, tensor_type
-from tlf.support.affine.linear_access import access_functions
+from tlf.support.affine.linear_access import linear_accesses_of_map
 
 
 @irdl_op_definition
@@ -97,7 +97,7 @@ class SliceOp(TileOperation, MoveInterface):
             properties={
                 "static_offsets": static,
                 "fill": fill_attribute,
-                "valid": extents_attribute(valid),
+                "valid": to_extents_attribute(valid),
                 "map": None if map_ is None else AffineMapAttr(map_),
             },
             result_types=[result_type],
@@ -108,30 +108,32 @@ class SliceOp(TileOperation, MoveInterface):
         return level_of(self.source.type) != level_of(self.result.type)
 
     @property
-    def extents(self) -> tuple[int, ...]:
+    def valid_box_extents(self) -> tuple[int, ...]:
         """Extents of the extracted box, at most those of the tile."""
-        return valid_extents(self.valid, tensor_type(self.result))
+        return valid_extents_of_tile(self.valid, tensor_type(self.result))
 
     def verify_(self) -> None:
         source, result = tensor_type(self.source), tensor_type(self.result)
         self.verify_offsets(source.get_num_dims())
         if self.map is None:
-            verify_same_elements(source, result)
+            verify_equal_element_types_and_ranks(source, result)
         else:
-            self._verify_map(self.map.data, source, result)
-        verify_fill_type(self.fill, result)
+            self._verify_indexing_map(self.map.data, source, result)
+        verify_fill_element_type(self.fill, result)
         self.verify_valid_extents(self.valid, result.get_shape())
 
     @staticmethod
-    def _verify_map(map_: AffineMap, source: AnyTensor, result: AnyTensor) -> None:
-        verify_element_types(source, result)
+    def _verify_indexing_map(
+        map_: AffineMap, source: AnyTensor, result: AnyTensor
+    ) -> None:
+        verify_equal_element_types(source, result)
         ranks = (result.get_num_dims(), source.get_num_dims())
         if (map_.num_dims, len(map_.results)) != ranks or map_.num_symbols:
             raise VerifyException(
                 f"expected a map from {ranks[0]} axes of the tile to {ranks[1]} of the "
                 f"source, got {map_}"
             )
-        access_functions(map_)
+        linear_accesses_of_map(map_)
 
 
 @irdl_op_definition
@@ -177,17 +179,17 @@ class DesliceOp(TileOperation):
         static, dynamic = split_offsets(offsets)
         super().__init__(
             operands=[source, destination, dynamic],
-            properties={"static_offsets": static, "valid": extents_attribute(valid)},
+            properties={"static_offsets": static, "valid": to_extents_attribute(valid)},
             result_types=[destination.type],
         )
 
     @property
-    def extents(self) -> tuple[int, ...]:
+    def valid_box_extents(self) -> tuple[int, ...]:
         """Extents of the inserted box, at most those of the tile."""
-        return valid_extents(self.valid, tensor_type(self.source))
+        return valid_extents_of_tile(self.valid, tensor_type(self.source))
 
     def verify_(self) -> None:
         source, destination = tensor_type(self.source), tensor_type(self.destination)
         self.verify_offsets(source.get_num_dims())
-        verify_same_elements(source, destination)
+        verify_equal_element_types_and_ranks(source, destination)
         self.verify_valid_extents(self.valid, source.get_shape())

@@ -1,4 +1,7 @@
-"""Operations that create tiles: empty, filled, and an advanced rolling window."""
+"""
+Operations `tile.empty`, `tile.fill` and `tile.roll`, which create tiles: empty, filled,
+and an advanced rolling window.
+"""
 
 from collections.abc import Sequence
 from typing import ClassVar, cast
@@ -22,8 +25,8 @@ from xdsl.utils.exceptions import VerifyException
 from tlf.dialects.interfaces import Array, ConstantInterface, LoopDim, parallel_dim
 from tlf.dialects.tile.tile_extents import (
     Number,
-    verify_fill_type,
-    verify_same_elements,
+    verify_equal_element_types_and_ranks,
+    verify_fill_element_type,
 )
 from tlf.dialects.types import (
     AnyTensor,
@@ -87,7 +90,7 @@ class FillOp(IRDLOperation, ConstantInterface):
         value = scalar_value(self.value)
         return (np.full(type_.get_shape(), value, dtype_of(type_.element_type)),)
 
-    def splat_value(self) -> Attribute:
+    def splat_attribute(self) -> Attribute:
         return self.value
 
     def iteration_domain(self) -> tuple[LoopDim, ...]:
@@ -107,7 +110,7 @@ class FillOp(IRDLOperation, ConstantInterface):
         return FillOp(scalar_value(self.value), cast(AnyTensor, result_types[0]))
 
     def verify_(self) -> None:
-        verify_fill_type(self.value, tensor_type(self.result))
+        verify_fill_element_type(self.value, tensor_type(self.result))
 
 
 @irdl_op_definition
@@ -146,7 +149,7 @@ class RollOp(IRDLOperation):
 
     def verify_(self) -> None:
         window, next_ = tensor_type(self.window), tensor_type(self.next)
-        verify_same_elements(window, next_)
+        verify_equal_element_types_and_ranks(window, next_)
         axis = self.axis.value.data
         if not 0 <= axis < window.get_num_dims():
             raise VerifyException(

@@ -1,4 +1,6 @@
-"""Base of operations on tiles, with checks of valid extents and element types."""
+"""
+Operation base of the `tile` dialect, with checks of valid extents and element types.
+"""
 
 from __future__ import annotations
 
@@ -20,11 +22,11 @@ from tlf.dialects.types import AnyTensor
 Number: TypeAlias = int | float
 
 
-def extents_attribute(sizes: Sequence[int] | None) -> IntArray | None:
+def to_extents_attribute(sizes: Sequence[int] | None) -> IntArray | None:
     return None if sizes is None else DenseArrayBase.from_list(i64, sizes)
 
 
-def valid_extents(valid: IntArray | None, tile: AnyTensor) -> tuple[int, ...]:
+def valid_extents_of_tile(valid: IntArray | None, tile: AnyTensor) -> tuple[int, ...]:
     """Return the valid extents of a tile; by default the whole tile."""
     if valid is None:
         return tile.get_shape()
@@ -50,31 +52,30 @@ class TileOperation(OffsetOperation):
             )
 
 
-def verify_element_types(left: AnyTensor, right: AnyTensor) -> None:
+def verify_equal_element_types(lhs: AnyTensor, rhs: AnyTensor) -> None:
     """Check that two tensors have the same element type."""
-    if left.element_type != right.element_type:
+    if lhs.element_type != rhs.element_type:
         raise VerifyException(
-            f"expected one element type, got {left.element_type} and "
-            f"{right.element_type}"
+            f"expected one element type, got {lhs.element_type} and {rhs.element_type}"
         )
 
 
-def verify_same_elements(left: AnyTensor, right: AnyTensor) -> None:
+def verify_equal_element_types_and_ranks(lhs: AnyTensor, rhs: AnyTensor) -> None:
     """Check that two tensors have the same element type and rank."""
-    verify_element_types(left, right)
-    if left.get_num_dims() != right.get_num_dims():
+    verify_equal_element_types(lhs, rhs)
+    if lhs.get_num_dims() != rhs.get_num_dims():
         raise VerifyException(
-            f"expected tensors of one rank, got {left.get_num_dims()} and "
-            f"{right.get_num_dims()}"
+            f"expected tensors of one rank, got {lhs.get_num_dims()} and "
+            f"{rhs.get_num_dims()}"
         )
 
 
-def verify_fill_type(number: Attribute | None, type_: AnyTensor) -> None:
+def verify_fill_element_type(fill: Attribute | None, type_: AnyTensor) -> None:
     """Check that a fill value has the element type of a tensor."""
-    if number is None:
+    if fill is None:
         return
-    is_scalar = isinstance(number, FloatAttr | IntegerAttr)
-    actual = cast(Attribute, number.type) if is_scalar else number
+    is_scalar = isinstance(fill, FloatAttr | IntegerAttr)
+    actual = cast(Attribute, fill.type) if is_scalar else fill
     if actual != type_.element_type:
         raise VerifyException(
             f"expected a fill value of type {type_.element_type}, got {actual}"

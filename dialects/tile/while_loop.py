@@ -154,13 +154,13 @@ class WhileOp(IRDLOperation):
         return self.kind.data is LoopKind.PARALLEL
 
     @property
-    def mixed_lower(self) -> tuple[Index, ...]:
+    def mixed_lower_bounds(self) -> tuple[Index, ...]:
         """Lower bound of each induction variable."""
         static = cast(Sequence[int], self.static_lower.get_values())
         return tuple(get_dynamic_index_list(static, self.lower, DYNAMIC_INDEX))
 
     @property
-    def mixed_upper(self) -> tuple[Index, ...]:
+    def mixed_upper_bounds(self) -> tuple[Index, ...]:
         """Exclusive upper bound of each induction variable."""
         static = cast(Sequence[int], self.static_upper.get_values())
         return tuple(get_dynamic_index_list(static, self.upper, DYNAMIC_INDEX))
@@ -186,12 +186,12 @@ class WhileOp(IRDLOperation):
         return cast(YieldOp, self.body.block.last_op)
 
     def verify_(self) -> None:
-        self._verify_bounds()
-        self._verify_carried()
+        self._verify_loop_bounds()
+        self._verify_carried_value_types()
         if self.is_parallel:
-            self._verify_destinations()
+            self._verify_parallel_destinations()
 
-    def _verify_bounds(self) -> None:
+    def _verify_loop_bounds(self) -> None:
         loops = len(self.steps)
         for what, bounds in (
             ("lower", self.static_lower),
@@ -223,7 +223,7 @@ class WhileOp(IRDLOperation):
                 f"expected an order of {loops} loops, each once, got {order}"
             )
 
-    def _verify_carried(self) -> None:
+    def _verify_carried_value_types(self) -> None:
         expected = [IndexType()] * len(self.steps) + [init.type for init in self.inits]
         actual = list(self.body.block.arg_types)
         if actual != expected:
@@ -242,34 +242,34 @@ class WhileOp(IRDLOperation):
                     f"{format_types(types)}"
                 )
 
-    def is_destination(self, position: int) -> bool:
+    def is_only_written(self, carried_index: int) -> bool:
         """Return `True` if the loop only writes a carried value."""
-        return self._find_reader(position) is None
+        return self._find_reader_of_carried_value(carried_index) is None
 
-    def _find_reader(self, position: int) -> Operation | None:
+    def _find_reader_of_carried_value(self, carried_index: int) -> Operation | None:
         """
         Return an operation that uses a carried value other than as a destination;
         `None` if there is none.
         """
-        destination = self.carried_values[position]
+        destination = self.carried_values[carried_index]
         for use in destination.uses:
             match use.operation:
                 case DesliceOp() if use.operation.destination is destination:
                     continue
                 case WhileOp() as loop:
                     first = len(loop.lower) + len(loop.upper)
-                    if loop.is_parallel or loop.is_destination(use.index - first):
+                    if loop.is_parallel or loop.is_only_written(use.index - first):
                         continue
-                case YieldOp() if use.index == position:
+                case YieldOp() if use.index == carried_index:
                     continue
                 case _:
                     pass
             return use.operation
         return None
 
-    def _verify_destinations(self) -> None:
+    def _verify_parallel_destinations(self) -> None:
         for position in range(len(self.carried_values)):
-            if (reader := self._find_reader(position)) is not None:
+            if (reader := self._find_reader_of_carried_value(position)) is not None:
                 raise VerifyException(
                     "expected a destination of a parallel loop to be only "
                     f"written, got a use in {reader.name}"
@@ -281,10 +281,8 @@ class WhileOp(IRDLOperation):
             parser.Delimiter.PAREN, lambda: _parse_loop(parser)
         )
         kind = parser.parse_str_enum(LoopKind)
-        mapping, order, stages = Mapping.LOOP, None, None
-        if parser.parse_optional_keyword("mapping") is not None:
-            with parser.in_parens():
-                mapping = parser.parse_str_enum(Mapping)
+        order, stages = None, None
+        mapping = _parse_optional_mapping(parser)
         if parser.parse_optional_keyword("order") is not None:
             order = parser.parse_comma_separated_list(
                 parser.Delimiter.PAREN, parser.parse_integer
@@ -321,7 +319,7 @@ class WhileOp(IRDLOperation):
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" (")
-        bounds = (self.mixed_lower, self.mixed_upper, self.step_values)
+        bounds = (self.mixed_lower_bounds, self.mixed_upper_bounds, self.step_values)
         loops = list(zip(self.induction_variables, *bounds, strict=True))
         printer.print_list(loops, lambda loop: _print_loop(printer, *loop))
         printer.print_string(f") {self.kind.data} mapping({self.mapping.data})")
@@ -342,6 +340,15 @@ class WhileOp(IRDLOperation):
             print_entry_block_args=False,
             print_block_terminators=bool(self.carried_values),
         )
+
+
+def _parse_optional_mapping(parser: Parser) -> Mapping:
+    """Parse the mapping of the loops, by default `loop`."""
+    mapping = Mapping.LOOP
+    if parser.parse_optional_keyword("mapping") is not None:
+        with parser.in_parens():
+            mapping = parser.parse_str_enum(Mapping)
+    return mapping
 
 
 def _parse_bound(parser: Parser) -> Bound:

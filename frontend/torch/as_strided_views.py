@@ -1,5 +1,6 @@
 """
-Import of FX graphs: views that PyTorch addresses by memory offsets (`as_strided`).
+Import of FX graphs: rewrites, before conversion, of views that PyTorch addresses by
+memory offsets (`as_strided`).
 """
 
 from __future__ import annotations
@@ -11,15 +12,15 @@ from typing import Any
 from torch import Tensor, fx
 
 from tlf.frontend.torch.fx_typing import OpOverload
-from tlf.frontend.torch.registry import overload
+from tlf.frontend.torch.registry import find_aten_overload
 
 AS_STRIDED_OPS = frozenset(
-    overload(f"{name}.default")
+    find_aten_overload(f"{name}.default")
     for name in ("as_strided", "as_strided_copy", "as_strided_scatter")
 )
 """Operations that access elements of a tensor by their offsets in memory."""
 
-_AS_STRIDED = overload("as_strided.default")
+_AS_STRIDED = find_aten_overload("as_strided.default")
 
 _NAMES = frozenset(each._schema.name.partition("::")[2] for each in AS_STRIDED_OPS)
 
@@ -29,10 +30,10 @@ def has_as_strided(graph: fx.Graph) -> bool:
     Return `True` if a graph, before or after tracing, accesses elements by their
     offsets in memory, which depend on the memory layouts of all preceding results.
     """
-    return any(_operation_name(node) in _NAMES for node in graph.nodes)
+    return any(_called_function_name(node) in _NAMES for node in graph.nodes)
 
 
-def find_uncertain_layouts(graph: fx.Graph) -> frozenset[fx.Node]:
+def find_nodes_of_uncertain_layout(graph: fx.Graph) -> frozenset[fx.Node]:
     """Return nodes before `as_strided` whose memory layout tracing may not know."""
     ancestors: set[fx.Node] = set()
     for node in reversed(graph.nodes):
@@ -48,14 +49,14 @@ def find_uncertain_layouts(graph: fx.Graph) -> frozenset[fx.Node]:
             and node.target is not getitem
         ):
             operands = node.all_input_nodes
-            if uncertain.intersection(map(_producer_call, operands)) or not (
+            if uncertain.intersection(map(_producing_call_of, operands)) or not (
                 _is_view(node) or all(map(_is_row_major, (node, *operands)))
             ):
                 uncertain.add(node)
     return frozenset(each for each in uncertain if each.target not in AS_STRIDED_OPS)
 
 
-def erase_trivial_restrides(graph: fx.Graph) -> None:
+def erase_noop_as_strided(graph: fx.Graph) -> None:
     """
     Erase calls of `as_strided` that only change strides of axes of extent 1, in a
     traced graph whose program does not use `as_strided`. PyTorch's own operations end
@@ -68,17 +69,20 @@ def erase_trivial_restrides(graph: fx.Graph) -> None:
             graph.erase_node(node)
 
 
-def _has_same_layout(before: Any, after: Any) -> bool:
+def _has_same_layout(operand_value: Any, result_value: Any) -> bool:
     """Return `True` if two values have equal elements at equal offsets in memory."""
-    if not isinstance(before, Tensor) or before.shape != after.shape:
+    if (
+        not isinstance(operand_value, Tensor)
+        or operand_value.shape != result_value.shape
+    ):
         return False
-    axes = [axis for axis, extent in enumerate(before.shape) if extent != 1]
-    return before.storage_offset() == after.storage_offset() and all(
-        before.stride(axis) == after.stride(axis) for axis in axes
+    axes = [axis for axis, extent in enumerate(operand_value.shape) if extent != 1]
+    return operand_value.storage_offset() == result_value.storage_offset() and all(
+        operand_value.stride(axis) == result_value.stride(axis) for axis in axes
     )
 
 
-def _producer_call(node: fx.Node) -> fx.Node:
+def _producing_call_of(node: fx.Node) -> fx.Node:
     """Return the call that a `getitem` selects a result of, or the node itself."""
     source = node.args[0] if node.target is getitem else node
     return source if isinstance(source, fx.Node) else node
@@ -89,7 +93,7 @@ def _is_row_major(node: fx.Node) -> bool:
     return not isinstance(value, Tensor) or value.is_contiguous()
 
 
-def _operation_name(node: fx.Node) -> str | None:
+def _called_function_name(node: fx.Node) -> str | None:
     """Return the name of a called tensor method or PyTorch function, or `None`."""
     target: Any = node.target
     if node.op == "call_method":
@@ -100,7 +104,7 @@ def _operation_name(node: fx.Node) -> str | None:
 
 
 def duplicate_addressed_views(
-    graph: fx.Graph, is_computed: Callable[[fx.Node], bool]
+    graph: fx.Graph, is_compiled: Callable[[fx.Node], bool]
 ) -> frozenset[fx.Node]:
     """
     Duplicate compiled views that `as_strided` reads, so that PyTorch computes its own.
@@ -110,28 +114,28 @@ def duplicate_addressed_views(
     for node in list(graph.nodes):
         if node.target in AS_STRIDED_OPS:
             source = node.args[0]
-            view = _copy_view_chain(graph, source, node, is_computed, duplicates)
+            view = _copy_view_chain(graph, source, node, is_compiled, duplicates)
             node.update_arg(0, view)
-            _erase_unused(graph, source)
+            _erase_unused_views(graph, source)
     return frozenset(duplicates)
 
 
 def _copy_view_chain(
     graph: fx.Graph,
     source: fx.Node,
-    before: fx.Node,
-    is_computed: Callable[[fx.Node], bool],
-    made: set[fx.Node],
+    reader: fx.Node,
+    is_compiled: Callable[[fx.Node], bool],
+    duplicates: set[fx.Node],
 ) -> fx.Node:
     """Copy a view, and the views that it is a view of, in front of a reader."""
-    if source in made or not _is_view(source) or not is_computed(source):
+    if source in duplicates or not _is_view(source) or not is_compiled(source):
         return source
     base = source.args[0]
     assert isinstance(base, fx.Node)
-    operand = _copy_view_chain(graph, base, before, is_computed, made)
-    with graph.inserting_before(before):
+    operand = _copy_view_chain(graph, base, reader, is_compiled, duplicates)
+    with graph.inserting_before(reader):
         copy = graph.node_copy(source, lambda node: operand if node is base else node)
-    made.add(copy)
+    duplicates.add(copy)
     return copy
 
 
@@ -147,9 +151,9 @@ def _is_view(node: fx.Node) -> bool:
     return isinstance(target, OpOverload) and bool(target.is_view)
 
 
-def _erase_unused(graph: fx.Graph, node: fx.Node) -> None:
+def _erase_unused_views(graph: fx.Graph, node: fx.Node) -> None:
     if _is_view(node) and not node.users:
         base = node.args[0]
         graph.erase_node(node)
         assert isinstance(base, fx.Node)
-        _erase_unused(graph, base)
+        _erase_unused_views(graph, base)

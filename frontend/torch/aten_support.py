@@ -1,5 +1,6 @@
 """
-Table of the core ATen operations that can be imported.
+Import of ATen operations from PyTorch: table of the core operations that can be
+imported, as a page of the manual.
 
     python -m tlf.frontend.torch.aten_support > docs/aten.md
 
@@ -16,8 +17,8 @@ from typing import Any
 
 import torch
 
-from tlf.frontend.torch.decompositions import decompositions
-from tlf.frontend.torch.registry import CONVERTERS, overload
+from tlf.frontend.torch.decompositions import all_decompositions
+from tlf.frontend.torch.registry import CONVERTERS, find_aten_overload
 
 HEADER = """\
 # Operations of PyTorch
@@ -45,31 +46,32 @@ def core_operations() -> Iterator[Any]:
         namespace, _, name_in_namespace = name.partition("::")
         if (
             namespace == "aten"
-            and torch.Tag.core in (operation := overload(name_in_namespace)).tags
+            and torch.Tag.core
+            in (operation := find_aten_overload(name_in_namespace)).tags
         ):
             yield operation
 
 
-def support_kind(operation: Any) -> str:
+def import_kind_of(operation: Any) -> str:
     """Return the kind of import of an operation: `converted`, `decomposed` or `no`."""
     if operation in CONVERTERS:
         return "converted"
-    return "decomposed" if operation in decompositions() else "no"
+    return "decomposed" if operation in all_decompositions() else "no"
 
 
-def format_page() -> str:
+def format_support_page() -> str:
     """Format the table as a page of the manual."""
     core = list(core_operations())
     others = len(set(CONVERTERS) - set(core))
     rows = [
-        f"| `{str(each).removeprefix('aten.')}` | {support_kind(each)} |"
+        f"| `{str(each).removeprefix('aten.')}` | {import_kind_of(each)} |"
         for each in core
     ]
     version = ".".join(torch.__version__.split(".")[:2])
     return HEADER.format(version=version, others=others) + "\n".join(rows) + "\n"
 
 
-def list_converted() -> str:
+def format_converted_operations() -> str:
     """Return the names of all operations with a converter, one per line."""
     names = sorted(str(each).removeprefix("aten.") for each in CONVERTERS)
     return "".join(f"{name}\n" for name in names)
@@ -77,5 +79,8 @@ def list_converted() -> str:
 
 if __name__ == "__main__":
     print(
-        list_converted() if sys.argv[1:] == ["--converted"] else format_page(), end=""
+        format_converted_operations()
+        if sys.argv[1:] == ["--converted"]
+        else format_support_page(),
+        end="",
     )

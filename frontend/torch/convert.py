@@ -1,4 +1,7 @@
-"""Import of one node of an FX graph: conversion to graph operations."""
+"""
+Import of FX graphs: conversion of one call of an ATen operation to operations of
+`graph`.
+"""
 
 from __future__ import annotations
 
@@ -18,19 +21,19 @@ from xdsl.rewriter import InsertPoint
 from xdsl.utils.exceptions import VerifyException
 
 from tlf.frontend.torch import aten as aten
-from tlf.frontend.torch.element_types import type_of
+from tlf.frontend.torch.element_types import ir_type_of
 from tlf.frontend.torch.emitter import EMPTY_TENSOR, Emitter, EmptyTensor
-from tlf.frontend.torch.fx_typing import OpOverload, map_nodes
+from tlf.frontend.torch.fx_typing import OpOverload, map_nodes_in_arguments
 from tlf.frontend.torch.import_errors import Unsupported
 from tlf.frontend.torch.node_locations import location_of
-from tlf.frontend.torch.registry import CONVERTERS, Converter, overload
+from tlf.frontend.torch.registry import CONVERTERS, Converter, find_aten_overload
 
 Value: TypeAlias = SSAValue | Sequence[SSAValue | None]
 """Result of a node: a tensor, or several, some of which may not be computed."""
 
 TAKES_EMPTY = frozenset(
     [
-        overload(f"{name}.default")
+        find_aten_overload(f"{name}.default")
         for name in ("cat", "diagonal_scatter", "slice_scatter")
     ]
 )
@@ -48,12 +51,12 @@ EMPTY = "expected tensors of 1 or more elements, got an empty one"
 class Refusal:
     """Reason why an operation is not converted."""
 
-    text: str
+    reason: str
     is_fault: bool = False
     """True if the conversion failed; false if there is no conversion."""
 
 
-def fake_tensors(node: fx.Node) -> tuple[torch.Tensor | None, ...]:
+def fake_result_tensors_of(node: fx.Node) -> tuple[torch.Tensor | None, ...]:
     """
     Return the fake tensors of the results of a node. Raises `Unsupported` for results
     other than tensors, and for shapes that depend on data.
@@ -74,23 +77,23 @@ def fake_tensors(node: fx.Node) -> tuple[torch.Tensor | None, ...]:
     return tensors
 
 
-def name_of(target: object) -> str:
+def operation_name_of(target: object) -> str:
     """Return the name of an operation in messages."""
     if isinstance(target, OpOverload):
         return str(target)
     return getattr(target, "__name__", None) or str(target)
 
 
-def original_name(node: fx.Node) -> str:
+def original_operation_name_of(node: fx.Node) -> str:
     """
     Return the name of the operation that a call was decomposed from, with its own.
     """
-    name = name_of(node.target)
-    original = name_of(node.meta.get("original_aten") or node.target)
+    name = operation_name_of(node.target)
+    original = operation_name_of(node.meta.get("original_aten") or node.target)
     return name if original == name else f"{original} ({name})"
 
 
-def convert(node: fx.Node, builder: Builder, lookup: Lookup) -> Value:
+def convert_call(node: fx.Node, builder: Builder, lookup: Lookup) -> Value:
     """
     Emit the operations for a call, and return its result. Raises `Unsupported` if there
     is no conversion.
@@ -98,9 +101,11 @@ def convert(node: fx.Node, builder: Builder, lookup: Lookup) -> Value:
     if node.target is getitem:
         return _convert_getitem(node, lookup)
     if (converter := CONVERTERS.get(node.target)) is None:
-        raise Unsupported(f"no conversion of {original_name(node)}")
+        raise Unsupported(f"no conversion of {original_operation_name_of(node)}")
     results = tuple(
-        type_of(tensor) for tensor in _used_tensors(node) if tensor is not None
+        ir_type_of(tensor)
+        for tensor in _used_result_tensors(node)
+        if tensor is not None
     )
     emitter = Emitter(builder, results, location_of(node))
 
@@ -110,23 +115,23 @@ def convert(node: fx.Node, builder: Builder, lookup: Lookup) -> Value:
             raise Unsupported(EMPTY)
         return value
 
-    arguments: Sequence[Any] = map_nodes(node.args, lookup_nonempty)
-    options: Mapping[str, Any] = map_nodes(node.kwargs, lookup_nonempty)
+    arguments: Sequence[Any] = map_nodes_in_arguments(node.args, lookup_nonempty)
+    options: Mapping[str, Any] = map_nodes_in_arguments(node.kwargs, lookup_nonempty)
     try:
         call = _signature_of(converter).bind(emitter, *arguments, **options)
     except TypeError as error:
-        raise Unsupported(f"{name_of(node.target)}: {error}") from error
+        raise Unsupported(f"{operation_name_of(node.target)}: {error}") from error
     try:
         result: Value = converter(*call.args, **call.kwargs)
     except VerifyException as error:
-        raise Unsupported(f"{name_of(node.target)}: {error}") from error
-    _check_results(result, results)
+        raise Unsupported(f"{operation_name_of(node.target)}: {error}") from error
+    _check_result_types(result, results)
     return result
 
 
-def _check_results(found: Value, types: Sequence[Attribute]) -> None:
+def _check_result_types(results: Value, types: Sequence[Attribute]) -> None:
     """Raise `TypeError` unless values have the types of the results of a call."""
-    values = (found,) if isinstance(found, SSAValue) else found
+    values = (results,) if isinstance(results, SSAValue) else results
     for value, type_ in zip(values, types, strict=False):
         if value is not None and value.type != type_:
             raise TypeError(f"expected a result of {type_}, got {value.type}")
@@ -138,15 +143,15 @@ def _signature_of(converter: Converter) -> Signature:
     return signature(converter)
 
 
-def _used_tensors(node: fx.Node) -> Sequence[torch.Tensor | None]:
+def _used_result_tensors(node: fx.Node) -> Sequence[torch.Tensor | None]:
     """Return the fake tensors of the results of a node, up to the last used result."""
-    tensors = fake_tensors(node)
+    tensors = fake_result_tensors_of(node)
     if isinstance(node.meta.get("val"), torch.Tensor):
         return tensors
-    return tensors[: max(_used_indices(node), default=0) + 1]
+    return tensors[: max(_used_result_indices(node), default=0) + 1]
 
 
-def _used_indices(node: fx.Node) -> Sequence[int]:
+def _used_result_indices(node: fx.Node) -> Sequence[int]:
     """Return the indices of the used results of a node with several results."""
     used = [user.args[1] for user in node.users if user.target is getitem]
     return [each for each in used if isinstance(each, int)]
@@ -157,17 +162,21 @@ def _convert_getitem(node: fx.Node, lookup: Lookup) -> SSAValue:
     return _select_result(source, cast(Value, lookup(source)), index)
 
 
-def _select_result(source: fx.Node, found: Value, index: int) -> SSAValue:
+def _select_result(source: fx.Node, results: Value, index: int) -> SSAValue:
     """
     Return one of several results of a node. Raises `Unsupported` if it is not computed.
     """
-    value = cast(Sequence[SSAValue | None], found)[index]
+    value = cast(Sequence[SSAValue | None], results)[index]
     if value is None:
-        raise Unsupported(f"{name_of(source.target)}: result {index} is not computed")
+        raise Unsupported(
+            f"{operation_name_of(source.target)}: result {index} is not computed"
+        )
     return value
 
 
-def find_refusal(node: fx.Node, objection: Objection | None = None) -> Refusal | None:
+def find_conversion_refusal(
+    node: fx.Node, objection: Objection | None = None
+) -> Refusal | None:
     """
     Return the reason why a call cannot be converted; `None` if it can. `objection` may
     reject the operations that it is converted to.
@@ -175,7 +184,7 @@ def find_refusal(node: fx.Node, objection: Objection | None = None) -> Refusal |
     if node.target is getitem:
         return None
     try:
-        block, results = _convert_alone(node)
+        block, results = _convert_in_own_block(node)
         for op in block.ops:
             op.verify(verify_nested_ops=False)
         for op in (*block.ops, func.ReturnOp(*results)):
@@ -189,7 +198,7 @@ def find_refusal(node: fx.Node, objection: Objection | None = None) -> Refusal |
     return None
 
 
-def _convert_alone(node: fx.Node) -> tuple[Block, list[SSAValue]]:
+def _convert_in_own_block(node: fx.Node) -> tuple[Block, list[SSAValue]]:
     """
     Convert a call in a block of its own, and return the block and the results. Raises
     the exceptions of the conversion.
@@ -198,33 +207,33 @@ def _convert_alone(node: fx.Node) -> tuple[Block, list[SSAValue]]:
 
     def make_argument(argument: fx.Node) -> Value | EmptyTensor:
         values = [
-            None if tensor is None else _make_argument(block, tensor)
-            for tensor in fake_tensors(argument)
+            None if tensor is None else _insert_block_argument(block, tensor)
+            for tensor in fake_result_tensors_of(argument)
         ]
         if not isinstance(argument.meta.get("val"), torch.Tensor):
             return cast(Value, values)
         return EMPTY_TENSOR if values[0] is None else values[0]
 
-    for tensor in _used_tensors(node):
+    for tensor in _used_result_tensors(node):
         if tensor is not None and 0 in tuple(tensor.shape):
             raise Unsupported(EMPTY)
-    result = convert(node, Builder(InsertPoint.at_end(block)), make_argument)
-    for index in _used_indices(node):
+    result = convert_call(node, Builder(InsertPoint.at_end(block)), make_argument)
+    for index in _used_result_indices(node):
         _select_result(node, result, index)
     values = (result,) if isinstance(result, SSAValue) else result
     return block, [value for value in values if value is not None]
 
 
-def _make_argument(block: Block, tensor: torch.Tensor) -> SSAValue | None:
+def _insert_block_argument(block: Block, tensor: torch.Tensor) -> SSAValue | None:
     """Insert a block argument for a tensor; `None` for a tensor without elements."""
-    type_ = type_of(tensor)
+    type_ = ir_type_of(tensor)
     return None if 0 in type_.get_shape() else block.insert_arg(type_, 0)
 
 
 def empty_result_of(node: fx.Node) -> Any:
     """Return the result of a node if none of its tensors has elements, else `None`."""
     try:
-        tensors = fake_tensors(node)
+        tensors = fake_result_tensors_of(node)
     except Unsupported:
         return None
     empty = [

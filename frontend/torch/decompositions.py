@@ -16,13 +16,14 @@ from tlf.frontend.torch.embedding_bag import EMBEDDING_BAGS
 from tlf.frontend.torch.fused_layers import FUSED_LAYERS
 from tlf.frontend.torch.fx_typing import OpOverload
 from tlf.frontend.torch.linspace import LINSPACE
-from tlf.frontend.torch.registry import CONVERTERS, overload
+from tlf.frontend.torch.registry import CONVERTERS, find_aten_overload
 from tlf.frontend.torch.unpooling import UNPOOLING
 
 Table = dict[Any, Callable[..., Any]]
 
 _UNDECOMPOSED = frozenset(
-    overload(f"{name}.default") for name in ("lift", "lift_fresh", "complex", "polar")
+    find_aten_overload(f"{name}.default")
+    for name in ("lift", "lift_fresh", "complex", "polar")
 )
 """
 Operations that are not decomposed: those that turn a tensor of a graph into a traced
@@ -32,13 +33,13 @@ imported.
 
 
 @cache
-def decompositions() -> Table:
+def all_decompositions() -> Table:
     """
     Return the decompositions of all operations without a converter: those of
     `core_decompositions`, and PyTorch's own for other operations.
     """
     library_table: Table = cast(Any, library).decomposition_table
-    return {**_without_converter(library_table), **core_decompositions()}
+    return {**_drop_converted_operations(library_table), **core_decompositions()}
 
 
 @cache
@@ -50,10 +51,10 @@ def core_decompositions() -> Table:
     """
     core: Table = dict(cast(Any, library).core_aten_decompositions())
     ours = {**FUSED_LAYERS, **EMBEDDING_BAGS, **UNPOOLING, **LINSPACE}
-    return _without_converter({**core, **ours})
+    return _drop_converted_operations({**core, **ours})
 
 
-def _without_converter(table: Table) -> Table:
+def _drop_converted_operations(table: Table) -> Table:
     return {
         target: function
         for target, function in table.items()
@@ -63,7 +64,7 @@ def _without_converter(table: Table) -> Table:
     }
 
 
-def is_converted(program: ExportedProgram) -> bool:
+def has_only_converted_operations(program: ExportedProgram) -> bool:
     """
     Return `True` if all operations of a program have converters, and none mutates a
     tensor. Calls without users may have no converter.
@@ -73,12 +74,12 @@ def is_converted(program: ExportedProgram) -> bool:
         return False
     calls = [node for node in program.graph.nodes if node.op == "call_function"]
     return all(
-        node.users and (node.target is getitem or _is_pure(node.target))
+        node.users and (node.target is getitem or _is_convertible_and_pure(node.target))
         for node in calls
     )
 
 
-def _is_pure(target: Any) -> bool:
+def _is_convertible_and_pure(target: Any) -> bool:
     """Return `True` if a target has a converter and mutates no tensor."""
     return (
         isinstance(target, OpOverload)

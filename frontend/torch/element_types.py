@@ -49,7 +49,7 @@ def element_of_dtype(dtype: torch.dtype) -> Attribute:
     return element
 
 
-def type_of(tensor: torch.Tensor) -> AnyTensor:
+def ir_type_of(tensor: torch.Tensor) -> AnyTensor:
     """
     Return the type of a tensor or fake tensor. Raises `Unsupported` for dynamic shapes,
     sparse layouts and unsupported dtypes.

@@ -1,4 +1,4 @@
-"""Import of ATen embedding bags: their decomposition before conversion."""
+"""Import of ATen embedding bags: decomposition in PyTorch, before conversion."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ T: Any = torch
 _SUM, _MEAN, _MAX = 0, 1, 2
 
 
-def _embedding_bag(
+def _decompose_embedding_bag(
     table: Tensor,
     indices: Tensor,
     offsets: Tensor,
@@ -43,12 +43,9 @@ def _embedding_bag(
         0, bag, is_counted.to(wide)
     )
     if mode == _MAX:
-        minimum = torch.finfo(wide).min
-        targets = bag[:, None].expand(rows.shape)
-        result: Tensor = T.full(shape, minimum, dtype=wide).scatter_reduce(
-            0, targets, rows.masked_fill(~is_counted, minimum), "amax"
+        result: Tensor = _reduce_bags_to_maximum(
+            rows, bag, is_counted, size, shape, wide
         )
-        result = result.masked_fill(size == 0, 0)
     else:
         result = T.zeros(shape, dtype=wide).index_add(
             0, bag, rows.masked_fill(~is_counted, 0)
@@ -58,8 +55,25 @@ def _embedding_bag(
     return result.to(table.dtype), bag, sizes, sizes
 
 
+def _reduce_bags_to_maximum(
+    rows: Tensor,
+    bag: Tensor,
+    is_counted: Tensor,
+    size: Tensor,
+    shape: tuple[int, int],
+    wide: torch.dtype,
+) -> Tensor:
+    """Return the maximum of the counted rows of each bag, 0 for an empty bag."""
+    minimum = torch.finfo(wide).min
+    targets = bag[:, None].expand(rows.shape)
+    result: Tensor = T.full(shape, minimum, dtype=wide).scatter_reduce(
+        0, targets, rows.masked_fill(~is_counted, minimum), "amax"
+    )
+    return result.masked_fill(size == 0, 0)
+
+
 EMBEDDING_BAGS: Mapping[Any, Callable[..., Any]] = {
-    T.ops.aten._embedding_bag.default: _embedding_bag,
-    T.ops.aten._embedding_bag_forward_only.default: _embedding_bag,
+    T.ops.aten._embedding_bag.default: _decompose_embedding_bag,
+    T.ops.aten._embedding_bag_forward_only.default: _decompose_embedding_bag,
 }
 """Decomposition of each embedding bag operation."""

@@ -1,4 +1,7 @@
-"""Builder of graph operations for the import of ATen operations."""
+"""
+Import of ATen operations from PyTorch: builder of operations of `graph`, with which the
+converters emit their results.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +24,11 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import IRDLOperation
 
 from tlf.dialects import graph
-from tlf.dialects.graph.tensor_types import element_of, shape_of
+from tlf.dialects.graph.tensor_types import element_type_of_value, shape_of
 from tlf.dialects.interfaces import Array
 from tlf.dialects.types import (
     AnyTensor,
-    accumulator_of,
+    accumulator_type_of,
     dtype_of,
     is_16_bit_float,
     is_float,
@@ -43,9 +46,9 @@ class EmptyTensor:
 EMPTY_TENSOR = EmptyTensor()
 
 
-def wrap_integer(value: int, width: int) -> int:
+def wrap_integer(value: int, bit_width: int) -> int:
     """Wrap an integer to the two's complement range of a width."""
-    return (value + (1 << width - 1)) % (1 << width) - (1 << width - 1)
+    return (value + (1 << bit_width - 1)) % (1 << bit_width) - (1 << bit_width - 1)
 
 
 @dataclass
@@ -60,24 +63,28 @@ class Emitter:
     location: LocationAttr = field(default_factory=UnknownLoc)
 
     @property
-    def type(self) -> AnyTensor:
+    def result_type(self) -> AnyTensor:
         """Type of the first result."""
         return self.results[0]
 
     @property
-    def shape(self) -> tuple[int, ...]:
+    def result_shape(self) -> tuple[int, ...]:
         """Shape of the first result."""
-        return self.type.get_shape()
+        return self.result_type.get_shape()
 
     @property
-    def element(self) -> Attribute:
+    def result_element(self) -> Attribute:
         """Element type of the first result."""
-        return self.type.element_type
+        return self.result_type.element_type
 
     @property
-    def wide(self) -> Attribute:
+    def wide_element(self) -> Attribute:
         """Element type in which formulas of the first result are computed."""
-        return accumulator_of(self.element) if is_float(self.element) else self.element
+        return (
+            accumulator_type_of(self.result_element)
+            if is_float(self.result_element)
+            else self.result_element
+        )
 
     def emit(self, op: Operation) -> SSAValue:
         """Insert an operation, and return its first result."""
@@ -88,32 +95,32 @@ class Emitter:
         op.location = self.location
         return self.builder.insert(op).results
 
-    def scalar(self, value: Number, element: Attribute) -> SSAValue:
+    def emit_scalar(self, value: Number, element: Attribute) -> SSAValue:
         """Emit a scalar constant. Integers wrap to the range of the type."""
         dtype = dtype_of(element)
         if dtype.kind == "i" and type(value) is int:
             value = wrap_integer(value, 8 * dtype.itemsize)
         return self.emit(graph.ConstantOp.from_splat(value, TensorType(element, [])))
 
-    def constant(self, array: Array, element: Attribute) -> SSAValue:
+    def emit_constant(self, array: Array, element: Attribute) -> SSAValue:
         """Emit a constant."""
         return self.emit(graph.ConstantOp(array, TensorType(element, array.shape)))
 
     def cast(self, value: Operand, element: Attribute) -> SSAValue:
         """Emit a cast to an element type."""
         if not isinstance(value, SSAValue):
-            return self.scalar(value, element)
-        if element_of(value) == element:
+            return self.emit_scalar(value, element)
+        if element_type_of_value(value) == element:
             return value
         return self.emit(graph.CastOp(value, element))
 
     def to_result(self, value: SSAValue) -> SSAValue:
         """Convert a value to the type and shape of the result."""
-        return self.broadcast(self.cast(value, self.element), self.shape)
+        return self.broadcast(self.cast(value, self.result_element), self.result_shape)
 
-    def apply(
+    def emit_elementwise(
         self,
-        kind: type[IRDLOperation],
+        op_type: type[IRDLOperation],
         *operands: Operand,
         element: Attribute | None = None,
     ) -> SSAValue:
@@ -121,50 +128,61 @@ class Emitter:
         Emit an elementwise operation on operands cast to `element`, by default that of
         the result.
         """
-        operand_element = self.element if element is None else element
-        return self.emit(kind(*(self.cast(each, operand_element) for each in operands)))
+        operand_element = self.result_element if element is None else element
+        return self.emit(
+            op_type(*(self.cast(each, operand_element) for each in operands))
+        )
 
-    def apply_wide(self, kind: type[IRDLOperation], *operands: Operand) -> SSAValue:
+    def emit_elementwise_wide(
+        self, op_type: type[IRDLOperation], *operands: Operand
+    ) -> SSAValue:
         """
         Emit an elementwise operation in the type of the result. If 16 bits cannot
         represent a number or scalar operand, it is computed in f32 and rounded once.
         """
         if not any(self._needs_promotion(each) for each in operands):
-            return self.apply(kind, *operands)
-        return self.to_result(self.apply(kind, *operands, element=self.wide))
+            return self.emit_elementwise(op_type, *operands)
+        return self.to_result(
+            self.emit_elementwise(op_type, *operands, element=self.wide_element)
+        )
 
     def _needs_promotion(self, value: Operand) -> bool:
         """
         Return `True` if a number or a scalar may lose precision when it is rounded to
         16 bits.
         """
-        if not is_16_bit_float(self.element):
+        if not is_16_bit_float(self.result_element):
             return False
         if isinstance(value, SSAValue):
-            return not shape_of(value) and element_of(value) in (f32, f64, i32, i64)
+            return not shape_of(value) and element_type_of_value(value) in (
+                f32,
+                f64,
+                i32,
+                i64,
+            )
         with np.errstate(all="ignore"):
-            rounded = np.float64(value).astype(dtype_of(self.element))
+            rounded = np.float64(value).astype(dtype_of(self.result_element))
         return float(rounded) != value
 
     def round_then_promote(self, value: Operand) -> SSAValue:
         """Emit a cast to the type of the result, then one to the wide type."""
-        return self.cast(self.cast(value, self.element), self.wide)
+        return self.cast(self.cast(value, self.result_element), self.wide_element)
 
     def add(self, lhs: Operand, rhs: Operand, element: Attribute) -> SSAValue:
         """Emit a sum in an element type."""
-        return self.apply(graph.AddOp, lhs, rhs, element=element)
+        return self.emit_elementwise(graph.AddOp, lhs, rhs, element=element)
 
     def sub(self, lhs: Operand, rhs: Operand, element: Attribute) -> SSAValue:
         """Emit a difference in an element type."""
-        return self.apply(graph.SubOp, lhs, rhs, element=element)
+        return self.emit_elementwise(graph.SubOp, lhs, rhs, element=element)
 
     def mul(self, lhs: Operand, rhs: Operand, element: Attribute) -> SSAValue:
         """Emit a product in an element type."""
-        return self.apply(graph.MulOp, lhs, rhs, element=element)
+        return self.emit_elementwise(graph.MulOp, lhs, rhs, element=element)
 
     def div(self, lhs: Operand, rhs: Operand, element: Attribute) -> SSAValue:
         """Emit a quotient in an element type."""
-        return self.apply(graph.DivOp, lhs, rhs, element=element)
+        return self.emit_elementwise(graph.DivOp, lhs, rhs, element=element)
 
     def compare(
         self, lhs: Operand, rhs: Operand, relation: str, element: Attribute
@@ -187,7 +205,7 @@ class Emitter:
 
     def to_bool(self, value: SSAValue) -> SSAValue:
         """Emit a test that elements are not zero."""
-        element = element_of(value)
+        element = element_type_of_value(value)
         return value if element == i1 else self.compare(value, 0, "ne", element)
 
     def reduce(
@@ -245,7 +263,9 @@ class Emitter:
             for extent, before_width, after_width in bounds
         ):
             shape = [sum(each) for each in zip(extents, low, high, strict=True)]
-            return self.broadcast(self.scalar(fill, element_of(value)), shape)
+            return self.broadcast(
+                self.emit_scalar(fill, element_type_of_value(value)), shape
+            )
         for axis, (before, after) in enumerate(zip(low, high, strict=True)):
             extent = shape_of(value)[axis]
             start, stop = max(-before, 0), extent - max(-after, 0)
@@ -255,11 +275,13 @@ class Emitter:
             return value
         return self.emit(graph.PadOp(value, low, high, fill))
 
-    def iota(self, extent: int, element: Attribute) -> SSAValue:
+    def emit_iota(self, extent: int, element: Attribute) -> SSAValue:
         """Emit the integers from 0 to `extent - 1`."""
         return self.emit(graph.IotaOp(TensorType(element, [extent]), 0))
 
-    def take(self, value: SSAValue, indices: Sequence[int], axis: int) -> SSAValue:
+    def take_at_indices(
+        self, value: SSAValue, indices: Sequence[int], axis: int
+    ) -> SSAValue:
         """Emit a gather of the elements at known indices along an axis."""
-        constant = self.constant(np.asarray(indices, np.int64), i64)
+        constant = self.emit_constant(np.asarray(indices, np.int64), i64)
         return self.emit(graph.TakeOp(value, constant, axis))

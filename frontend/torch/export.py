@@ -1,4 +1,7 @@
-"""Import of a PyTorch module or an exported program."""
+"""
+Import of PyTorch modules and exported programs: `from_torch`, from tracing to a module
+of `graph` operations.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +20,11 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils import _pytree as pytree
 from xdsl.dialects.builtin import ModuleOp
 
-from tlf.frontend.torch.convert import name_of
+from tlf.frontend.torch.convert import operation_name_of
 from tlf.frontend.torch.decompositions import (
+    all_decompositions,
     core_decompositions,
-    decompositions,
-    is_converted,
+    has_only_converted_operations,
 )
 from tlf.frontend.torch.graph_import import ImportedFunction, import_graph
 from tlf.frontend.torch.import_errors import ImportFailure
@@ -79,7 +82,7 @@ def from_torch(
 
 
 @contextmanager
-def _import_settings() -> Generator[None]:
+def _apply_import_settings() -> Generator[None]:
     """Decompose attention, and save nothing for gradients."""
     with warnings.catch_warnings(), sdpa_kernel([SDPBackend.MATH]), torch.no_grad():
         # PyTorch's copies of its own trees emit a FutureWarning.
@@ -87,7 +90,7 @@ def _import_settings() -> Generator[None]:
         yield
 
 
-@_import_settings()
+@_apply_import_settings()
 def export_module(
     module: torch.nn.Module,
     inputs: Sequence[Any],
@@ -99,7 +102,7 @@ def export_module(
         with _silence_logger("torch._subclasses.fake_tensor"):
             return torch.export.export(module, arguments, keywords, strict=False)
     except Exception as error:
-        raise _make_failure("torch.export", error) from error
+        raise _make_import_failure("torch.export", error) from error
 
 
 @contextmanager
@@ -119,12 +122,12 @@ def _drop_record(record: logging.LogRecord) -> bool:
     return False
 
 
-def _make_failure(what: str, error: Exception) -> ImportFailure:
+def _make_import_failure(step: str, error: Exception) -> ImportFailure:
     text = " ".join(str(error).split()) or type(error).__name__
-    return ImportFailure(f"{what}: {text}")
+    return ImportFailure(f"{step}: {text}")
 
 
-@_import_settings()
+@_apply_import_settings()
 def decompose_program(program: ExportedProgram) -> ExportedProgram:
     """
     Decompose a program into operations with converters, as far as decompositions exist.
@@ -134,12 +137,12 @@ def decompose_program(program: ExportedProgram) -> ExportedProgram:
         program = _copy_program(program)
         for erased, operand in replace_noop_dropout(program.graph).items():
             program.graph_signature.replace_all_uses(erased, operand)
-    if is_converted(program):
+    if has_only_converted_operations(program):
         return program
     try:
         return _run_decompositions(program)
     except Exception as error:
-        raise _make_failure("run_decompositions", error) from error
+        raise _make_import_failure("run_decompositions", error) from error
 
 
 def _copy_program(program: Any) -> ExportedProgram:
@@ -163,7 +166,7 @@ def _run_decompositions(program: Any) -> ExportedProgram:
     decompositions.
     """
     try:
-        return program.run_decompositions(decompositions())
+        return program.run_decompositions(all_decompositions())
     except AssertionError as error:
         # PyTorch asserts that no operation of a graph writes to a tensor.
         _LOG.info("decomposed by core decompositions only: %s", error)
@@ -172,7 +175,7 @@ def _run_decompositions(program: Any) -> ExportedProgram:
 
 def import_program(program: ExportedProgram) -> ImportedProgram:
     """Import an exported program of ATen operations."""
-    _refuse_effects(program)
+    _reject_side_effects(program)
     names, sources, constants = _classify_inputs(program)
     weights = {
         source: _find_weight(program, source)
@@ -207,11 +210,14 @@ def import_program(program: ExportedProgram) -> ImportedProgram:
     )
 
 
-def _refuse_effects(program: ExportedProgram) -> None:
+def _reject_side_effects(program: ExportedProgram) -> None:
     """Raise `ImportFailure` for the first operation with side effects."""
     for node in program.graph.nodes:
-        if node.op == "call_function" and name_of(node.target) == "with_effects":
-            raise ImportFailure(f"no conversion of {name_of(node.args[1])}")
+        if (
+            node.op == "call_function"
+            and operation_name_of(node.target) == "with_effects"
+        ):
+            raise ImportFailure(f"no conversion of {operation_name_of(node.args[1])}")
 
 
 def _classify_inputs(

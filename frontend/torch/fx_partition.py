@@ -1,8 +1,11 @@
-"""Import of FX graphs: partition into convertible subgraphs."""
+"""
+Import of FX graphs: partition of a graph into subgraphs that can be converted, and
+operations that PyTorch runs.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import getitem
 from typing import Any
@@ -15,9 +18,14 @@ from torch.utils import _pytree as pytree
 
 from tlf.frontend.torch.as_strided_views import (
     duplicate_addressed_views,
-    find_uncertain_layouts,
+    find_nodes_of_uncertain_layout,
 )
-from tlf.frontend.torch.convert import Objection, Refusal, find_refusal, name_of
+from tlf.frontend.torch.convert import (
+    Objection,
+    Refusal,
+    find_conversion_refusal,
+    operation_name_of,
+)
 from tlf.frontend.torch.value_checks import needs_value_check
 
 
@@ -37,7 +45,7 @@ class PartitionedGraph:
 
     module: fx.GraphModule
     submodules: tuple[str, ...]
-    left_out: tuple[UnconvertedOperation, ...]
+    unconverted_operations: tuple[UnconvertedOperation, ...]
     operation_count: int
     """Number of operations in submodules."""
 
@@ -45,9 +53,11 @@ class PartitionedGraph:
 class _NodeSupport(OperatorSupportBase):
     """Support of nodes for partitioning, with the reason for each unsupported node."""
 
-    def __init__(self, objection: Objection | None, checked: bool) -> None:
+    def __init__(
+        self, objection: Objection | None, excludes_value_checks: bool
+    ) -> None:
         self.objection = objection
-        self.checked = checked
+        self.checked = excludes_value_checks
         self.refusals: dict[fx.Node, Refusal | None] = {}
 
     def is_node_supported(
@@ -59,10 +69,10 @@ class _NodeSupport(OperatorSupportBase):
     def refusal_of(self, node: fx.Node) -> Refusal | None:
         """Return the reason why a node cannot be in a partition; `None` if it can."""
         if node not in self.refusals:
-            self.refusals[node] = self._find_refusal(node)
+            self.refusals[node] = self._find_partition_refusal(node)
         return self.refusals[node]
 
-    def _find_refusal(self, node: fx.Node) -> Refusal | None:
+    def _find_partition_refusal(self, node: fx.Node) -> Refusal | None:
         if node.op != "call_function":
             return Refusal(f"it is a {node.op}")
         if node.target is getitem:
@@ -73,7 +83,7 @@ class _NodeSupport(OperatorSupportBase):
             return Refusal("it moves tensors between accelerators")
         if self.checked and needs_value_check(node):
             return Refusal("PyTorch checks its indices or divisors")
-        return find_refusal(node, self.objection)
+        return find_conversion_refusal(node, self.objection)
 
 
 class _DeviceSupport(OperatorSupportBase):
@@ -91,7 +101,7 @@ class _DeviceSupport(OperatorSupportBase):
         return is_supported and accelerators_of(node) <= {self.device}
 
 
-def _fuse_supported(source: fx.GraphModule, support: _NodeSupport) -> None:
+def _fuse_supported_nodes(source: fx.GraphModule, support: _NodeSupport) -> None:
     """
     Move supported nodes into submodules `fused_*`, each for at most one accelerator.
     The nodes of one accelerator are moved before those of the next are partitioned, so
@@ -110,7 +120,7 @@ def _fuse_supported(source: fx.GraphModule, support: _NodeSupport) -> None:
 def partition_graph(
     source: fx.GraphModule,
     objection: Objection | None = None,
-    checked: bool = False,
+    excludes_value_checks: bool = False,
 ) -> PartitionedGraph:
     """
     Partition a graph of ATen operations with fake tensors in its metadata.
@@ -118,9 +128,11 @@ def partition_graph(
     `objection` may reject the operations that a call is converted to. If `checked`,
     operations whose indices or divisors PyTorch checks are in no partition.
     """
-    support = _NodeSupport(objection, checked)
-    for node in find_uncertain_layouts(source.graph):
-        support.refusals[node] = Refusal("PyTorch addresses what it leads to")
+    support = _NodeSupport(objection, excludes_value_checks)
+    for node in find_nodes_of_uncertain_layout(source.graph):
+        support.refusals[node] = Refusal(
+            "a later `as_strided` addresses memory whose layout depends on its result"
+        )
     addressed = duplicate_addressed_views(
         source.graph, lambda node: support.refusal_of(node) is None
     )
@@ -132,19 +144,26 @@ def partition_graph(
         if node.op == "call_function" and node.target is not getitem
     ]
     left_out = tuple(
-        UnconvertedOperation(name_of(node.target), refusal.text, refusal.is_fault)
+        UnconvertedOperation(
+            operation_name_of(node.target), refusal.reason, refusal.is_fault
+        )
         for node in operations
         if (refusal := support.refusal_of(node)) is not None
     )
-    _fuse_supported(source, support)
-    names = [
-        str(node.target)
-        for node in source.graph.find_nodes(op="call_module")
-        if str(node.target).startswith("fused_")
-    ]
+    _fuse_supported_nodes(source, support)
     return PartitionedGraph(
-        source, tuple(names), left_out, len(operations) - len(left_out)
+        source,
+        tuple(_names_of_fused_modules(source)),
+        left_out,
+        len(operations) - len(left_out),
     )
+
+
+def _names_of_fused_modules(source: fx.GraphModule) -> Iterator[str]:
+    """Yield the names of the submodules that partitions were fused into."""
+    for node in source.graph.find_nodes(op="call_module"):
+        if str(node.target).startswith("fused_"):
+            yield str(node.target)
 
 
 def accelerators_of(node: fx.Node) -> frozenset[torch.device]:

@@ -1,4 +1,7 @@
-"""Import of an FX graph of ATen operations as a function on tensors."""
+"""
+Import of FX graphs of ATen operations: construction of a function of `graph` operations
+on tensors.
+"""
 
 from __future__ import annotations
 
@@ -16,27 +19,27 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from tlf.dialects import graph
-from tlf.dialects.io_layouts import (
+from tlf.dialects.io_layout_attributes import (
     ANY_LAYOUT,
     get_result_layouts,
     set_argument_layouts,
     set_result_layouts,
 )
-from tlf.dialects.parameters import mark_parameters
+from tlf.dialects.parameter_attribute import mark_parameters
 from tlf.frontend.torch.convert import (
     Value,
-    convert,
+    convert_call,
     empty_result_of,
-    fake_tensors,
-    name_of,
-    original_name,
+    fake_result_tensors_of,
+    operation_name_of,
+    original_operation_name_of,
 )
-from tlf.frontend.torch.element_types import to_array, type_of
+from tlf.frontend.torch.element_types import ir_type_of, to_array
 from tlf.frontend.torch.emitter import EMPTY_TENSOR, EmptyTensor
-from tlf.frontend.torch.fx_typing import map_nodes
+from tlf.frontend.torch.fx_typing import map_nodes_in_arguments
 from tlf.frontend.torch.import_errors import ImportFailure, Unsupported
 from tlf.frontend.torch.memory_order import axis_order_of
-from tlf.frontend.torch.node_locations import module_path_of, name_location
+from tlf.frontend.torch.node_locations import location_of_path, module_path_of
 from tlf.frontend.torch.registry import CONVERTERS
 
 _UNNAMED = re.compile(r"[^\w$.-]|^(?=\d)|_(?=\d+$)")
@@ -71,17 +74,17 @@ class ImportedFunction:
     """For each output of the graph: the index of a result, or a constant."""
 
 
-def value_name(text: str) -> str:
+def sanitize_value_name(text: str) -> str:
     """Return a name that the parser preserves."""
     return _UNNAMED.sub(lambda found: "" if found[0] == "_" else "_", text)
 
 
 def import_graph(
     source: fx.GraphModule,
-    names: Sequence[str] | None = None,
-    optional: Container[int] = (),
-    parameters: Container[int] = (),
-    name: str = "main",
+    argument_names: Sequence[str] | None = None,
+    optional_inputs: Container[int] = (),
+    weight_inputs: Container[int] = (),
+    function_name: str = "main",
 ) -> ImportedFunction:
     """
     Convert a graph of ATen operations with fake tensors in its metadata.
@@ -90,10 +93,14 @@ def import_graph(
     `parameters` are weights. Raises `ImportFailure` with the operation and its
     location.
     """
-    imported = _GraphImporter(source, names, optional, name).run()
+    imported = _GraphImporter(
+        source, argument_names, optional_inputs, function_name
+    ).run()
     (function,) = (op for op in imported.module.ops if isinstance(op, func.FuncOp))
     weights = [
-        argument for argument, each in enumerate(imported.inputs) if each in parameters
+        argument
+        for argument, each in enumerate(imported.inputs)
+        if each in weight_inputs
     ]
     if weights:
         mark_parameters(function, weights)
@@ -101,18 +108,22 @@ def import_graph(
     return imported
 
 
-def result_orders(imported: ImportedFunction) -> list[Sequence[int] | None]:
+def result_axis_orders_of(
+    imported_function: ImportedFunction,
+) -> list[Sequence[int] | None]:
     """
     Return the order of axes in memory that PyTorch has for each result, or `None`.
     """
-    functions = [op for op in imported.module.ops if isinstance(op, func.FuncOp)]
+    functions = [
+        op for op in imported_function.module.ops if isinstance(op, func.FuncOp)
+    ]
     declared = get_result_layouts(functions[0])
     return [None if each == ANY_LAYOUT else each for each in declared]
 
 
 def _declare_layouts(
     source: fx.GraphModule,
-    found: ImportedFunction,
+    imported_function: ImportedFunction,
     function: func.FuncOp,
     weights: Container[int],
 ) -> None:
@@ -123,14 +134,16 @@ def _declare_layouts(
     placeholders = source.graph.find_nodes(op="placeholder")
     inputs = {
         index: _axis_order_of(placeholders[position])
-        for index, position in enumerate(found.inputs)
+        for index, position in enumerate(imported_function.inputs)
         if index not in weights
     }
     (output,) = source.graph.find_nodes(op="output")
     nodes = [output.args[0]] if isinstance(output.args[0], fx.Node) else output.args[0]
     results = {
         result: _axis_order_of(node)
-        for node, result in zip(cast(Sequence[Any], nodes), found.outputs, strict=True)
+        for node, result in zip(
+            cast(Sequence[Any], nodes), imported_function.outputs, strict=True
+        )
         if isinstance(result, int)
     }
     set_argument_layouts(
@@ -143,16 +156,16 @@ def _declare_layouts(
 
 def _axis_order_of(node: fx.Node) -> tuple[int, ...] | None:
     """Return the order of a tensor's axes in memory; `None` for row-major order."""
-    (tensor,) = cast(tuple[Tensor], fake_tensors(node))
+    (tensor,) = cast(tuple[Tensor], fake_result_tensors_of(node))
     return axis_order_of(tensor)
 
 
-def _make_failure(node: fx.Node, text: str) -> ImportFailure:
+def _make_import_failure(node: fx.Node, text: str) -> ImportFailure:
     """
     Return the exception for an operation that cannot be imported, with its location.
     """
-    what = name_of(node.target)
-    text = text if what in text else f"{original_name(node)}: {text}"
+    what = operation_name_of(node.target)
+    text = text if what in text else f"{original_operation_name_of(node)}: {text}"
     prefix = f"{path}: " if (path := module_path_of(node)) else ""
     return ImportFailure(f"{prefix}{text}")
 
@@ -163,14 +176,14 @@ class _GraphImporter:
     def __init__(
         self,
         source: fx.GraphModule,
-        names: Sequence[str] | None,
-        optional: Container[int],
-        name: str,
+        argument_names: Sequence[str] | None,
+        optional_inputs: Container[int],
+        function_name: str,
     ) -> None:
         self.source = source
-        self.optional = optional
-        self.names = names
-        self.name = name
+        self.optional = optional_inputs
+        self.names = argument_names
+        self.name = function_name
         self.block = Block()
         self.builder = Builder(InsertPoint.at_end(self.block))
         self.values: dict[fx.Node, Value] = {}
@@ -187,39 +200,43 @@ class _GraphImporter:
             self._import_placeholder(position, node)
         for node in self.source.graph.nodes:
             if node.op in ("call_function", "get_attr"):
-                self._with_location(node, self._import_node)
+                self._locate_failures(node, self._import_node)
         (output,) = self.source.graph.find_nodes(op="output")
         returned = output.args[0]
         outputs = [returned] if isinstance(returned, fx.Node) else returned
         return self._build_function(cast(Sequence[object], outputs))
 
-    def _import_placeholder(self, position: int, node: fx.Node) -> None:
-        if not node.users and position in self.optional:
+    def _import_placeholder(self, input_index: int, node: fx.Node) -> None:
+        if not node.users and input_index in self.optional:
             return
         try:
-            (tensor,) = cast(tuple[torch.Tensor], fake_tensors(node))
-            type_ = type_of(tensor)
+            (tensor,) = cast(tuple[torch.Tensor], fake_result_tensors_of(node))
+            type_ = ir_type_of(tensor)
         except Unsupported as error:
             raise ImportFailure(f"argument `{node.name}`: {error}") from error
         if 0 in type_.get_shape():
             self.known[node] = torch.empty(type_.get_shape(), dtype=tensor.dtype)
             return
         argument = self.block.insert_arg(type_, len(self.block.args))
-        hint = node.name if self.names is None else self.names[position]
-        argument.name_hint = value_name(hint)
-        argument.location = name_location(hint)
+        hint = node.name if self.names is None else self.names[input_index]
+        argument.name_hint = sanitize_value_name(hint)
+        argument.location = location_of_path(hint)
         self.values[node] = argument
-        self.inputs.append(position)
+        self.inputs.append(input_index)
 
-    def _with_location(self, node: fx.Node, action: Callable[[fx.Node], None]) -> None:
+    def _locate_failures(
+        self, node: fx.Node, import_action: Callable[[fx.Node], None]
+    ) -> None:
         try:
-            action(node)
+            import_action(node)
         except Unsupported as error:
-            raise _make_failure(node, str(error)) from error
+            raise _make_import_failure(node, str(error)) from error
         except Exception as error:
             text = " ".join(str(error).split())
             kind = type(error).__name__
-            raise _make_failure(node, f"internal error: {kind}: {text}") from error
+            raise _make_import_failure(
+                node, f"internal error: {kind}: {text}"
+            ) from error
 
     def _import_node(self, node: fx.Node) -> None:
         if node.op == "get_attr":
@@ -227,11 +244,11 @@ class _GraphImporter:
         elif node.all_input_nodes and all(
             each in self.known for each in node.all_input_nodes
         ):
-            self.known[node] = self._evaluate_node(node)
+            self.known[node] = self._compute_known_result(node)
         elif (empty := empty_result_of(node)) is not None:
             self.known[node] = empty
         elif node.target in CONVERTERS or not node.is_impure():
-            self.values[node] = convert(node, self.builder, self._value_of)
+            self.values[node] = convert_call(node, self.builder, self._value_of_node)
 
     def _import_attribute(self, node: fx.Node) -> SSAValue:
         """Emit a tensor attribute of the graph as a constant."""
@@ -243,24 +260,24 @@ class _GraphImporter:
         return self._emit_constant(tensor)
 
     def _emit_constant(self, tensor: torch.Tensor) -> SSAValue:
-        type_ = type_of(tensor)
+        type_ = ir_type_of(tensor)
         op = graph.ConstantOp(to_array(tensor), type_)
         return self.builder.insert(op).result
 
-    def _evaluate_node(self, node: fx.Node) -> Any:
+    def _compute_known_result(self, node: fx.Node) -> Any:
         function = cast(Callable[..., Any], node.target)
-        arguments = map_nodes(node.args, self.known.__getitem__)
-        options = map_nodes(node.kwargs, self.known.__getitem__)
+        arguments = map_nodes_in_arguments(node.args, self.known.__getitem__)
+        options = map_nodes_in_arguments(node.kwargs, self.known.__getitem__)
         return function(*arguments, **options)
 
-    def _value_of(self, node: fx.Node) -> Value | EmptyTensor:
+    def _value_of_node(self, node: fx.Node) -> Value | EmptyTensor:
         """
         Return the value of a node; a known result is emitted as a constant at each use.
         """
         if node in self.values:
             return self.values[node]
         if node not in self.known:
-            raise Unsupported(f"no conversion of {original_name(node)}")
+            raise Unsupported(f"no conversion of {original_operation_name_of(node)}")
         tensor = self.known[node]
         if not isinstance(tensor, torch.Tensor) or 0 in tensor.shape:
             return EMPTY_TENSOR
@@ -276,7 +293,7 @@ class _GraphImporter:
                 output_sources.append(ConstantOutput(self.known[node]))
             else:
                 output_sources.append(len(results))
-                results.append(self._result_of(node))
+                results.append(self._named_result_of(node))
         self.builder.insert(func.ReturnOp(*results))
         arguments: Sequence[Attribute] = [each.type for each in self.block.args]
         function = func.FuncOp(
@@ -287,9 +304,9 @@ class _GraphImporter:
         module = ModuleOp([function])
         return ImportedFunction(module, tuple(self.inputs), tuple(output_sources))
 
-    def _result_of(self, node: fx.Node) -> SSAValue:
+    def _named_result_of(self, node: fx.Node) -> SSAValue:
         value = self.values[node]
         assert isinstance(value, SSAValue)
         if value.name_hint is None:
-            value.name_hint = value_name(node.name)
+            value.name_hint = sanitize_value_name(node.name)
         return value

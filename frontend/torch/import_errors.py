@@ -1,4 +1,7 @@
-"""Exceptions of the import of PyTorch programs."""
+"""
+Import of PyTorch programs: exceptions for operations and programs that cannot be
+imported.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Import of ATen `linspace` with ends that are tensors: its decomposition."""
+"""
+Import of ATen `linspace` with ends that are tensors: decomposition in PyTorch, before
+conversion.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ T: Any = torch
 End = Tensor | float
 
 
-def _make_decomposition(operation: Any) -> Callable[..., Tensor]:
+def _make_linspace_decomposition(operation: Any) -> Callable[..., Tensor]:
     """
     Return PyTorch's decomposition for ends that are converted to the type of the result
     first: integer results need integer ends.
@@ -24,14 +27,14 @@ def _make_decomposition(operation: Any) -> Callable[..., Tensor]:
         start: End, end: End, steps: int, *, dtype: Any = None, **options: Any
     ) -> Tensor:
         kind = T.get_default_dtype() if dtype is None else dtype
-        ends = (_round_end(each, kind) for each in (start, end))
+        ends = (_convert_end_to_dtype(each, kind) for each in (start, end))
         table = import_module("torch._decomp").decomposition_table
         return table[operation](*ends, steps, dtype=dtype, **options)
 
     return decompose
 
 
-def _round_end(end: End, dtype: Any) -> End:
+def _convert_end_to_dtype(end: End, dtype: Any) -> End:
     """Convert an end to the type of the result; numbers only to an integer type."""
     if isinstance(end, Tensor):
         return end.to(dtype)
@@ -39,7 +42,7 @@ def _round_end(end: End, dtype: Any) -> End:
 
 
 LINSPACE: Mapping[Any, Callable[..., Tensor]] = {
-    operation: _make_decomposition(operation)
+    operation: _make_linspace_decomposition(operation)
     for operation in (
         T.ops.aten.linspace.Tensor_Tensor,
         T.ops.aten.linspace.Tensor_Scalar,

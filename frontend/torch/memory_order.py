@@ -1,4 +1,6 @@
-"""Import of PyTorch tensors: memory order of their axes, derived from strides."""
+"""
+Import of PyTorch tensors: memory order of their axes, derived from strides, without IR.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +59,7 @@ def with_strides(tensor: torch.Tensor, strides: Sequence[int]) -> torch.Tensor:
     for axis, stride in enumerate(strides):
         if stride == 0:
             unique = unique.narrow(axis, 0, 1)
-    if _has_overlap(tuple(unique.shape), strides):
+    if _may_share_offsets(tuple(unique.shape), strides):
         return tensor
     result = torch.empty_strided(
         tuple(unique.shape), tuple(strides), dtype=tensor.dtype, device=tensor.device
@@ -65,7 +67,7 @@ def with_strides(tensor: torch.Tensor, strides: Sequence[int]) -> torch.Tensor:
     return result.copy_(unique).expand(shape)
 
 
-def _has_overlap(shape: Sequence[int], strides: Sequence[int]) -> bool:
+def _may_share_offsets(shape: Sequence[int], strides: Sequence[int]) -> bool:
     """Return `True` if some elements may share an offset in memory."""
     reach = 0
     for stride, extent in sorted(zip(strides, shape, strict=True)):

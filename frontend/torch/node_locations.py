@@ -20,7 +20,7 @@ _SUBSCRIPT = re.compile(r"\[['\"]?(\w+)['\"]?\]")
 
 def location_of(node: fx.Node) -> LocationAttr:
     """Return the location of an operation: its innermost module, else its node name."""
-    return name_location(module_path_of(node) or node.name)
+    return location_of_path(module_path_of(node) or node.name)
 
 
 def module_path_of(node: fx.Node) -> str:
@@ -31,16 +31,16 @@ def module_path_of(node: fx.Node) -> str:
     stack: dict[str, Any] = node.meta.get("nn_module_stack") or {}
     paths = [str(entry[0]) for entry in stack.values()]
     return next(
-        (path for each in reversed(paths) if (path := _attribute_path(each))), ""
+        (path for each in reversed(paths) if (path := _parse_attribute_path(each))), ""
     )
 
 
-def name_location(path: str) -> LocationAttr:
+def location_of_path(path: str) -> LocationAttr:
     """Return the location for a path in a module."""
     return NameLoc(StringAttr(path), NoneAttr())
 
 
-def _attribute_path(text: str) -> str:
+def _parse_attribute_path(text: str) -> str:
     """
     Return a path of attributes, given `L['self'].layers[3]` or `layers.3` from torch.
     """

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import fx
 
-from tlf.frontend.torch.registry import overload
+from tlf.frontend.torch.registry import find_aten_overload
 
 _LIBRARY: Any = torch
 
@@ -15,7 +15,7 @@ DROPOUT = frozenset(
     [
         torch.nn.functional.dropout,
         _LIBRARY.dropout,
-        overload("dropout.default"),
+        find_aten_overload("dropout.default"),
     ]
 )
 """Calls with a tensor, the dropped fraction, and the training flag."""
@@ -23,7 +23,11 @@ DROPOUT = frozenset(
 
 def find_noop_dropout(graph: fx.Graph) -> list[fx.Node]:
     """Return the calls of dropout that drop nothing."""
-    return [node for node in graph.nodes if node.target in DROPOUT and _is_noop(node)]
+    return [
+        node
+        for node in graph.nodes
+        if node.target in DROPOUT and _is_noop_dropout(node)
+    ]
 
 
 def replace_noop_dropout(graph: fx.Graph) -> dict[str, str]:
@@ -41,14 +45,16 @@ def replace_noop_dropout(graph: fx.Graph) -> dict[str, str]:
     return erased
 
 
-def _is_noop(node: fx.Node) -> bool:
+def _is_noop_dropout(node: fx.Node) -> bool:
     share = _argument_of(node, 1, "p", 0.5)
     training = node.kwargs.get("train", _argument_of(node, 2, "training", True))
     return training is False or (isinstance(share, int | float) and share == 0)
 
 
-def _argument_of(node: fx.Node, place: int, name: str, default: Any) -> Any:
+def _argument_of(node: fx.Node, position: int, name: str, default: Any) -> Any:
     """Return an argument of a call, given by position or by name."""
     return (
-        node.args[place] if len(node.args) > place else node.kwargs.get(name, default)
+        node.args[position]
+        if len(node.args) > position
+        else node.kwargs.get(name, default)
     )

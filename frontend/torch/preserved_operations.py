@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from tlf.frontend.torch.registry import overload
+from tlf.frontend.torch.registry import find_aten_overload
 
 _LIBRARY: Any = torch
 
@@ -19,7 +19,7 @@ _KEYS = ("Autograd", "CompositeImplicitAutograd")
 """Dispatch keys of PyTorch's Python functions that precede decomposition tables."""
 
 NEAREST = frozenset(
-    overload(f"{name}{rank}d.{form}")
+    find_aten_overload(f"{name}{rank}d.{form}")
     for name in ("upsample_nearest", "_upsample_nearest_exact")
     for rank in (1, 2, 3)
     for form in ("default", "vec")

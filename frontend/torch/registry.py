@@ -1,4 +1,6 @@
-"""Import of ATen operations: registry of the functions that convert them."""
+"""
+Import of ATen operations from PyTorch: registry of the converters of all operations.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,7 @@ class ConverterRegistry(Mapping[Any, Converter]):
     def __len__(self) -> int:
         return len(self._known)
 
-    def add(self, operation: Any, converter: Converter) -> None:
+    def register_converter(self, operation: Any, converter: Converter) -> None:
         """Register a converter. Raises `RuntimeError` once the registry is closed."""
         if self._is_closed:
             raise RuntimeError(f"expected no converter of {operation} after import")
@@ -49,18 +51,18 @@ class ConverterRegistry(Mapping[Any, Converter]):
 CONVERTERS = ConverterRegistry()
 
 
-def overload(name: str) -> Any:
+def find_aten_overload(name: str) -> Any:
     """Return the ATen overload `name`, such as `add.Tensor`."""
     packet, _, variant = name.partition(".")
     return getattr(getattr(torch.ops.aten, packet), variant or "default")
 
 
-def converts(*names: str) -> Callable[[Function], Function]:
+def register_as_converter(*names: str) -> Callable[[Function], Function]:
     """Register a function as the converter of overloads such as `add.Tensor`."""
 
     def register(function: Function) -> Function:
         for name in names:
-            CONVERTERS.add(overload(name), function)
+            CONVERTERS.register_converter(find_aten_overload(name), function)
         return function
 
     return register

@@ -1,4 +1,7 @@
-"""Import of ATen unpooling: decomposition of the inverse of maximum pooling."""
+"""
+Import of ATen unpooling: decomposition of the inverse of maximum pooling in PyTorch,
+before conversion.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from torch import Tensor
 T: Any = torch
 
 
-def _max_unpool2d(x: Tensor, indices: Tensor, size: Sequence[int]) -> Tensor:
+def _decompose_max_unpool2d(x: Tensor, indices: Tensor, size: Sequence[int]) -> Tensor:
     """Apply PyTorch's decomposition; the result has the memory format of `x`."""
     operation = T.ops.aten.max_unpool2d.default
     table = import_module("torch._decomp").decomposition_table
@@ -21,6 +24,6 @@ def _max_unpool2d(x: Tensor, indices: Tensor, size: Sequence[int]) -> Tensor:
 
 
 UNPOOLING: Mapping[Any, Callable[..., Any]] = {
-    T.ops.aten.max_unpool2d.default: _max_unpool2d,
+    T.ops.aten.max_unpool2d.default: _decompose_max_unpool2d,
 }
 """Decomposition of each unpooling operation."""

@@ -1,5 +1,6 @@
 """
-Import of FX graphs: operations that PyTorch checks for out-of-range operand values.
+Import of FX graphs: calls whose operand values PyTorch checks at run time, such as
+indices.
 """
 
 from __future__ import annotations
@@ -7,13 +8,13 @@ from __future__ import annotations
 import torch
 from torch import fx
 
-from tlf.frontend.torch.convert import fake_tensors
+from tlf.frontend.torch.convert import fake_result_tensors_of
 from tlf.frontend.torch.import_errors import Unsupported
-from tlf.frontend.torch.registry import overload
+from tlf.frontend.torch.registry import find_aten_overload
 
 INDEXED = frozenset(
     map(
-        overload,
+        find_aten_overload,
         (
             *("embedding.default", "index_select.default", "gather.default"),
             *("index.Tensor", "index_put.default", "scatter.src", "scatter.value"),
@@ -25,7 +26,7 @@ INDEXED = frozenset(
 
 DIVIDING = frozenset(
     map(
-        overload,
+        find_aten_overload,
         (
             *("div.Tensor_mode", "div.Scalar_mode", "fmod.Tensor", "fmod.Scalar"),
             *("remainder.Tensor", "remainder.Scalar", "remainder.Scalar_Tensor"),
@@ -44,7 +45,7 @@ def needs_value_check(node: fx.Node) -> bool:
     if node.target not in DIVIDING:
         return False
     try:
-        (result,) = fake_tensors(node)
+        (result,) = fake_result_tensors_of(node)
     except Unsupported:
         return False
     return isinstance(result, torch.Tensor) and not result.is_floating_point()

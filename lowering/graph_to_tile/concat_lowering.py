@@ -13,7 +13,7 @@ from tlf.dialects import graph, tile
 from tlf.dialects.concat_like_interface import ConcatLikeInterface
 
 
-class ConcatPattern(RewritePattern):
+class ConcatOperandInsertionPattern(RewritePattern):
     """
     Insert the operands of a concat into a tensor that is created before the first
     operand, so that each operand can be computed in place.
@@ -25,7 +25,7 @@ class ConcatPattern(RewritePattern):
         if isinstance(op.parent_op(), graph.GroupOp):
             return
         empty = tile.EmptyOp(op.results[0].type)
-        rewriter.insert(empty, InsertPoint.before(_first_producer(op)))
+        rewriter.insert(empty, InsertPoint.before(_first_concat_operand_producer(op)))
         result: SSAValue = empty.result
         for operand, offsets in zip(op.operands, op.operand_offsets(), strict=True):
             insertion = rewriter.insert(tile.DesliceOp(operand, result, offsets))
@@ -35,14 +35,14 @@ class ConcatPattern(RewritePattern):
         rewriter.replace(op, (), (result,))
 
 
-def _first_producer(op: Operation) -> Operation:
+def _first_concat_operand_producer(concat_op: Operation) -> Operation:
     """Return the first operation in the block that produces a concat operand."""
-    producers = {op}
-    for operand in op.operands:
+    producers = {concat_op}
+    for operand in concat_op.operands:
         value = operand
         while isinstance(owner := value.owner, tile.DesliceOp):
             value = owner.destination
         if isinstance(value.owner, Operation):
             producers.add(value.owner)
-    assert op.parent is not None
-    return next(each for each in op.parent.ops if each in producers)
+    assert concat_op.parent is not None
+    return next(each for each in concat_op.parent.ops if each in producers)

@@ -18,15 +18,15 @@ from xdsl.transforms.dead_code_elimination import DeadCodeElimination
 
 from tlf.analysis.tiling.group_analysis import tile_rules_of
 from tlf.analysis.tiling.group_members import members_of_group_op
-from tlf.analysis.tiling.group_tiling import GroupTiling, TilingError, dims_of_kind
-from tlf.analysis.tiling.planned_rolling import rolling_of_plan
+from tlf.analysis.tiling.group_tiling import GroupTiling, TilingError, iterators_of_kind
+from tlf.analysis.tiling.planned_halo_policy import rolling_policy_of_plan
 from tlf.dialects import graph, tile
-from tlf.dialects.graph.residency import is_read_in_inner_level, is_retained_use
+from tlf.dialects.graph.residency import is_read_only_in_inner_level, is_retained_use
 from tlf.dialects.interfaces import IteratorType, TilingInterface
 from tlf.dialects.located_rewriting import rewrite_module
 from tlf.dialects.target import TargetSpec
 from tlf.dialects.types import tensor_type
-from tlf.lowering.graph_to_tile.concat_lowering import ConcatPattern
+from tlf.lowering.graph_to_tile.concat_lowering import ConcatOperandInsertionPattern
 from tlf.lowering.graph_to_tile.group_loop_builder import GroupLoopBuilder
 from tlf.lowering.graph_to_tile.in_place_destinations import find_in_place_destinations
 from tlf.lowering.graph_to_tile.scatter_lowering import ScatterPattern
@@ -50,60 +50,64 @@ class TileGroupPattern(RewritePattern):
         if (plan := op.plan) is None:
             raise TilingError(op, "expected a plan: run `graph-select-tile-sizes`")
         level = plan.level.data
-        self._check_level(op, level)
+        self._check_is_tile_level(op, level)
         members = members_of_group_op(op)
-        tiling = members.tiling_with(
+        tiling = members.analyze_tiles_of_sizes(
             plan.tile_sizes,
             plan.reduce_sizes,
             tile_rules_of(self.target, level),
-            rolling_of_plan(op, plan),
+            rolling_policy_of_plan(op, plan),
         )
-        inputs = self._collect_inputs(op, plan)
+        inputs = self._map_arguments_to_slice_sources(op, plan)
         tiles = GroupLoopBuilder(
             tiling,
             inputs,
             level,
             plan.loop_mapping,
-            _loop_order_of(plan.loop_order, tiling, members.root),
+            _loop_permutation_of_plan(plan.loop_order, tiling, members.root),
             IterationsInFlight(plan.stage_count, plan.reduce_stage_count),
             find_in_place_destinations(op, tiling, inputs),
         )
-        results = _build_results(op, plan, tiles)
-        _inherit_location(op, results[0].owner)
+        results = _build_loops_and_group_results(op, plan, tiles)
+        _copy_location_if_operation(op, results[0].owner)
         rewriter.replace(op, (), results)
 
-    def _collect_inputs(
-        self, op: graph.GroupOp, plan: graph.PlanAttr
+    def _map_arguments_to_slice_sources(
+        self, group: graph.GroupOp, plan: graph.PlanAttr
     ) -> dict[SSAValue, SSAValue]:
         """
         Return the value that tiles are sliced from for each group argument. Resident
         operands of the plan are moved in full to the plan's level.
         """
         inputs = dict[SSAValue, SSAValue](
-            zip(op.body.block.args, op.inputs, strict=True)
+            zip(group.body.block.args, group.inputs, strict=True)
         )
         level = plan.level.data
         for index in plan.resident_operands:
-            value = op.inputs[index]
+            value = group.inputs[index]
             if tile.level_of(value.type) == level:
                 continue
-            key = value, level, op.parent
+            key = value, level, group.parent
             if index in plan.reloaded_operands or key not in self.resident_operands:
-                self.resident_operands[key] = _move_to_level(op, value, level)
-            inputs[op.body.block.args[index]] = self.resident_operands[key]
+                self.resident_operands[key] = _move_operand_to_level(
+                    group, value, level
+                )
+            inputs[group.body.block.args[index]] = self.resident_operands[key]
         return inputs
 
-    def _check_level(self, op: graph.GroupOp, level: str) -> None:
+    def _check_is_tile_level(self, group: graph.GroupOp, level: str) -> None:
         """Raise `TilingError` unless `level` is a tile level of the target."""
         levels = [each.name for each in self.target.tile_levels]
         if level not in levels:
             names = ", ".join(levels)
             raise TilingError(
-                op, f"expected a plan for one of the levels {names}, got {level}"
+                group, f"expected a plan for one of the levels {names}, got {level}"
             )
 
 
-def _move_to_level(op: graph.GroupOp, value: SSAValue, level: str) -> SSAValue:
+def _move_operand_to_level(
+    group: graph.GroupOp, value: SSAValue, level: str
+) -> SSAValue:
     """Move a full operand of a group to a memory level, before the group."""
     type_ = tensor_type(value)
     inner_type = TensorType(
@@ -111,50 +115,52 @@ def _move_to_level(op: graph.GroupOp, value: SSAValue, level: str) -> SSAValue:
     )
     slice_op = tile.SliceOp(value, [0] * type_.get_num_dims(), inner_type)
     slice_op.result.name_hint = value.name_hint
-    return Builder(InsertPoint.before(op)).insert(slice_op).result
+    return Builder(InsertPoint.before(group)).insert(slice_op).result
 
 
-def _build_results(
-    op: graph.GroupOp, plan: graph.PlanAttr, tiles: GroupLoopBuilder
+def _build_loops_and_group_results(
+    group: graph.GroupOp, plan: graph.PlanAttr, loop_builder: GroupLoopBuilder
 ) -> list[SSAValue]:
     """Build the loops, replace uses of retained results, and return all results."""
-    required = list(_required_results(op, plan))
-    values = tiles.build(
-        Builder(InsertPoint.before(op)),
-        [op.yielded_values[index] for index, _ in required],
+    required = list(_results_to_assemble(group, plan))
+    values = loop_builder.build_nest_and_results(
+        Builder(InsertPoint.before(group)),
+        [group.yielded_values[index] for index, _ in required],
         [is_inner for _, is_inner in required],
     )
     values_by_result = dict(zip(required, values, strict=True))
     for index in plan.retained_results:
-        inner_uses = {use for use in op.results[index].uses if is_retained_use(use)}
-        op.results[index].replace_uses_with_if(
+        inner_uses = {use for use in group.results[index].uses if is_retained_use(use)}
+        group.results[index].replace_uses_with_if(
             values_by_result[index, True], inner_uses.__contains__
         )
     return [
         values_by_result[index, (index, False) not in values_by_result]
-        for index in range(len(op.results))
+        for index in range(len(group.results))
     ]
 
 
-def _required_results(
-    op: graph.GroupOp, plan: graph.PlanAttr
+def _results_to_assemble(
+    group: graph.GroupOp, plan: graph.PlanAttr
 ) -> Iterator[tuple[int, bool]]:
     """Yield each result to assemble: its index, and `True` for the plan's level."""
-    for index, result in enumerate(op.results):
-        if index not in plan.retained_results or not is_read_in_inner_level(result):
+    for index, result in enumerate(group.results):
+        if index not in plan.retained_results or not is_read_only_in_inner_level(
+            result
+        ):
             yield index, False
         if index in plan.retained_results:
             yield index, True
 
 
-def _loop_order_of(
-    order: Sequence[int], tiling: GroupTiling, root: TilingInterface
+def _loop_permutation_of_plan(
+    plan_order: Sequence[int], tiling: GroupTiling, root: TilingInterface
 ) -> list[int] | None:
     """
     Return the loop permutation of a plan, or `None` for the default order. `order`
     permutes the parallel iterators of the root.
     """
-    parallel = dims_of_kind(root, IteratorType.PARALLEL)
+    parallel = iterators_of_kind(root, IteratorType.PARALLEL)
     loops = [
         iterator
         for iterator, loop in sorted(tiling.loops.items())
@@ -162,14 +168,14 @@ def _loop_order_of(
     ]
     position = {iterator: index for index, iterator in enumerate(loops)}
     permutation = [
-        position[parallel[axis]] for axis in order if parallel[axis] in position
+        position[parallel[axis]] for axis in plan_order if parallel[axis] in position
     ]
     return None if permutation == sorted(permutation) else permutation
 
 
-def _inherit_location(source: Operation, made: object) -> None:
-    if isinstance(made, Operation):
-        made.location = source.location
+def _copy_location_if_operation(source: Operation, derived: object) -> None:
+    if isinstance(derived, Operation):
+        derived.location = source.location
 
 
 @dataclass(frozen=True)
@@ -189,8 +195,8 @@ class ConvertGraphToTilePass(ModulePass):
     name = "convert-graph-to-tile"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        target = TargetSpec.of(op)
-        rewrite_module(op, ConcatPattern())
+        target = TargetSpec.read_from_module(op)
+        rewrite_module(op, ConcatOperandInsertionPattern())
         rewrite_module(op, ScatterPattern(target))
         rewrite_module(op, TileGroupPattern(target), is_recursive=False)
         DeadCodeElimination().apply(ctx, op)

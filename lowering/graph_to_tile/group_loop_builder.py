@@ -32,7 +32,7 @@ from tlf.lowering.graph_to_tile.rolling_loop import RollingLoop
 from tlf.lowering.graph_to_tile.tile_emitter import (
     SlicedTiles,
     TileEmitter,
-    valid_extents,
+    valid_tile_extents,
 )
 from tlf.planner.cost.npu.iterations_in_flight import SINGLE, IterationsInFlight
 from tlf.support.affine.index_access import Box, Interval
@@ -50,17 +50,20 @@ class GroupLoopBuilder:
         inputs: Mapping[SSAValue, SSAValue],
         level: str,
         mapping: tile.Mapping,
-        order: Sequence[int] | None = None,
+        loop_order: Sequence[int] | None = None,
         in_flight: IterationsInFlight = SINGLE,
-        overwritten: Mapping[SSAValue, SSAValue] | None = None,
+        overwritten_inputs: Mapping[SSAValue, SSAValue] | None = None,
     ) -> None:
         self.tiling = tiling
         self.inputs = inputs
         self.stages, self.pieces = (each if each > 1 else None for each in in_flight)
-        self.overwritten = overwritten or {}
+        self.overwritten = overwritten_inputs or {}
         self.indices = OffsetBuilder()
-        self.nest = self._build_parallel_nest(mapping, order)
-        invariant_builder, cuts = self.nest.invariant_builder, SlicedTiles()
+        self.nest = self._build_parallel_nest(mapping, loop_order)
+        invariant_builder, cuts = (
+            self.nest.builder_outside_invariant_loops,
+            SlicedTiles(),
+        )
         self.tiles = TileEmitter(
             tiling, inputs, level, self.indices, invariant_builder, cuts
         )
@@ -71,7 +74,7 @@ class GroupLoopBuilder:
             )
 
     def _build_parallel_nest(
-        self, mapping: tile.Mapping, order: Sequence[int] | None
+        self, mapping: tile.Mapping, loop_order: Sequence[int] | None
     ) -> ParallelNest:
         """Return the nest of parallel loops, in execution order."""
         loops = [
@@ -82,47 +85,64 @@ class GroupLoopBuilder:
         names = name_induction_variables(list(self.tiling.loops.values()))
         is_loop = mapping in (tile.Mapping.LOOP, tile.Mapping.CORE)
         if not is_loop or not self.tiling.rules.has_views:
-            return ParallelNest(loops, mapping, self.indices, names, order)
-        if order is not None:
-            loops = [loops[index] for index in order]
+            return ParallelNest(loops, mapping, self.indices, names, loop_order)
+        if loop_order is not None:
+            loops = [loops[index] for index in loop_order]
         stages = self.stages if self.tiling.rolling_loop is None else None
         late = self.tiling.rules.is_retiled
         return ParallelNest(
-            loops, mapping, self.indices, names, stages=stages, split=True, late=late
+            loops,
+            mapping,
+            self.indices,
+            names,
+            stages=stages,
+            hoists_slices=True,
+            slices_before_use=late,
         )
 
-    def build(
-        self, builder: Builder, results: Sequence[SSAValue], kept: Sequence[bool] = ()
+    def build_nest_and_results(
+        self,
+        builder: Builder,
+        results: Sequence[SSAValue],
+        resident_flags: Sequence[bool] = (),
     ) -> list[SSAValue]:
         """
         Build the nest at the builder's insertion point and return one value per
         requested result: the tensor its tiles are inserted into, allocated in the level
         of the tiles if `kept`. A kept result of a group without loops is its only tile.
         """
-        is_retained = list(kept) or [False] * len(results)
+        is_retained = list(resident_flags) or [False] * len(results)
         pairs = list(zip(results, is_retained, strict=True))
-        self.nest.bare = self.start is not None or any(is_retained)
+        self.nest.omits_empty_loop = self.start is not None or any(is_retained)
         assembled = [pair for pair in pairs if self.tiling.loops or not pair[1]]
         destinations = dict(
-            zip(assembled, self._build_loops(builder, assembled), strict=True)
+            zip(
+                assembled,
+                self._build_loops_assembling_results(builder, assembled),
+                strict=True,
+            )
         )
         return [
-            self._drop_excess(builder, destinations[value, retained], value, retained)
+            self._drop_padding_of_last_tile(
+                builder, destinations[value, retained], value, retained
+            )
             if (value, retained) in destinations
-            else self._slice_single_tile(builder, value)
+            else self._slice_only_tile_of_result(builder, value)
             for value, retained in pairs
         ]
 
-    def _build_loops(
+    def _build_loops_assembling_results(
         self, builder: Builder, results: Sequence[GroupResult]
     ) -> Sequence[SSAValue]:
         destinations = [
-            self._allocate_resident(builder, value)
+            self._allocate_resident_destination(builder, value)
             if is_retained
-            else self._destination_of(builder, value)
+            else self._destination_of_result(builder, value)
             for value, is_retained in results
         ]
-        body: BodyBuilder = partial(self._build_body, [value for value, _ in results])
+        body: BodyBuilder = partial(
+            self._build_iteration_body, [value for value, _ in results]
+        )
         if self.start is not None and self.tiling.rolling_loop is not None:
             body = RollingLoop(
                 self.tiles,
@@ -131,16 +151,16 @@ class GroupLoopBuilder:
                 self.nest.names[self.tiling.rolling_loop],
                 self.stages,
                 body,
-            ).build
+            ).build_rolling_loop
         boxes = [
             box
             for (value, scope), boxes in self.tiling.reads.items()
             for index, box in enumerate(boxes)
             if scope is LoopLevel.OUTER and (value, index) not in self.tiling.windows
         ]
-        return self.nest.build(builder, destinations, boxes, body)
+        return self.nest.build_nest(builder, destinations, boxes, body)
 
-    def _build_body(
+    def _build_iteration_body(
         self,
         results: Sequence[SSAValue],
         builder: Builder,
@@ -154,20 +174,24 @@ class GroupLoopBuilder:
             if self.tiles.is_last and op in self.tiling.prefetch_distances:
                 continue
             if each.loop_level is LoopLevel.OUTER:
-                self._compute_operation(builder, each)
+                self._build_operation_or_reduction_loop(builder, each)
         result_tiles = dict(
             zip(self.tiling.results, self.tiling.result_tiles, strict=True)
         )
         positions = {op: index for index, op in enumerate(self.tiling.tiles)}
         pairs = list(enumerate(zip(results, destinations, strict=True)))
-        pairs.sort(key=lambda each: positions[_producer_of(each[1][0])])
+        pairs.sort(key=lambda each: positions[_producer_of_result(each[1][0])])
         written = {
-            index: self._write_back(builder, value, result_tiles[value], destination)
+            index: self._insert_result_tile(
+                builder, value, result_tiles[value], destination
+            )
             for index, (value, destination) in pairs
         }
         return [written[index] for index in range(len(results))]
 
-    def _allocate_resident(self, builder: Builder, result: SSAValue) -> SSAValue:
+    def _allocate_resident_destination(
+        self, builder: Builder, result: SSAValue
+    ) -> SSAValue:
         """
         Allocate the destination of a result that is resident in the level of its tiles.
         It is padded to a multiple of the tile so that the last tile fits in place.
@@ -180,48 +204,63 @@ class GroupLoopBuilder:
             max(extent, max_end(interval))
             for interval, extent in zip(result_tiles[result], shape, strict=True)
         ]
-        type_ = self.tiles.resident_type(tensor_type(result), padded_shape)
+        type_ = self.tiles.type_in_tile_level(tensor_type(result), padded_shape)
         destination = builder.insert(tile.EmptyOp(type_)).result
         destination.name_hint = result.name_hint
         return destination
 
-    def _slice_single_tile(self, builder: Builder, result: SSAValue) -> SSAValue:
+    def _slice_only_tile_of_result(
+        self, builder: Builder, result: SSAValue
+    ) -> SSAValue:
         """Return the only tile of a result, without the halo of other members."""
         shape = tensor_type(result).get_shape()
-        computed = self.tiling.tiles[_producer_of(result)].result
+        computed = self.tiling.tiles[_producer_of_result(result)].result
         full = tuple(Interval.whole(extent) for extent in shape)
-        return self.tiles.slice_view(builder, self.tiles.values[result], computed, full)
+        return self.tiles.slice_subview_of_tile(
+            builder, self.tiles.values[result], computed, full
+        )
 
-    def _drop_excess(
-        self, builder: Builder, written: SSAValue, result: SSAValue, kept: bool
+    def _drop_padding_of_last_tile(
+        self,
+        builder: Builder,
+        padded_result: SSAValue,
+        result: SSAValue,
+        is_retained: bool,
     ) -> SSAValue:
         """Return a result without the padding of its last tile."""
         shape = tensor_type(result).get_shape()
-        if not kept or tensor_type(written).get_shape() == shape:
-            return written
-        type_ = self.tiles.resident_type(tensor_type(result), shape)
-        return builder.insert(tile.SliceOp(written, [0] * len(shape), type_)).result
+        if not is_retained or tensor_type(padded_result).get_shape() == shape:
+            return padded_result
+        type_ = self.tiles.type_in_tile_level(tensor_type(result), shape)
+        return builder.insert(
+            tile.SliceOp(padded_result, [0] * len(shape), type_)
+        ).result
 
-    def _compute_operation(self, builder: Builder, tiled: TiledOperation) -> None:
+    def _build_operation_or_reduction_loop(
+        self, builder: Builder, tiled: TiledOperation
+    ) -> None:
         op, anchor = tiled.op, self.tiling.anchor
         if op in self.tiling.gathered_operations:
-            result = self.tiles.slice_movement(builder, tiled)
+            result = self.tiles.slice_movement_result(builder, tiled)
         elif anchor is not None and op is anchor and self.tiling.inner_loops:
             # Moves overlap with computation of their own loop only.
             stages = None if self.tiling.nested_loops else self.pieces
             loop = ReductionLoop(
-                self.tiles, self.indices, stages, self._compute_operation
+                self.tiles,
+                self.indices,
+                stages,
+                self._build_operation_or_reduction_loop,
             )
-            result = loop.build(builder, tiled)
+            result = loop.build_reduction_loop(builder, tiled)
         elif self.tiling.nested_loops_by_op.get(op):
-            result = NestedReductionLoop(self.tiles, self.indices, self.pieces).build(
-                builder, tiled
-            )
+            result = NestedReductionLoop(
+                self.tiles, self.indices, self.pieces
+            ).build_reduction_loop(builder, tiled)
         else:
-            result = self.tiles.compute_tile(builder, tiled)
-        self.tiles.record_result(builder, tiled, result)
+            result = self.tiles.build_operation_on_fetched_tiles(builder, tiled)
+        self.tiles.record_result_tile(builder, tiled, result)
 
-    def _destination_of(self, builder: Builder, result: SSAValue) -> SSAValue:
+    def _destination_of_result(self, builder: Builder, result: SSAValue) -> SSAValue:
         """
         Return the destination of a result: the value that it overwrites, or a new
         tensor.
@@ -230,21 +269,21 @@ class GroupLoopBuilder:
             return overwritten
         return builder.insert(tile.EmptyOp(result.type)).result
 
-    def _write_back(
-        self, builder: Builder, value: SSAValue, piece: Box, destination: SSAValue
+    def _insert_result_tile(
+        self, builder: Builder, value: SSAValue, tile_box: Box, destination: SSAValue
     ) -> SSAValue:
-        computed = self.tiling.tiles[_producer_of(value)].result
-        subview = self.tiles.slice_view(
-            builder, self.tiles.values[value], computed, piece
+        computed = self.tiling.tiles[_producer_of_result(value)].result
+        subview = self.tiles.slice_subview_of_tile(
+            builder, self.tiles.values[value], computed, tile_box
         )
-        offsets = self.indices.build_box_offsets(builder, piece)
-        valid = valid_extents(piece, tensor_type(destination).get_shape())
+        offsets = self.indices.build_box_offsets(builder, tile_box)
+        valid = valid_tile_extents(tile_box, tensor_type(destination).get_shape())
         return builder.insert(
             tile.DesliceOp(subview, destination, offsets, valid)
         ).result
 
 
-def _producer_of(value: SSAValue) -> Operation:
+def _producer_of_result(value: SSAValue) -> Operation:
     """Return the operation that computes a result."""
     owner = value.owner
     assert isinstance(owner, Operation)

@@ -1,6 +1,6 @@
 """
-Choice of in-place destinations in the lowering of groups to tile loops: inputs whose
-buffers the results may overwrite.
+Analysis in the lowering of groups to tile loops: inputs whose buffers the results may
+overwrite in place.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import TypeAlias
 from xdsl.ir import Operation, SSAValue
 
 from tlf.analysis.tiling.group_tiling import GroupTiling
-from tlf.analysis.tiling.in_place_results import is_read_in_place
+from tlf.analysis.tiling.in_place_results import is_input_overwritable_by_result
 from tlf.dialects import graph, tile
-from tlf.dialects.graph.in_place import in_place_operands_of
+from tlf.dialects.graph.in_place_attribute import in_place_operands_of
 from tlf.dialects.interfaces import (
     AccumulatingInterface,
     ConstantInterface,
@@ -38,7 +38,7 @@ def find_in_place_destinations(
     """
     arguments = group.body.block.args
     overwritten = dict[int, int]()
-    for result, position in _in_place_candidates(group, tiling, inputs):
+    for result, position in _in_place_destination_candidates(group, tiling, inputs):
         value = inputs[arguments[position]]
         same_type = value.type == group.results[result].type
         if (
@@ -53,7 +53,7 @@ def find_in_place_destinations(
     }
 
 
-def _in_place_candidates(
+def _in_place_destination_candidates(
     group: graph.GroupOp, tiling: GroupTiling, inputs: Mapping[SSAValue, SSAValue]
 ) -> Iterator[InPlacePair]:
     """
@@ -65,13 +65,16 @@ def _in_place_candidates(
             yield result, position
     arguments = group.body.block.args
     for result, position in chain(
-        _loop_carried_candidates(group), _initial_value_candidates(group, inputs)
+        _loop_carried_destination_candidates(group),
+        _initial_value_destination_candidates(group, inputs),
     ):
-        if is_read_in_place(tiling, arguments[position], group.yielded_values[result]):
+        if is_input_overwritable_by_result(
+            tiling, arguments[position], group.yielded_values[result]
+        ):
             yield result, position
 
 
-def _loop_carried_candidates(group: graph.GroupOp) -> Iterator[InPlacePair]:
+def _loop_carried_destination_candidates(group: graph.GroupOp) -> Iterator[InPlacePair]:
     """
     Yield loop-carried results of the enclosing loop whose previous value has no other
     use.
@@ -89,7 +92,7 @@ def _loop_carried_candidates(group: graph.GroupOp) -> Iterator[InPlacePair]:
             yield result_index[value], list(group.inputs).index(carried)
 
 
-def _initial_value_candidates(
+def _initial_value_destination_candidates(
     group: graph.GroupOp, inputs: Mapping[SSAValue, SSAValue]
 ) -> Iterator[InPlacePair]:
     """Yield accumulated results whose initial value has no other use."""
@@ -100,11 +103,11 @@ def _initial_value_candidates(
             continue
         if (initial := owner.init_value) is None or initial not in arguments:
             continue
-        if _is_unused_elsewhere(inputs[initial]):
+        if _is_unused_outside_group(inputs[initial]):
             yield result, arguments.index(initial)
 
 
-def _is_unused_elsewhere(value: SSAValue) -> bool:
+def _is_unused_outside_group(value: SSAValue) -> bool:
     """Return `True` if a loop-carried or computed value has no use outside a group."""
     owner = value.owner
     if len(list(value.uses)) != 1:
@@ -112,7 +115,7 @@ def _is_unused_elsewhere(value: SSAValue) -> bool:
     if isinstance(owner, Operation) and is_stored_slice(owner):
         return False
     if isinstance(owner, ViewInterface):
-        return _is_unused_elsewhere(owner.operands[0])
+        return _is_unused_outside_group(owner.operands[0])
     if isinstance(owner, tile.SliceOp):
         # CSE may merge equal slices of several groups. A view aliases its source,
         # which may have other uses.

@@ -24,34 +24,38 @@ from tlf.lowering.graph_to_tile.tile_emitter import TileEmitter
 class NestedReductionLoop:
     """Builder of the reduction loop of a contraction of group inputs."""
 
-    tiles: TileEmitter
-    indices: OffsetBuilder
+    tile_emitter: TileEmitter
+    offset_builder: OffsetBuilder
     stages: int | None
 
-    def build(self, builder: Builder, tiled: TiledOperation) -> SSAValue:
+    def build_reduction_loop(
+        self, builder: Builder, tiled_contraction: TiledOperation
+    ) -> SSAValue:
         """Build the loop at the builder's insertion point and return its total."""
-        op = tiled.op
+        op = tiled_contraction.op
         assert isinstance(op, AccumulatingInterface)
-        loops = list(self.tiles.tiling.nested_loops_by_op[op].values())
-        type_ = self.tiles.tile_type(tensor_type(op.results[0]), tiled.result)
+        loops = list(self.tile_emitter.tiling.nested_loops_by_op[op].values())
+        type_ = self.tile_emitter.tile_type_of_box(
+            tensor_type(op.results[0]), tiled_contraction.result
+        )
         initial = builder.insert(tile.FillOp(op.neutral_element(), type_)).result
         body = Block(arg_types=[*[IndexType()] * len(loops), type_])
         for loop, variable in zip(loops, body.args, strict=False):
             variable.name_hint = "l"
-            self.indices.variables[loop] = variable
+            self.offset_builder.variables[loop] = variable
         body_builder = Builder(InsertPoint.at_end(body))
         operand_tiles = [
-            self.tiles.fetch(
+            self.tile_emitter.fetch_operand_tile(
                 body_builder,
                 op,
                 position,
-                self.tiles.operand_box(tiled, position),
+                self.tile_emitter.operand_box(tiled_contraction, position),
                 LoopLevel.NESTED,
             )
             for position in range(len(op.inputs))
         ]
-        total = self.tiles.build_operation(
-            body_builder, tiled, [*operand_tiles, body.args[-1]]
+        total = self.tile_emitter.build_operation_on_tiles(
+            body_builder, tiled_contraction, [*operand_tiles, body.args[-1]]
         )
         body_builder.insert(tile.YieldOp(total))
         nest = tile.WhileOp(

@@ -37,24 +37,26 @@ class OffsetBuilder:
         return materialize_index(builder, AffineSum(offset.constant, tuple(terms)))
 
 
-def add_offsets(builder: Builder, left: Index, right: Index) -> Index:
+def build_offset_sum(builder: Builder, left: Index, right: Index) -> Index:
     """Build the sum of two indices."""
     terms = [(each, 1) for each in (left, right) if not isinstance(each, int)]
     constant = sum(each for each in (left, right) if isinstance(each, int))
     return materialize_index(builder, AffineSum(constant, tuple(terms)))
 
 
-def source_map(operand: Accesses, result: Accesses) -> AffineMap:
+def result_to_operand_map(
+    operand_accesses: Accesses, result_accesses: Accesses
+) -> AffineMap:
     """Return the affine map from a movement's result tile to its operand tile."""
     axis_of = {
         access.terms[0][0]: axis
-        for axis, access in enumerate(result)
+        for axis, access in enumerate(result_accesses)
         if len(access.terms) == 1
     }
     accesses = tuple(
         IndexAccess(
             tuple((axis_of[iterator], factor) for iterator, factor in access.terms)
         )
-        for access in operand
+        for access in operand_accesses
     )
-    return to_affine_map(accesses, len(result)).data
+    return to_affine_map(accesses, len(result_accesses)).data

@@ -40,11 +40,11 @@ class ParallelNest:
     order: Sequence[int] | None = None
     """Execution order of the loops, if it differs from the nesting order."""
     stages: int | None = None
-    split: bool = False
+    hoists_slices: bool = False
     """`True` to slice each tile in the outermost possible loop."""
-    late: bool = False
+    slices_before_use: bool = False
     """`True` to slice tiles just before their use if there are no loops."""
-    bare: bool = False
+    omits_empty_loop: bool = False
     """`True` to build the body without a `tile.while` if there are no loops."""
     builders: list[tuple[int, Builder]] = field(
         default_factory=list[tuple[int, Builder]]
@@ -54,17 +54,17 @@ class ParallelNest:
     points for values invariant in the inner loops.
     """
 
-    def invariant_builder(self, box: Box) -> Builder:
+    def builder_outside_invariant_loops(self, box: Box) -> Builder:
         """Return the builder outside all loops in which a tile is invariant."""
         depth = innermost_moving_depth(box, self.loops)
         return next(builder for loops, builder in self.builders if loops >= depth)
 
-    def build(
+    def build_nest(
         self,
         builder: Builder,
         destinations: Sequence[SSAValue],
-        boxes: Sequence[Box],
-        body: BodyBuilder,
+        sliced_boxes: Sequence[Box],
+        build_body: BodyBuilder,
     ) -> Sequence[SSAValue]:
         """
         Build the loops at the builder's insertion point, split at each depth where one
@@ -72,35 +72,35 @@ class ParallelNest:
         """
         count = len(self.loops)
         splits = {0, count}
-        if self.bare and not count:
+        if self.omits_empty_loop and not count:
             self.builders.append((0, builder))
-            return body(builder, destinations)
-        if self.split:
-            splits |= {innermost_moving_depth(box, self.loops) for box in boxes}
-            if count or not self.late:
+            return build_body(builder, destinations)
+        if self.hoists_slices:
+            splits |= {innermost_moving_depth(box, self.loops) for box in sliced_boxes}
+            if count or not self.slices_before_use:
                 self.builders.append((0, builder))
         frames = list(pairwise(sorted(splits))) if count else [(0, 0)]
-        return self._build_frame(builder, destinations, frames, body)
+        return self._build_split_loops(builder, destinations, frames, build_body)
 
-    def _build_frame(
+    def _build_split_loops(
         self,
         builder: Builder,
         destinations: Sequence[SSAValue],
-        frames: Sequence[tuple[int, int]],
-        body: BodyBuilder,
+        loop_ranges: Sequence[tuple[int, int]],
+        build_body: BodyBuilder,
     ) -> Sequence[SSAValue]:
-        (first, last), *inner = frames
+        (first, last), *inner = loop_ranges
         loops = self.loops[first:last]
         types = [IndexType()] * len(loops) + [each.type for each in destinations]
         block = Block(arg_types=types)
-        self._bind_variables(loops, block)
+        self._bind_induction_variables(loops, block)
         body_builder = Builder(InsertPoint.at_end(block))
         self.builders.append((last, body_builder))
         written = block.args[len(loops) :]
         if inner:
-            results = self._build_frame(body_builder, written, inner, body)
+            results = self._build_split_loops(body_builder, written, inner, build_body)
         else:
-            results = body(body_builder, written)
+            results = build_body(body_builder, written)
         body_builder.insert(tile.YieldOp(*results))
         nest = tile.WhileOp(
             [0] * len(loops),
@@ -115,7 +115,9 @@ class ParallelNest:
         )
         return builder.insert(nest).results
 
-    def _bind_variables(self, loops: Sequence[TileLoop], block: Block) -> None:
+    def _bind_induction_variables(
+        self, loops: Sequence[TileLoop], block: Block
+    ) -> None:
         for loop, variable in zip(loops, block.args, strict=False):
             variable.name_hint = self.names[loop]
             self.indices.variables[loop] = variable

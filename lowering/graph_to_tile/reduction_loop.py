@@ -10,18 +10,18 @@ from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Block, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from tlf.analysis.recurrence.formula import After, Before
+from tlf.analysis.recurrence.formula import ValueAfterIteration, ValueBeforeIteration
 from tlf.analysis.tiling.cascade_tiles import (
     is_corrected_after_loop,
     is_loop_carried,
-    limits_in_loop,
+    running_value_limits_in_loop,
 )
 from tlf.analysis.tiling.group_tiling import LoopLevel, TiledOperation
 from tlf.dialects import tile
 from tlf.dialects.graph.tensor_builder import TensorBuilder
 from tlf.dialects.interfaces import AccumulatingInterface
-from tlf.dialects.reduction_combiner import build_combination
-from tlf.dialects.types import max_finite, tensor_type
+from tlf.dialects.reduction_combiner import build_combining_operation
+from tlf.dialects.types import max_finite_value_of_type, tensor_type
 from tlf.lowering.graph_to_tile.offset_builder import OffsetBuilder
 from tlf.lowering.graph_to_tile.tile_emitter import TileEmitter
 from tlf.passes.graph.correction_builder import (
@@ -45,35 +45,37 @@ class ReductionLoop:
     sums are corrected from the clamped to the exact maximum like for any other update.
     """
 
-    tiles: TileEmitter
-    indices: OffsetBuilder
+    tile_emitter: TileEmitter
+    offset_builder: OffsetBuilder
     stages: int | None
-    compute: Callable[[Builder, TiledOperation], None]
+    build_operation: Callable[[Builder, TiledOperation], None]
     """Callback that builds operations that are not reductions of the cascade."""
     carried_operations: list[TiledOperation] = field(init=False)
     """Loop-carried operations, in program order."""
 
-    def build(self, builder: Builder, anchor: TiledOperation) -> SSAValue:
+    def build_reduction_loop(
+        self, builder: Builder, anchor: TiledOperation
+    ) -> SSAValue:
         """Build the loop at the builder's insertion point and return its total."""
-        tiling = self.tiles.tiling
+        tiling = self.tile_emitter.tiling
         self.carried_operations = [
             each for each in tiling.tiles.values() if is_loop_carried(tiling, each.op)
         ]
-        initial_values = self._initial_values(builder)
+        initial_values = self._build_initial_values(builder)
         loops = list(tiling.inner_loops.values())
         body = Block(
             arg_types=[IndexType()] * len(loops) + [s.type for s in initial_values]
         )
         for loop, variable in zip(loops, body.args, strict=False):
             variable.name_hint = "k"
-            self.indices.variables[loop] = variable
+            self.offset_builder.variables[loop] = variable
         body_builder = Builder(InsertPoint.at_end(body))
         totals = dict[SSAValue, SSAValue](
-            zip(self._carried_values, body.args[len(loops) :], strict=True)
+            zip(self._loop_carried_results, body.args[len(loops) :], strict=True)
         )
-        self._build_body(body_builder, totals)
+        self._build_iteration(body_builder, totals)
         body_builder.insert(
-            tile.YieldOp(*[totals[each] for each in self._carried_values])
+            tile.YieldOp(*[totals[each] for each in self._loop_carried_results])
         )
         nest = tile.WhileOp(
             [0] * len(loops),
@@ -85,90 +87,106 @@ class ReductionLoop:
             stages=self.stages,
         )
         results = builder.insert(nest).results
-        self._finalize_totals(
-            builder, dict(zip(self._carried_values, results, strict=True))
+        self._correct_totals_after_loop(
+            builder, dict(zip(self._loop_carried_results, results, strict=True))
         )
-        return self.tiles.values[anchor.op.results[0]]
+        return self.tile_emitter.values[anchor.op.results[0]]
 
     @property
-    def _carried_values(self) -> list[SSAValue]:
+    def _loop_carried_results(self) -> list[SSAValue]:
         return [each.op.results[0] for each in self.carried_operations]
 
-    def _initial_values(self, builder: Builder) -> list[SSAValue]:
+    def _build_initial_values(self, builder: Builder) -> list[SSAValue]:
         """Build the initial values of the loop-carried values."""
         initial = dict[SSAValue, SSAValue]()
-        values = self.tiles.values
-        for each in filter(self._is_accumulating, self.carried_operations):
+        values = self.tile_emitter.values
+        for each in filter(
+            self._is_accumulating_carried_value, self.carried_operations
+        ):
             result = each.op.results[0]
-            initial[result] = self._initial_value(builder, each)
-            values[result] = self._limit_total(builder, each, initial[result])
-        for each in self._required_rows():
-            self.compute(builder, each)
+            initial[result] = self._build_initial_total(builder, each)
+            values[result] = self._clamp_total_for_reads(builder, each, initial[result])
+        for each in self._operations_on_totals_before_loop():
+            self.build_operation(builder, each)
             result = each.op.results[0]
-            values[result] = self._limit_total(builder, each, values[result])
-        return [initial.get(value, values[value]) for value in self._carried_values]
+            values[result] = self._clamp_total_for_reads(builder, each, values[result])
+        return [
+            initial.get(value, values[value]) for value in self._loop_carried_results
+        ]
 
-    def _required_rows(self) -> list[TiledOperation]:
+    def _operations_on_totals_before_loop(self) -> list[TiledOperation]:
         """
         Return the operations that depend only on totals and that carried values use,
         in program order.
         """
         rows = list[TiledOperation]()
-        required = set(self._carried_values)
-        for each in reversed(self.tiles.tiling.tiles.values()):
+        required = set(self._loop_carried_results)
+        for each in reversed(self.tile_emitter.tiling.tiles.values()):
             op = each.op
-            if self.tiles.tiling.is_row(op) and not required.isdisjoint(op.results):
+            if self.tile_emitter.tiling.is_row_operation(
+                op
+            ) and not required.isdisjoint(op.results):
                 required.update(op.operands)
                 rows.insert(0, each)
         return rows
 
-    def _initial_value(self, builder: Builder, tiled: TiledOperation) -> SSAValue:
+    def _build_initial_total(self, builder: Builder, tiled: TiledOperation) -> SSAValue:
         """Build the initial value of a reduction."""
-        op = _accumulating_op(tiled)
+        op = _accumulating_operation_of(tiled)
         if op.init_value is not None:
             position = len(op.operands) - 1
             box = tiled.result
-            return self.tiles.fetch(builder, op, position, box, LoopLevel.OUTER)
-        type_ = self.tiles.tile_type(tensor_type(op.results[0]), tiled.result)
+            return self.tile_emitter.fetch_operand_tile(
+                builder, op, position, box, LoopLevel.OUTER
+            )
+        type_ = self.tile_emitter.tile_type_of_box(
+            tensor_type(op.results[0]), tiled.result
+        )
         return builder.insert(tile.FillOp(op.neutral_element(), type_)).result
 
-    def _build_body(self, inside: Builder, totals: dict[SSAValue, SSAValue]) -> None:
+    def _build_iteration(
+        self, body_builder: Builder, totals: dict[SSAValue, SSAValue]
+    ) -> None:
         """Build one iteration; update `totals` from carried to yielded values."""
-        before = self._previous_values(inside, totals)
-        for each in self.tiles.tiling.tiles.values():
+        before = self._clamp_previous_totals(body_builder, totals)
+        for each in self.tile_emitter.tiling.tiles.values():
             result = each.op.results[0]
-            if self._is_accumulating(each):
-                totals[result] = self._update_total(
-                    inside, each, totals[result], before
+            if self._is_accumulating_carried_value(each):
+                totals[result] = self._correct_and_accumulate_total(
+                    body_builder, each, totals[result], before
                 )
-                limited = self._limit_total(inside, each, totals[result])
-                self.tiles.values[result] = limited
+                limited = self._clamp_total_for_reads(
+                    body_builder, each, totals[result]
+                )
+                self.tile_emitter.values[result] = limited
             elif each.loop_level is LoopLevel.INNER:
-                self.compute(inside, each)
+                self.build_operation(body_builder, each)
                 if each in self.carried_operations:
-                    totals[result] = self.tiles.values[result]
-                    limited = self._limit_total(inside, each, totals[result])
-                    self.tiles.values[result] = limited
+                    totals[result] = self.tile_emitter.values[result]
+                    limited = self._clamp_total_for_reads(
+                        body_builder, each, totals[result]
+                    )
+                    self.tile_emitter.values[result] = limited
 
-    def _previous_values(
+    def _clamp_previous_totals(
         self, builder: Builder, totals: Mapping[SSAValue, SSAValue]
     ) -> dict[SSAValue, SSAValue]:
         """
         Return the carried values as other operations read them, before the update.
         """
         return {
-            each.op.results[0]: self._limit_total(
+            each.op.results[0]: self._clamp_total_for_reads(
                 builder, each, totals[each.op.results[0]]
             )
             for each in self.carried_operations
         }
 
-    def _update_total(
+    def _correct_and_accumulate_total(
         self,
-        inside: Builder,
+        body_builder: Builder,
         tiled: TiledOperation,
         total: SSAValue,
-        before: Mapping[SSAValue, SSAValue],
+        previous_values: Mapping[SSAValue, SSAValue],
     ) -> SSAValue:
         """
         Correct a total and accumulate one more reduction tile on it.
@@ -177,108 +195,126 @@ class ReductionLoop:
         separately and then combined: a reduction whose initial value depends on
         another reduction cannot share a loop with that reduction.
         """
-        tiling = self.tiles.tiling
-        corrected = self._apply_correction(inside, tiled, total, before)
+        tiling = self.tile_emitter.tiling
+        corrected = self._correct_total(body_builder, tiled, total, previous_values)
         if not tiling.rules.is_retiled or corrected is total:
-            return self._accumulate_tile(inside, tiled, corrected)
-        partial = self._accumulate_tile(inside, tiled)
-        return inside.insert(
-            build_combination(_accumulating_op(tiled), corrected, partial)
+            return self._accumulate_reduction_tile(body_builder, tiled, corrected)
+        partial = self._accumulate_reduction_tile(body_builder, tiled)
+        return body_builder.insert(
+            build_combining_operation(
+                _accumulating_operation_of(tiled), corrected, partial
+            )
         ).result
 
-    def _accumulate_tile(
-        self, inside: Builder, tiled: TiledOperation, *start: SSAValue
+    def _accumulate_reduction_tile(
+        self, body_builder: Builder, tiled: TiledOperation, *start: SSAValue
     ) -> SSAValue:
         """
         Reduce the current reduction tile, accumulated on an initial value if given.
         """
-        op = _accumulating_op(tiled)
+        op = _accumulating_operation_of(tiled)
         operands = [
-            self.tiles.fetch(
-                inside,
+            self.tile_emitter.fetch_operand_tile(
+                body_builder,
                 op,
                 position,
-                self.tiles.operand_box(tiled, position),
+                self.tile_emitter.operand_box(tiled, position),
                 LoopLevel.INNER,
             )
             for position, accesses in enumerate(op.indexing_maps()[: len(op.inputs)])
             if accesses is not None
         ]
-        return self.tiles.build_operation(inside, tiled, [*operands, *start])
+        return self.tile_emitter.build_operation_on_tiles(
+            body_builder, tiled, [*operands, *start]
+        )
 
-    def _finalize_totals(
+    def _correct_totals_after_loop(
         self, builder: Builder, totals: Mapping[SSAValue, SSAValue]
     ) -> None:
         """Correct totals after the loop and bind them for operations after the loop."""
-        tiling = self.tiles.tiling
-        before = self._previous_values(builder, totals)
+        tiling = self.tile_emitter.tiling
+        before = self._clamp_previous_totals(builder, totals)
         for each in tiling.tiles.values():
             result = each.op.results[0]
-            if self._is_accumulating(each):
+            if self._is_accumulating_carried_value(each):
                 total = totals[result]
                 if is_corrected_after_loop(tiling, each.op):
-                    total = self._apply_correction(builder, each, total, before, True)
-                self.tiles.values[result] = total
+                    total = self._correct_total(builder, each, total, before, True)
+                self.tile_emitter.values[result] = total
             elif each.is_recomputed:
-                self.compute(builder, each)
+                self.build_operation(builder, each)
 
-    def _is_accumulating(self, tiled: TiledOperation) -> bool:
+    def _is_accumulating_carried_value(self, tiled: TiledOperation) -> bool:
         """Return `True` if an operation accumulates a loop-carried value."""
-        return tiled in self.carried_operations and not self.tiles.tiling.is_row(
-            tiled.op
+        return (
+            tiled in self.carried_operations
+            and not self.tile_emitter.tiling.is_row_operation(tiled.op)
         )
 
-    def _apply_correction(
+    def _correct_total(
         self,
         builder: Builder,
         tiled: TiledOperation,
         total: SSAValue,
-        before: Mapping[SSAValue, SSAValue],
-        is_last: bool = False,
+        previous_values: Mapping[SSAValue, SSAValue],
+        is_after_loop: bool = False,
     ) -> SSAValue:
         """
         Correct a total for the current, or if `is_last` the final, values of the
         reductions that its terms depend on.
         """
-        correction = self.tiles.tiling.correction_of(tiled.op)
+        correction = self.tile_emitter.tiling.correction_of(tiled.op)
         if correction is None:
-            return self._apply_restart(builder, tiled, total, before)
+            return self._reset_restarted_total(builder, tiled, total, previous_values)
         program = TensorBuilder(builder, tensor_type(total).element_type)
-        values = self.tiles.values
-        formulae = CorrectionBuilder(program, correction.axis_matches, before, values)
-        factor = formulae.build(correction.formula)
-        if not correction.is_bounded and not is_last:
+        values = self.tile_emitter.values
+        formulae = CorrectionBuilder(
+            program, correction.axis_matches, previous_values, values
+        )
+        factor = formulae.build_formula_tile(correction.formula)
+        if not correction.is_bounded and not is_after_loop:
             # An empty total is 0 and must stay 0: an infinite factor would give NaN.
-            factor = clamp_value(factor, [max_finite(program.element)], builder)
+            factor = clamp_value(
+                factor, [max_finite_value_of_type(program.element)], builder
+            )
         return program.mul(total, factor)
 
-    def _apply_restart(
+    def _reset_restarted_total(
         self,
         builder: Builder,
         tiled: TiledOperation,
         total: SSAValue,
-        before: Mapping[SSAValue, SSAValue],
+        previous_values: Mapping[SSAValue, SSAValue],
     ) -> SSAValue:
         """Return a total, reset to its neutral element where the reduction restarts."""
-        restart = self.tiles.tiling.restart_of(tiled.op)
+        restart = self.tile_emitter.tiling.restart_of(tiled.op)
         if restart is None:
             return total
         extreme = restart.extreme
         program = TensorBuilder(builder, tensor_type(extreme).element_type)
-        values = self.tiles.values
-        formulae = CorrectionBuilder(program, restart.axis_matches, before, values)
-        old, new = formulae.build(Before(extreme)), formulae.build(After(extreme))
-        neutral = _accumulating_op(tiled).neutral_element()
+        values = self.tile_emitter.values
+        formulae = CorrectionBuilder(
+            program, restart.axis_matches, previous_values, values
+        )
+        old, new = (
+            formulae.build_formula_tile(ValueBeforeIteration(extreme)),
+            formulae.build_formula_tile(ValueAfterIteration(extreme)),
+        )
+        neutral = _accumulating_operation_of(tiled).neutral_element()
         return restart_total(total, old, new, neutral, builder)
 
-    def _limit_total(
+    def _clamp_total_for_reads(
         self, builder: Builder, tiled: TiledOperation, total: SSAValue
     ) -> SSAValue:
         """Return the total that other operations read, clamped to its limits."""
-        return clamp_value(total, limits_in_loop(self.tiles.tiling, tiled.op), builder)
+        return clamp_value(
+            total,
+            running_value_limits_in_loop(self.tile_emitter.tiling, tiled.op),
+            builder,
+        )
 
 
-def _accumulating_op(tiled: TiledOperation) -> AccumulatingInterface:
+def _accumulating_operation_of(tiled: TiledOperation) -> AccumulatingInterface:
     op = tiled.op
     assert isinstance(op, AccumulatingInterface)
     return op

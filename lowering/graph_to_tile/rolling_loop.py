@@ -26,48 +26,37 @@ from tlf.support.affine.index_access import AffineSum
 class RollingLoop:
     """Builder of a sequential loop that carries destinations and rolling windows."""
 
-    tiles: TileEmitter
+    tile_emitter: TileEmitter
     """Emitter of the tiles computed in the loop."""
-    start: TileEmitter
+    prologue_emitter: TileEmitter
     """Emitter of the tiles computed before the loop."""
     loop: TileLoop
-    name: str
+    variable_name: str
     stages: int | None
     body: BodyBuilder
 
-    def build(
+    def build_rolling_loop(
         self, builder: Builder, destinations: Sequence[SSAValue]
     ) -> Sequence[SSAValue]:
         """Build the loop and return the updated destinations."""
-        windows = self.tiles.tiling.windows
-        initial_windows = {
-            key: self._slice_initial_window(builder, key[0], window)
-            for key, window in windows.items()
-            if key[0] in self.start.inputs
-        }
-        for each in self.start.tiling.tiles.values():
-            self.start.record_result(
-                builder, each, self.start.compute_tile(builder, each)
-            )
-        initial_windows |= {
-            key: self._compute_initial_window(builder, key[0], window)
-            for key, window in windows.items()
-            if key not in initial_windows
-        }
+        windows = self.tile_emitter.tiling.windows
+        initial_windows = self._build_initial_windows(builder)
         carried = [*destinations, *(initial_windows[key] for key in windows)]
         block = Block(arg_types=[IndexType(), *(each.type for each in carried)])
-        block.args[0].name_hint = self.name
-        self.tiles.indices.variables[self.loop] = block.args[0]
+        block.args[0].name_hint = self.variable_name
+        self.tile_emitter.indices.variables[self.loop] = block.args[0]
         count = len(destinations)
         arguments = block.args[1 + count :]
         for (value, _), argument in zip(windows, arguments, strict=True):
             argument.name_hint = value.name_hint
-        self.tiles.begin_iteration(dict(zip(windows, arguments, strict=True)))
+        self.tile_emitter.set_previous_windows(
+            dict(zip(windows, arguments, strict=True))
+        )
         body_builder = Builder(InsertPoint.at_end(block))
         results = self.body(body_builder, block.args[1 : 1 + count])
-        rolled = [self.tiles.rolled[key] for key in windows]
+        rolled = [self.tile_emitter.rolled[key] for key in windows]
         body_builder.insert(tile.YieldOp(*results, *rolled))
-        is_prefetching = bool(self.tiles.tiling.prefetch_distances)
+        is_prefetching = bool(self.tile_emitter.tiling.prefetch_distances)
         loop = tile.WhileOp(
             [0],
             [self.loop.last_start if is_prefetching else self.loop.extent],
@@ -80,58 +69,91 @@ class RollingLoop:
         loop_results = builder.insert(loop).results
         if not is_prefetching:
             return loop_results[:count]
-        self.tiles.begin_iteration(
+        self.tile_emitter.set_previous_windows(
             dict(zip(windows, loop_results[count:], strict=True))
         )
         return self._peel_last_iteration(builder, loop_results[:count], block)
 
+    def _build_initial_windows(
+        self, builder: Builder
+    ) -> dict[tuple[SSAValue, int], SSAValue]:
+        """Build the tiles computed before the loop, and return the initial windows."""
+        windows = self.tile_emitter.tiling.windows
+        initial_windows = {
+            key: self._slice_initial_input_window(builder, key[0], window)
+            for key, window in windows.items()
+            if key[0] in self.prologue_emitter.inputs
+        }
+        for each in self.prologue_emitter.tiling.tiles.values():
+            self.prologue_emitter.record_result_tile(
+                builder,
+                each,
+                self.prologue_emitter.build_operation_on_fetched_tiles(builder, each),
+            )
+        initial_windows |= {
+            key: self._slice_initial_computed_window(builder, key[0], window)
+            for key, window in windows.items()
+            if key not in initial_windows
+        }
+        return initial_windows
+
     def _peel_last_iteration(
-        self, builder: Builder, destinations: Sequence[SSAValue], block: Block
+        self, builder: Builder, destinations: Sequence[SSAValue], loop_body: Block
     ) -> Sequence[SSAValue]:
         """Peel the last iteration, in which no producer runs ahead."""
-        self.tiles.indices.behind[self.loop] = AffineSum(self.loop.last_start)
-        for slices in self.tiles.cuts.values():
-            slices[:] = [each for each in slices if each[1].owner.parent is not block]
-        self.tiles.is_last = True
+        self.tile_emitter.indices.behind[self.loop] = AffineSum(self.loop.last_start)
+        for slices in self.tile_emitter.cuts.values():
+            slices[:] = [
+                each for each in slices if each[1].owner.parent is not loop_body
+            ]
+        self.tile_emitter.is_last = True
         return self.body(builder, destinations)
 
-    def _slice_initial_window(
+    def _slice_initial_input_window(
         self, builder: Builder, value: SSAValue, window: RollingWindow
     ) -> SSAValue:
         """Build the window of an input before the first iteration."""
-        tiles, box = self.start, window.initial_tile
-        part = tiles.slice_once(builder, value, box, LoopLevel.OUTER, window.fill)
-        return self._extend_to_window(builder, value, part, window)
+        tiles, box = self.prologue_emitter, window.initial_tile
+        part = tiles.slice_shared_input_tile(
+            builder, value, box, LoopLevel.OUTER, window.fill
+        )
+        return self._extend_subview_to_window(builder, value, part, window)
 
-    def _compute_initial_window(
+    def _slice_initial_computed_window(
         self, builder: Builder, value: SSAValue, window: RollingWindow
     ) -> SSAValue:
         """Build the window of a computed value before the first iteration."""
-        tiles, owner = self.start, value.owner
+        tiles, owner = self.prologue_emitter, value.owner
         assert isinstance(owner, Operation)
         computed = tiles.tiling.tiles[owner].result
-        part = tiles.slice_view(
+        part = tiles.slice_subview_of_tile(
             builder, tiles.values[value], computed, window.prologue_part
         )
         if window.fill is not None:
-            part = tiles.mask_outside(
+            part = tiles.mask_out_of_bounds(
                 builder, value, part, window.prologue_part, window.fill
             )
-        return self._extend_to_window(builder, value, part, window)
+        return self._extend_subview_to_window(builder, value, part, window)
 
-    def _extend_to_window(
-        self, builder: Builder, value: SSAValue, part: SSAValue, window: RollingWindow
+    def _extend_subview_to_window(
+        self,
+        builder: Builder,
+        value: SSAValue,
+        subview: SSAValue,
+        window: RollingWindow,
     ) -> SSAValue:
         """Extend a subview to a full window whose last slices are the subview."""
-        if tensor_type(part).get_shape() == self._window_shape(window):
-            return part
-        type_ = self.start.tile_type(tensor_type(value), window.whole)
+        if tensor_type(subview).get_shape() == self._shape_of_window(window):
+            return subview
+        type_ = self.prologue_emitter.tile_type_of_box(
+            tensor_type(value), window.whole_tile
+        )
         empty = builder.insert(tile.EmptyOp(type_)).result
-        offsets = [0] * len(window.whole)
-        size = tensor_type(part).get_shape()[window.axis]
-        offsets[window.axis] = window.whole[window.axis].tile_extent - size
-        return builder.insert(tile.DesliceOp(part, empty, offsets)).result
+        offsets = [0] * len(window.whole_tile)
+        size = tensor_type(subview).get_shape()[window.axis]
+        offsets[window.axis] = window.whole_tile[window.axis].tile_extent - size
+        return builder.insert(tile.DesliceOp(subview, empty, offsets)).result
 
     @staticmethod
-    def _window_shape(window: RollingWindow) -> tuple[int, ...]:
-        return tuple(interval.tile_extent for interval in window.whole)
+    def _shape_of_window(window: RollingWindow) -> tuple[int, ...]:
+        return tuple(interval.tile_extent for interval in window.whole_tile)

@@ -31,15 +31,17 @@ class ScatterPattern(RewritePattern):
     target: TargetSpec
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if not isinstance(op, IndexedWriteInterface) or not self._is_lowered_to_dma(op):
+        if not isinstance(
+            op, IndexedWriteInterface
+        ) or not self._is_lowered_to_indexed_moves(op):
             return
         level = self.target.tile_levels[0]
-        tiles = _ScatterLoops(op, level, scatter_tile_sizes(op, level))
+        tiles = _ScatterLoops(op, level, scatter_update_tile_sizes(op, level))
         builder = Builder(InsertPoint.before(op))
-        written = tiles.build_axis(builder, op.operands[0], ())
+        written = tiles.build_loops_over_remaining_axes(builder, op.operands[0], ())
         rewriter.replace(op, (), (written,))
 
-    def _is_lowered_to_dma(self, op: IndexedWriteInterface) -> bool:
+    def _is_lowered_to_indexed_moves(self, op: IndexedWriteInterface) -> bool:
         """
         Return `True` if an operation is outside groups and indexed moves of the target
         implement it.
@@ -49,10 +51,12 @@ class ScatterPattern(RewritePattern):
             or self.target.indexed_row_cycles is None
         ):
             return False
-        return op.move_element_type == tensor_type(op.results[0]).element_type
+        return op.element_type_of_moves == tensor_type(op.results[0]).element_type
 
 
-def scatter_tile_sizes(op: IndexedWriteInterface, level: Level) -> tuple[int, ...]:
+def scatter_update_tile_sizes(
+    op: IndexedWriteInterface, level: Level
+) -> tuple[int, ...]:
     """Return the tile extents of the updates: inner axes in full, outer axes split."""
     sizes = list(tensor_type(op.operands[2]).get_shape())
     items = [itemsize_of(e) for e in op.operands[1:]]
@@ -74,36 +78,46 @@ class _ScatterLoops:
     level: Level
     sizes: Sequence[int]
 
-    def build_axis(
-        self, builder: Builder, written: SSAValue, offsets: tuple[Index, ...]
+    def build_loops_over_remaining_axes(
+        self, builder: Builder, destination: SSAValue, offsets: tuple[Index, ...]
     ) -> SSAValue:
         """Build the scatter over the remaining axes, at `offsets` along outer axes."""
         axis = len(offsets)
         shape = tensor_type(self.op.operands[2]).get_shape()
         if axis == len(shape):
-            return self._scatter_tile(builder, written, offsets)
+            return self._build_scatter_of_tile(builder, destination, offsets)
         size, full_tiles = self.sizes[axis], shape[axis] // self.sizes[axis]
         if full_tiles > 1:
-            written = self._build_loop(builder, written, offsets, size * full_tiles)
+            destination = self._build_full_tile_loop(
+                builder, destination, offsets, size * full_tiles
+            )
         elif full_tiles:
-            written = self.build_axis(builder, written, (*offsets, 0))
+            destination = self.build_loops_over_remaining_axes(
+                builder, destination, (*offsets, 0)
+            )
         if not (remainder := shape[axis] - size * full_tiles):
-            return written
+            return destination
         sizes = [remainder if n == axis else each for n, each in enumerate(self.sizes)]
         remainder_loops = replace(self, sizes=sizes)
-        return remainder_loops.build_axis(
-            builder, written, (*offsets, size * full_tiles)
+        return remainder_loops.build_loops_over_remaining_axes(
+            builder, destination, (*offsets, size * full_tiles)
         )
 
-    def _build_loop(
-        self, builder: Builder, written: SSAValue, offsets: tuple[Index, ...], end: int
+    def _build_full_tile_loop(
+        self,
+        builder: Builder,
+        destination: SSAValue,
+        offsets: tuple[Index, ...],
+        end: int,
     ) -> SSAValue:
         """Build the loop over the full tiles along the next axis."""
         size, axis = self.sizes[len(offsets)], len(offsets)
         shape = tensor_type(self.op.operands[2]).get_shape()
-        block = Block(arg_types=[IndexType(), written.type])
+        block = Block(arg_types=[IndexType(), destination.type])
         body_builder = Builder(InsertPoint.at_end(block))
-        result = self.build_axis(body_builder, block.args[1], (*offsets, block.args[0]))
+        result = self.build_loops_over_remaining_axes(
+            body_builder, block.args[1], (*offsets, block.args[0])
+        )
         body_builder.insert(tile.YieldOp(result))
         inner = zip(self.sizes[axis + 1 :], shape[axis + 1 :], strict=True)
         stages = None if any(size < extent for size, extent in inner) else 2
@@ -111,7 +125,7 @@ class _ScatterLoops:
             [0],
             [end],
             [size],
-            [written],
+            [destination],
             block,
             tile.LoopKind.SEQUENTIAL,
             stages=stages,
@@ -119,35 +133,40 @@ class _ScatterLoops:
         loop.location = self.op.location
         return builder.insert(loop).results[0]
 
-    def _scatter_tile(
-        self, builder: Builder, written: SSAValue, offsets: Sequence[Index]
+    def _build_scatter_of_tile(
+        self, builder: Builder, destination: SSAValue, offsets: Sequence[Index]
     ) -> SSAValue:
         """Slice a tile of updates and its indices, and build the scatter."""
         _, indices, updates = self.op.operands
-        axis, rank = self.op.written_axis, len(offsets)
+        axis, rank = self.op.scatter_axis, len(offsets)
         counts = tensor_type(indices).get_shape()
         shared = [n for n, count in enumerate(counts) if count == 1]
-        index_tile = self._slice_tile(builder, indices, offsets, shared)
-        update_tile = self._slice_tile(builder, updates, offsets, ())
-        maps = _projection_map(rank, (axis,)), _projection_map(rank, shared)
+        index_tile = self._slice_tile_to_level(builder, indices, offsets, shared)
+        update_tile = self._slice_tile_to_level(builder, updates, offsets, ())
+        maps = (
+            _identity_map_with_zeros(rank, (axis,)),
+            _identity_map_with_zeros(rank, shared),
+        )
         starts = [0 if n == axis else each for n, each in enumerate(offsets)]
         adds = bool(self.op.is_scatter_add)
         scatter = tile.ScatterOp(
-            update_tile, written, starts, axis, index_tile, maps, adds
+            update_tile, destination, starts, axis, index_tile, maps, adds
         )
         scatter.location = self.op.location
         return builder.insert(scatter).result
 
-    def _slice_tile(
+    def _slice_tile_to_level(
         self,
         builder: Builder,
         value: SSAValue,
         offsets: Sequence[Index],
-        shared: Sequence[int],
+        broadcast_axes: Sequence[int],
     ) -> SSAValue:
         """Slice a tile of a value into the level; `shared` axes have extent 1."""
-        starts = [0 if n in shared else each for n, each in enumerate(offsets)]
-        shape = [1 if n in shared else each for n, each in enumerate(self.sizes)]
+        starts = [0 if n in broadcast_axes else each for n, each in enumerate(offsets)]
+        shape = [
+            1 if n in broadcast_axes else each for n, each in enumerate(self.sizes)
+        ]
         element = tensor_type(value).element_type
         type_ = TensorType(element, shape, tile.EncodingAttr(self.level.name))
         slice_op = tile.SliceOp(value, starts, type_)
@@ -155,10 +174,10 @@ class _ScatterLoops:
         return builder.insert(slice_op).result
 
 
-def _projection_map(rank: int, axes: Sequence[int]) -> AffineMap:
+def _identity_map_with_zeros(rank: int, zero_axes: Sequence[int]) -> AffineMap:
     """Return the identity map with 0 as the result for `axes`."""
     zero = AffineConstantExpr(0)
     dims = (AffineExpr.dimension(each) for each in range(rank))
     return AffineMap(
-        rank, 0, tuple(zero if n in axes else dim for n, dim in enumerate(dims))
+        rank, 0, tuple(zero if n in zero_axes else dim for n, dim in enumerate(dims))
     )

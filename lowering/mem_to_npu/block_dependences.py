@@ -1,6 +1,6 @@
 """
-Dependences within one execution of a block, as synchronisation edges of the NPU code
-generator.
+Analysis in the NPU code generator: dependences within one execution of a block, as
+synchronisation edges.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from tlf.lowering.mem_to_npu.chunk_sync import ChunkedLoad, ChunkedStore, ChunkS
 from tlf.lowering.mem_to_npu.instruction_tree import (
     BlockItem,
     BufferAccess,
+    EngineStream,
     InstructionLeaf,
-    Stream,
 )
 from tlf.lowering.mem_to_npu.sync_edges import (
     Progress,
     SyncEdge,
     check_prefetch_distance,
-    is_ordered,
-    merge_progress,
+    is_ordered_by_engine,
+    merge_progress_of_stream,
 )
 
 
@@ -35,64 +35,81 @@ class BlockDependences:
     loops: Sequence[scf.ForOp]
     """Loops around the block, outermost first."""
     edges: list[SyncEdge] = field(default_factory=list[SyncEdge])
-    final_progress: dict[Stream, Progress] = field(
-        default_factory=dict[Stream, Progress]
+    final_progress: dict[EngineStream, Progress] = field(
+        default_factory=dict[EngineStream, Progress]
     )
     """Progress known to each stream at the end of the block."""
-    progress_after: dict[tuple[int, Stream], Progress] = field(
-        default_factory=dict[tuple[int, Stream], Progress]
+    progress_after: dict[tuple[int, EngineStream], Progress] = field(
+        default_factory=dict[tuple[int, EngineStream], Progress]
     )
     """Progress known to a stream after an item, by item index and stream."""
     chunk_syncs: list[ChunkSync] = field(default_factory=list[ChunkSync])
     """Chunk-wise waits that replace edges."""
 
-    def find_edges(self) -> None:
+    def find_sync_edges(self) -> None:
         for index, item in enumerate(self.items):
             for waiting in item.leaves:
-                for leaves, late in item.wait_groups(waiting):
-                    self._add_edges(index, waiting, leaves, late)
+                for leaves, late in item.instructions_sharing_waits(waiting):
+                    self._add_edges_from_earlier_items(index, waiting, leaves, late)
             for each in self.chunk_syncs:
-                if each.before == index and each.is_complete:
-                    self._update_progress(
-                        self.final_progress[each.waiting], each.stream, each.after
+                if each.consumer_index == index and each.is_complete:
+                    self._merge_progress_of_completed_item(
+                        self.final_progress[each.waiting_stream],
+                        each.signalling_stream,
+                        each.producer_index,
                     )
             for stream in item.leaves:
                 self.progress_after[index, stream] = dict(
                     self.final_progress.get(stream, {})
                 )
 
-    def _add_edges(
-        self, number: int, waiting: Stream, leaves: list[InstructionLeaf], late: bool
+    def _add_edges_from_earlier_items(
+        self,
+        item_index: int,
+        waiting_stream: EngineStream,
+        leaves: list[InstructionLeaf],
+        is_late: bool,
     ) -> None:
-        progress = self.final_progress.setdefault(waiting, {})
-        for position in range(number - 1, -1, -1):
+        progress = self.final_progress.setdefault(waiting_stream, {})
+        for position in range(item_index - 1, -1, -1):
             item = self.items[position]
             for stream, producers in item.leaves.items():
-                if is_ordered(stream, waiting) or progress.get(stream, -1) >= position:
+                if (
+                    is_ordered_by_engine(stream, waiting_stream)
+                    or progress.get(stream, -1) >= position
+                ):
                     continue
-                if not self._has_conflict(producers, leaves):
+                if not self._has_dependent_pair(producers, leaves):
                     continue
-                if chunk_sync := self._find_chunk_sync(
-                    position, stream, number, waiting
+                if chunk_sync := self._find_chunk_sync_of_loops(
+                    position, stream, item_index, waiting_stream
                 ):
                     self.chunk_syncs.append(chunk_sync)
                     continue
-                check_prefetch_distance(self.items[number], stream, waiting, 0)
-                edge = SyncEdge(stream, position, waiting, number, late=late)
+                check_prefetch_distance(
+                    self.items[item_index], stream, waiting_stream, 0
+                )
+                edge = SyncEdge(
+                    stream, position, waiting_stream, item_index, is_late=is_late
+                )
                 self.edges.append(edge)
-                self._update_progress(progress, stream, position)
+                self._merge_progress_of_completed_item(progress, stream, position)
 
-    def _update_progress(self, done: Progress, stream: Stream, position: int) -> None:
+    def _merge_progress_of_completed_item(
+        self, progress: Progress, stream: EngineStream, item_index: int
+    ) -> None:
         """Merge the progress implied by a stream that has completed an item."""
-        merge_progress(done, self.progress_after[position, stream], 0)
-        done[stream] = max(position, done.get(stream, position))
+        merge_progress_of_stream(progress, self.progress_after[item_index, stream], 0)
+        progress[stream] = max(item_index, progress.get(stream, item_index))
 
-    def _has_conflict(
+    def _has_dependent_pair(
         self, producers: list[InstructionLeaf], consumers: list[InstructionLeaf]
     ) -> bool:
-        return any(True for _ in self._dependent_pairs(producers, consumers))
+        return any(
+            True for _ in self._dependent_instruction_pairs(producers, consumers)
+        )
 
-    def _dependent_pairs(
+    def _dependent_instruction_pairs(
         self, producers: list[InstructionLeaf], consumers: list[InstructionLeaf]
     ) -> Iterator[tuple[InstructionLeaf, InstructionLeaf, BufferAccess]]:
         """
@@ -100,33 +117,45 @@ class BlockDependences:
         later access.
         """
         for producer, consumer in product(producers, consumers):
-            if producer.is_before(consumer):
-                for _, access in producer.conflicting_accesses(consumer, self.loops, 0):
+            if producer.is_ordered_before(consumer):
+                for _, access in producer.conflicting_access_pairs(
+                    consumer, self.loops, 0
+                ):
                     yield producer, consumer, access
 
-    def _find_chunk_sync(
-        self, position: int, stream: Stream, number: int, waiting: Stream
+    def _find_chunk_sync_of_loops(
+        self,
+        earlier_index: int,
+        stream: EngineStream,
+        later_index: int,
+        waiting_stream: EngineStream,
     ) -> ChunkSync | None:
         """
         Return the chunk-wise synchronisation of two loops, if one of them only moves
         chunks; otherwise `None`.
         """
-        item, later = self.items[position], self.items[number]
+        item, later = self.items[earlier_index], self.items[later_index]
         if not isinstance(item.op, scf.ForOp) or not isinstance(later.op, scf.ForOp):
             return None
         if list(item.leaves) == [stream]:
             move_class: type[ChunkedLoad | ChunkedStore] = ChunkedLoad
-        elif list(later.leaves) == [waiting]:
+        elif list(later.leaves) == [waiting_stream]:
             move_class = ChunkedStore
         else:
             return None
         leaves = item.leaves[stream]
-        pairs = list(self._dependent_pairs(leaves, later.leaves[waiting]))
-        if any(access.writes for _, _, access in pairs):
+        pairs = list(
+            self._dependent_instruction_pairs(leaves, later.leaves[waiting_stream])
+        )
+        if any(access.is_write for _, _, access in pairs):
             return None
-        move = move_class.of([pair[:2] for pair in pairs], item.op, later.op)
+        move = move_class.find_between_loops(
+            [pair[:2] for pair in pairs], item.op, later.op
+        )
         if move is None:
             return None
         last = max(leaves, key=lambda leaf: leaf.step)
-        is_complete = last.op is move.earlier
-        return ChunkSync(stream, position, waiting, number, move, is_complete)
+        is_complete = last.op is move.last_producer_op
+        return ChunkSync(
+            stream, earlier_index, waiting_stream, later_index, move, is_complete
+        )

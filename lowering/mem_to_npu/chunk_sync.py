@@ -1,6 +1,6 @@
 """
-Chunk-wise synchronisation of chunked loads and stores with their loop nests in the NPU
-code generator.
+Insertion of signals and waits by the NPU code generator: chunk-wise synchronisation of
+chunked loads and stores with their loop nests.
 """
 
 from __future__ import annotations
@@ -17,156 +17,176 @@ from xdsl.rewriter import InsertPoint
 from tlf.analysis.buffers.chunk_rates import (
     ConsumeRate,
     ProduceRate,
-    chunks_of_move,
+    advancing_chunks_of_move,
     consume_rate_of,
     for_op_of,
     produce_rate_of,
 )
-from tlf.analysis.buffers.view_offsets import offset_along
+from tlf.analysis.buffers.view_offsets import offset_between_views
 from tlf.dialects import mem, npu
 from tlf.dialects.affine_values import constant_value_of
 from tlf.dialects.mem import Index
 from tlf.lowering.mem_to_npu.index_builder import IndexBuilder
-from tlf.lowering.mem_to_npu.instruction_tree import InstructionLeaf, Stream
+from tlf.lowering.mem_to_npu.instruction_tree import EngineStream, InstructionLeaf
 
 
 @dataclass(frozen=True)
 class ChunkedLoad:
     """A chunked load in a separate loop, and the loop nest that consumes its chunks."""
 
-    earlier: Operation
+    last_producer_op: Operation
     """Last instruction of the load."""
-    later: Operation
+    first_consumer_op: Operation
     """First instruction of a use."""
     consume_rate: ConsumeRate
 
     @staticmethod
-    def of(
-        pairs: Sequence[tuple[InstructionLeaf, InstructionLeaf]],
-        loop: scf.ForOp,
-        nest: Operation,
+    def find_between_loops(
+        dependent_pairs: Sequence[tuple[InstructionLeaf, InstructionLeaf]],
+        load_loop: scf.ForOp,
+        consumer_nest: Operation,
     ) -> ChunkedLoad | None:
         """
         Return the chunked load if all dependences between `loop` and `nest` are between
         one load and one use of the buffer it fills; otherwise `None`.
         """
-        if (pair := _find_move_pair(pairs)) is None:
+        if (pair := _find_only_move_pair(dependent_pairs)) is None:
             return None
-        load, user = pair.earlier, pair.later
+        load, user = pair.producer_move, pair.consumer_move
         if (
-            move_chunks := chunks_of_move(loop, load, load.mixed_destination_offsets)
+            move_chunks := advancing_chunks_of_move(
+                load_loop, load, load.mixed_destination_offsets
+            )
         ) is None:
             return None
         axis, starts = move_chunks
-        if (shift := offset_along(load.destination, user.source, axis)) is None:
+        if (shift := offset_between_views(load.destination, user.source, axis)) is None:
             return None
         chunks = [start + shift for start in starts]
-        if (rate := consume_rate_of(chunks, axis, user, nest)) is None:
+        if (rate := consume_rate_of(chunks, axis, user, consumer_nest)) is None:
             return None
-        return ChunkedLoad(pair.last, pair.first, rate)
+        return ChunkedLoad(pair.last_producer_op, pair.first_consumer_op, rate)
 
-    def insert_sync(
-        self, engine: str, waiting: str, semaphore: int
+    def insert_signals_and_waits(
+        self, signalling_engine: str, waiting_engine: str, semaphore: int
     ) -> dict[Operation, Operation]:
         """Insert signals of `engine` and wait loops of `waiting`, by semaphore."""
-        signal = _insert_signal(self.earlier, engine, semaphore)
+        signal = _insert_signal_after(
+            self.last_producer_op, signalling_engine, semaphore
+        )
         inner = for_op_of(self.consume_rate.loops[-1])
-        first = inner.body.block.find_ancestor_op_in_block(self.later)
+        first = inner.body.block.find_ancestor_op_in_block(self.first_consumer_op)
         assert first is not None
         index = IndexBuilder(Builder(InsertPoint.before(first)))
-        waits = _build_wait_loop(index, self._wait_count(index), waiting, semaphore)
-        return {self.earlier: signal, self.later: waits}
+        waits = _build_wait_loop(
+            index, self._build_wait_count(index), waiting_engine, semaphore
+        )
+        return {self.last_producer_op: signal, self.first_consumer_op: waits}
 
-    def _wait_count(self, index: IndexBuilder) -> Index:
+    def _build_wait_count(self, index_builder: IndexBuilder) -> Index:
         """Return the number of waits in an iteration: 0 or 1."""
         *outer, inner = map(for_op_of, self.consume_rate.loops)
-        iteration = _iteration_index(index, inner)
-        remaining: Index = self.consume_rate.chunks
+        iteration = _build_iteration_index(index_builder, inner)
+        remaining: Index = self.consume_rate.chunk_count
         for loop in outer:
-            first = index.max(index.sub(1, _iteration_index(index, loop)), 0)
-            remaining = index.mul(first, remaining)
-        remaining = index.sub(
-            remaining, index.floordiv(iteration, self.consume_rate.period)
+            first = index_builder.build_max(
+                index_builder.build_sub(1, _build_iteration_index(index_builder, loop)),
+                0,
+            )
+            remaining = index_builder.build_mul(first, remaining)
+        remaining = index_builder.build_sub(
+            remaining, index_builder.build_floordiv(iteration, self.consume_rate.period)
         )
-        due = index.sub(1, index.mod(iteration, self.consume_rate.period))
-        return index.max(index.min(remaining, due), 0)
+        due = index_builder.build_sub(
+            1, index_builder.build_mod(iteration, self.consume_rate.period)
+        )
+        return index_builder.build_max(index_builder.build_min(remaining, due), 0)
 
 
 @dataclass(frozen=True)
 class ChunkedStore:
     """A chunked store in a separate loop, and the nest that produces its chunks."""
 
-    earlier: Operation
+    last_producer_op: Operation
     """Last instruction that fills the stored buffer."""
-    later: Operation
+    first_consumer_op: Operation
     """First instruction of the store."""
-    loop: scf.ForOp
+    store_loop: scf.ForOp
     produce_rate: ProduceRate
 
     @staticmethod
-    def of(
-        pairs: Sequence[tuple[InstructionLeaf, InstructionLeaf]],
-        nest: scf.ForOp,
-        loop: scf.ForOp,
+    def find_between_loops(
+        dependent_pairs: Sequence[tuple[InstructionLeaf, InstructionLeaf]],
+        producer_nest: scf.ForOp,
+        store_loop: scf.ForOp,
     ) -> ChunkedStore | None:
         """
         Return the chunked store if all dependences between `nest` and `loop` are
         between one move and the store of the buffer it fills; otherwise `None`.
         """
-        if (pair := _find_move_pair(pairs)) is None:
+        if (pair := _find_only_move_pair(dependent_pairs)) is None:
             return None
-        producer, store = pair.earlier, pair.later
+        producer, store = pair.producer_move, pair.consumer_move
         if (
-            move_chunks := chunks_of_move(loop, store, store.mixed_source_offsets)
+            move_chunks := advancing_chunks_of_move(
+                store_loop, store, store.mixed_source_offsets
+            )
         ) is None:
             return None
         axis, starts = move_chunks
-        if offset_along(producer.destination, store.source, axis) != 0:
+        if offset_between_views(producer.destination, store.source, axis) != 0:
             return None
-        if (rate := produce_rate_of(starts, axis, producer, nest)) is None:
+        if (rate := produce_rate_of(starts, axis, producer, producer_nest)) is None:
             return None
-        return ChunkedStore(pair.last, pair.first, loop, rate)
+        return ChunkedStore(
+            pair.last_producer_op, pair.first_consumer_op, store_loop, rate
+        )
 
-    def insert_sync(
-        self, engine: str, waiting: str, semaphore: int
+    def insert_signals_and_waits(
+        self, signalling_engine: str, waiting_engine: str, semaphore: int
     ) -> dict[Operation, Operation]:
         """Insert signals of `engine` and wait loops of `waiting`, by semaphore."""
         body = for_op_of(self.produce_rate.loop).body.block
-        last = body.find_ancestor_op_in_block(self.earlier)
+        last = body.find_ancestor_op_in_block(self.last_producer_op)
         assert last is not None
-        signal = _insert_signal(last, engine, semaphore)
-        index = IndexBuilder(Builder(InsertPoint.before(self.later)))
-        rate, iteration = self.produce_rate, _iteration_index(index, self.loop)
-        is_last = index.floordiv(iteration, rate.chunks - 1)
-        remainder = rate.trips - rate.chunks * rate.period
-        count = index.add(rate.period, index.mul(is_last, remainder))
-        waits = _build_wait_loop(index, count, waiting, semaphore)
-        return {self.earlier: signal, self.later: waits}
+        signal = _insert_signal_after(last, signalling_engine, semaphore)
+        index = IndexBuilder(Builder(InsertPoint.before(self.first_consumer_op)))
+        rate, iteration = (
+            self.produce_rate,
+            _build_iteration_index(index, self.store_loop),
+        )
+        is_last = index.build_floordiv(iteration, rate.chunk_count - 1)
+        remainder = rate.trips - rate.chunk_count * rate.period
+        count = index.build_add(rate.period, index.build_mul(is_last, remainder))
+        waits = _build_wait_loop(index, count, waiting_engine, semaphore)
+        return {self.last_producer_op: signal, self.first_consumer_op: waits}
 
 
 @dataclass(frozen=True)
 class ChunkSync:
     """Chunk-wise synchronisation between two streams."""
 
-    stream: Stream
-    after: int
+    signalling_stream: EngineStream
+    producer_index: int
     """Index of the earlier item."""
-    waiting: Stream
-    before: int
+    waiting_stream: EngineStream
+    consumer_index: int
     """Index of the later item, which waits."""
-    move: ChunkedLoad | ChunkedStore
+    chunked_move: ChunkedLoad | ChunkedStore
     is_complete: bool
     """
     `True` if the move is the last instruction of the stream in the earlier item, so
     that the last wait completes the item.
     """
 
-    def insert_sync(self, semaphore: int) -> dict[Operation, Operation]:
+    def insert_signals_and_waits(self, semaphore: int) -> dict[Operation, Operation]:
         """Insert signals and wait loops; return each by its adjacent operation."""
-        return self.move.insert_sync(self.stream.engine, self.waiting.engine, semaphore)
+        return self.chunked_move.insert_signals_and_waits(
+            self.signalling_stream.engine, self.waiting_stream.engine, semaphore
+        )
 
 
-def _insert_signal(op: Operation, engine: str, semaphore: int) -> Operation:
+def _insert_signal_after(op: Operation, engine: str, semaphore: int) -> Operation:
     """Insert a signal directly after an operation."""
     signal, block = npu.SignalOp(engine, semaphore), op.parent
     assert block is not None
@@ -175,48 +195,50 @@ def _insert_signal(op: Operation, engine: str, semaphore: int) -> Operation:
 
 
 def _build_wait_loop(
-    index: IndexBuilder, count: Index, engine: str, semaphore: int
+    index_builder: IndexBuilder, wait_count: Index, engine: str, semaphore: int
 ) -> Operation:
     """Build a loop of `count` waits."""
     body = Block(arg_types=[IndexType()])
     body.add_ops([npu.WaitOp(engine, semaphore), scf.YieldOp()])
-    bounds = [index.to_value(bound) for bound in (0, count, 1)]
-    return index.builder.insert(scf.ForOp(bounds[0], bounds[1], bounds[2], [], body))
+    bounds = [index_builder.to_ssa_value(bound) for bound in (0, wait_count, 1)]
+    return index_builder.builder.insert(
+        scf.ForOp(bounds[0], bounds[1], bounds[2], [], body)
+    )
 
 
 @dataclass(frozen=True)
 class _MovePair:
     """A move that fills a buffer, and a move that reads it."""
 
-    earlier: mem.DmaOp
-    later: mem.DmaOp
-    last: Operation
+    producer_move: mem.DmaOp
+    consumer_move: mem.DmaOp
+    last_producer_op: Operation
     """Last instruction of the earlier move."""
-    first: Operation
+    first_consumer_op: Operation
     """First instruction of the later move."""
 
 
-def _find_move_pair(
-    pairs: Sequence[tuple[InstructionLeaf, InstructionLeaf]],
+def _find_only_move_pair(
+    dependent_pairs: Sequence[tuple[InstructionLeaf, InstructionLeaf]],
 ) -> _MovePair | None:
     """Return the two moves of all pairs, if there are exactly two; otherwise `None`."""
     (earlier, *other_producers), (later, *other_consumers) = (
-        {leaf.move for leaf in leaves} for leaves in zip(*pairs, strict=True)
+        {leaf.move for leaf in leaves} for leaves in zip(*dependent_pairs, strict=True)
     )
     if other_producers or other_consumers or earlier is None or later is None:
         return None
-    last = max((leaf for leaf, _ in pairs), key=_step_of)
-    first = min((leaf for _, leaf in pairs), key=_step_of)
+    last = max((leaf for leaf, _ in dependent_pairs), key=_program_step_of)
+    first = min((leaf for _, leaf in dependent_pairs), key=_program_step_of)
     return _MovePair(earlier, later, last.op, first.op)
 
 
-def _step_of(leaf: InstructionLeaf) -> int:
+def _program_step_of(leaf: InstructionLeaf) -> int:
     return leaf.step
 
 
-def _iteration_index(index: IndexBuilder, loop: scf.ForOp) -> Index:
+def _build_iteration_index(index_builder: IndexBuilder, loop: scf.ForOp) -> Index:
     """Build the zero-based iteration index of a loop."""
     step = constant_value_of(loop.step)
     assert step is not None
-    distance = index.sub(loop.body.block.args[0], loop.lb)
-    return index.floordiv(distance, step)
+    distance = index_builder.build_sub(loop.body.block.args[0], loop.lb)
+    return index_builder.build_floordiv(distance, step)

@@ -14,10 +14,10 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
 from tlf.dialects.interfaces import ContractionInterface
-from tlf.dialects.npu.engine import ELEMENT_TYPES
+from tlf.dialects.npu.engine_operation import ELEMENT_TYPES
 from tlf.dialects.target import TargetSpec
 from tlf.dialects.types import tensor_type
-from tlf.lowering.mem_to_npu.vector_opcodes import check_multipliable
+from tlf.lowering.mem_to_npu.vector_opcodes import check_matrix_engine_multiplies
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class GraphVerifyTypesPass(ModulePass):
     name = "graph-verify-types"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        machine = TargetSpec.of(op)
+        machine = TargetSpec.read_from_module(op)
         for each in op.walk():
             if (text := unsupported_type_message(each, machine)) is not None:
                 each.emit_error(text, PassFailedException(text))
@@ -53,7 +53,7 @@ def unsupported_type_message(op: Operation, machine: TargetSpec) -> str | None:
             return f"{op.name}: the npu supports {supported}, got {element}"
     if isinstance(op, ContractionInterface):
         try:
-            check_multipliable(op, elements[0], machine)
+            check_matrix_engine_multiplies(op, elements[0], machine)
         except PassFailedException as error:
             return str(error)
     return None

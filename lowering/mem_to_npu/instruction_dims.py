@@ -1,6 +1,6 @@
 """
-Iteration dims of an instruction of the NPU code generator, with the byte strides of its
-operands.
+Lowering of iteration dims to loops and dims of an NPU instruction, with the byte
+strides of its operands.
 """
 
 from collections.abc import Sequence
@@ -29,24 +29,24 @@ class InstructionDim:
     """Only dims of equal role are merged."""
 
 
-def operand_view(
+def view_and_domain_strides_of(
     view: BufferView, indexing: AffineMap
 ) -> tuple[BufferView, tuple[int, ...]]:
     """
     Return the view at the origin of the iteration domain, and its stride in bytes along
     each dim of the domain.
     """
-    origin = [access.offset for access in mem.access_functions(indexing)]
-    return view.with_offsets(origin), strides_over_domain(indexing, view.strides)
+    origin = [access.offset for access in mem.linear_accesses_of_map(indexing)]
+    return view.view_from_element(origin), strides_over_domain(indexing, view.strides)
 
 
-def merge_dims(dims: Sequence[InstructionDim]) -> list[InstructionDim]:
+def merge_contiguous_dims(dims: Sequence[InstructionDim]) -> list[InstructionDim]:
     """Drop unit dims, and merge adjacent dims that are contiguous in every operand."""
     result: list[InstructionDim] = []
     for dim in dims:
         if dim.extent == 1:
             continue
-        if result and _is_mergeable(result[-1], dim):
+        if result and _is_contiguous_with_inner(result[-1], dim):
             extent = result[-1].extent * dim.extent
             result[-1] = InstructionDim(extent, dim.strides, dim.role)
         else:
@@ -54,19 +54,19 @@ def merge_dims(dims: Sequence[InstructionDim]) -> list[InstructionDim]:
     return result
 
 
-def _is_mergeable(outer: InstructionDim, inner: InstructionDim) -> bool:
+def _is_contiguous_with_inner(outer: InstructionDim, inner: InstructionDim) -> bool:
     return outer.role == inner.role and all(
         outer_stride == inner_stride * inner.extent
         for outer_stride, inner_stride in zip(outer.strides, inner.strides, strict=True)
     )
 
 
-def operand_strides(dims: Sequence[InstructionDim], number: int) -> list[int]:
+def strides_of_operand(dims: Sequence[InstructionDim], operand_index: int) -> list[int]:
     """Return the strides of one operand, in bytes."""
-    return [dim.strides[number] for dim in dims]
+    return [dim.strides[operand_index] for dim in dims]
 
 
-def build_loop_nest(
+def build_loops_over_dims(
     op: Operation, views: Sequence[BufferView], dims: Sequence[InstructionDim]
 ) -> tuple[IndexBuilder, list[BufferView], list[SSAValue]]:
     """
@@ -79,7 +79,7 @@ def build_loop_nest(
     iteration_views = list(views)
     counters: list[SSAValue] = []
     for dim in dims:
-        counter, index = _build_loop(index, dim.extent)
+        counter, index = _build_counted_loop(index, dim.extent)
         counters.append(counter)
         iteration_views = [
             replace(view, terms=(*view.terms, (counter, stride))) if stride else view
@@ -88,17 +88,19 @@ def build_loop_nest(
     return index, iteration_views, counters
 
 
-def _build_loop(index: IndexBuilder, extent: int) -> tuple[SSAValue, IndexBuilder]:
-    zero, last, one = (index.to_value(number) for number in (0, extent, 1))
+def _build_counted_loop(
+    index_builder: IndexBuilder, extent: int
+) -> tuple[SSAValue, IndexBuilder]:
+    zero, last, one = (index_builder.to_ssa_value(number) for number in (0, extent, 1))
     end = scf.YieldOp()
     body = Block([end], arg_types=[IndexType()])
-    index.builder.insert(scf.ForOp(zero, last, one, [], Region(body)))
+    index_builder.builder.insert(scf.ForOp(zero, last, one, [], Region(body)))
     return body.args[0], IndexBuilder(Builder(InsertPoint.before(end)))
 
 
-def split_dims(
-    dims: Sequence[InstructionDim], limit: int
+def split_loop_and_instruction_dims(
+    dims: Sequence[InstructionDim], max_instruction_dims: int
 ) -> tuple[list[InstructionDim], list[InstructionDim]]:
     """Split dims into outer dims for loops and inner dims for an instruction."""
-    split = max(0, len(dims) - limit)
+    split = max(0, len(dims) - max_instruction_dims)
     return list(dims[:split]), list(dims[split:])

@@ -1,6 +1,6 @@
 """
-Tree of a program's instructions for the synchronisation in the NPU code generator, with
-memory accesses and conflicts.
+Analysis in the NPU code generator: tree of a program's instructions for their
+synchronisation, with memory accesses and conflicts.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,48 +21,48 @@ class BufferAccess:
     """A read or write of a buffer, or of slots of it, by an instruction."""
 
     extent: BufferExtent
-    writes: bool
+    is_write: bool
     slots: tuple[BufferSlot, ...] = ()
 
-    def can_conflict(
-        self, later: "BufferAccess", loops: Sequence[scf.ForOp], iterations: int
+    def can_conflict_with(
+        self, later_access: "BufferAccess", loops: Sequence[scf.ForOp], iterations: int
     ) -> bool:
         """
         Return `True` if this access and `later`, `iterations` iterations of the last of
         `loops` later, may touch the same bytes and at least one of them writes. `loops`
         are the common enclosing loops, outermost first.
         """
-        if not (self.writes or later.writes) or not self.extent.is_overlapping(
-            later.extent
-        ):
+        if not (
+            self.is_write or later_access.is_write
+        ) or not self.extent.is_overlapping(later_access.extent):
             return False
         return not any(
-            mine.is_disjoint(theirs, loops, iterations)
-            for mine, theirs in self._comparable_slots(later)
+            mine.is_disjoint_from(theirs, loops, iterations)
+            for mine, theirs in self._slot_pairs_of_same_buffer(later_access)
         )
 
-    def is_periodic_conflict(
-        self, later: "BufferAccess", loops: Sequence[scf.ForOp], inner: int
+    def has_periodic_conflict_with(
+        self, later_access: "BufferAccess", loops: Sequence[scf.ForOp], inner_depth: int
     ) -> bool:
         """
         Return `True` if a conflict has the same distance across restarts of an inner
         loop as within it. The loop that restarts it is `inner` levels further out.
         """
         return all(
-            mine.is_continuous_across(loops[-inner - 1 :])
-            for mine, theirs in self._comparable_slots(later)
-            if mine.is_disjoint(theirs, loops, 0) is not None
+            mine.is_continuous_across_restarts(loops[-inner_depth - 1 :])
+            for mine, theirs in self._slot_pairs_of_same_buffer(later_access)
+            if mine.is_disjoint_from(theirs, loops, 0) is not None
         )
 
-    def _comparable_slots(
-        self, later: "BufferAccess"
+    def _slot_pairs_of_same_buffer(
+        self, later_access: "BufferAccess"
     ) -> Iterator[tuple[BufferSlot, BufferSlot]]:
         """Yield the pairs of slots of both accesses, if they are of the same buffer."""
-        if self.extent == later.extent:
-            yield from product(self.slots, later.slots)
+        if self.extent == later_access.extent:
+            yield from product(self.slots, later_access.slots)
 
 
-class Stream(NamedTuple):
+class EngineStream(NamedTuple):
     """Instructions of one engine that execute in program order."""
 
     engine: str
@@ -80,7 +80,7 @@ class InstructionLeaf:
     step: int
     loops: tuple[scf.ForOp, ...]
     """Enclosing loops, outermost first."""
-    waits: tuple[int, ...] | None
+    wait_steps: tuple[int, ...] | None
     """Steps of the waits for a move; `None` for other instructions."""
     prefetch_distance: int = 0
     """Number of iterations by which the instruction is issued early."""
@@ -92,27 +92,27 @@ class InstructionLeaf:
         """`True` if slots are known for at least one access."""
         return any(access.slots for access in self.accesses)
 
-    def conflicting_accesses(
+    def conflicting_access_pairs(
         self, later: "InstructionLeaf", loops: Sequence[scf.ForOp], iterations: int
     ) -> Iterator[tuple[BufferAccess, BufferAccess]]:
         """Yield the conflicting accesses of this instruction and a later one."""
         for mine in self.accesses:
             for theirs in later.accesses:
-                if mine.can_conflict(theirs, loops, iterations):
+                if mine.can_conflict_with(theirs, loops, iterations):
                     yield mine, theirs
 
-    def is_before(self, later: "InstructionLeaf") -> bool:
+    def is_ordered_before(self, later: "InstructionLeaf") -> bool:
         """
         Return `True` if the program orders `later` after this within one iteration.
 
         A move is complete only for instructions after a wait for it.
         """
-        if self.waits is None:
+        if self.wait_steps is None:
             return True
-        return any(self.step < wait < later.step for wait in self.waits)
+        return any(self.step < wait < later.step for wait in self.wait_steps)
 
-    def is_before_next(
-        self, following: "InstructionLeaf", span: tuple[int, int]
+    def is_ordered_before_next_iteration(
+        self, following: "InstructionLeaf", loop_steps: tuple[int, int]
     ) -> bool:
         """
         Return `True` if the program orders `following` of the next iteration after
@@ -120,9 +120,11 @@ class InstructionLeaf:
 
         `span` is the first and the last step of the loop.
         """
-        if self.waits is None:
+        if self.wait_steps is None:
             return True
-        waits_in_loop = [wait for wait in self.waits if span[0] <= wait <= span[1]]
+        waits_in_loop = [
+            wait for wait in self.wait_steps if loop_steps[0] <= wait <= loop_steps[1]
+        ]
         return any(wait > self.step or wait < following.step for wait in waits_in_loop)
 
 
@@ -131,8 +133,8 @@ class BlockItem:
     """An operation of a block that is an instruction or a loop over instructions."""
 
     op: Operation
-    leaves: dict[Stream, list[InstructionLeaf]] = field(
-        default_factory=dict[Stream, list[InstructionLeaf]]
+    leaves: dict[EngineStream, list[InstructionLeaf]] = field(
+        default_factory=dict[EngineStream, list[InstructionLeaf]]
     )
     """Instructions by stream."""
 
@@ -148,8 +150,8 @@ class BlockItem:
             )
         }
 
-    def wait_groups(
-        self, stream: Stream
+    def instructions_sharing_waits(
+        self, stream: EngineStream
     ) -> Iterator[tuple[list[InstructionLeaf], bool]]:
         """
         Yield the instructions of a stream that share waits: prefetched ones, then the
@@ -185,7 +187,7 @@ class InstructionTree:
         default_factory=dict[Operation, tuple[int, int]]
     )
 
-    def build(self, block: Block) -> None:
+    def collect_instructions(self, block: Block) -> None:
         """Number the operations of a program and collect its instructions."""
         waits: dict[Operation, list[int]] = {
             each: [] for moves in self.moves.values() for each in moves
@@ -198,7 +200,7 @@ class InstructionTree:
                 last = inner
             self.step_ranges[op] = steps[op], steps[last]
             if isinstance(op, mem.WaitOp):
-                for move in self._moves_awaited_by(op):
+                for move in self._moves_awaited_by_wait(op):
                     waits[move].append(steps[op])
         move_of = {each: op for op, moves in self.moves.items() for each in moves}
         for op in order:
@@ -215,7 +217,7 @@ class InstructionTree:
                     move,
                 )
 
-    def _moves_awaited_by(self, op: mem.WaitOp) -> Iterator[npu.DmaOp]:
+    def _moves_awaited_by_wait(self, op: mem.WaitOp) -> Iterator[npu.DmaOp]:
         """Yield the moves that a wait may wait for, through loop-carried tokens."""
         pending = list(op.tokens)
         visited: set[SSAValue] = set(pending)
@@ -225,18 +227,18 @@ class InstructionTree:
                 if owner in self.moves:
                     yield from self.moves[owner]
                 continue
-            sources = _token_sources(token)
+            sources = _sources_of_carried_token(token)
             pending += [source for source in sources if source not in visited]
             visited.update(sources)
 
-    def items_of(self, block: Block) -> list[BlockItem]:
+    def instruction_items_of(self, block: Block) -> list[BlockItem]:
         """Return the operations of a block that contain instructions, in order."""
         items: list[BlockItem] = []
         for op in block.ops:
             item = BlockItem(op)
             for each in op.walk():
                 if (leaf := self.leaves.get(each)) is not None:
-                    stream = Stream(
+                    stream = EngineStream(
                         leaf.engine, each is op and leaf.prefetch_distance > 0
                     )
                     item.leaves.setdefault(stream, []).append(leaf)
@@ -245,7 +247,7 @@ class InstructionTree:
         return items
 
 
-def _token_sources(token: SSAValue) -> list[SSAValue]:
+def _sources_of_carried_token(token: SSAValue) -> list[SSAValue]:
     """
     Return the sources of a loop-carried token: its initial value and the value that an
     iteration yields; empty for other tokens.

@@ -1,6 +1,6 @@
 """
-Loop-carried dependences between instructions, as synchronisation edges of the NPU code
-generator.
+Analysis in the NPU code generator: loop-carried dependences between instructions, as
+synchronisation edges.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from tlf.lowering.mem_to_npu.block_dependences import BlockDependences
 from tlf.lowering.mem_to_npu.instruction_tree import (
     BlockItem,
     BufferAccess,
+    EngineStream,
     InstructionLeaf,
-    Stream,
 )
 from tlf.lowering.mem_to_npu.sync_edges import (
     Progress,
     SyncEdge,
     check_prefetch_distance,
-    is_ordered,
-    merge_progress,
+    is_ordered_by_engine,
+    merge_progress_of_stream,
 )
 
 
@@ -33,7 +33,7 @@ class LoopCarriedDependences:
     """Loop-carried dependences of a loop body, and the edges that order them."""
 
     items: list[BlockItem]
-    forward: BlockDependences
+    block_dependences: BlockDependences
     loops: Sequence[scf.ForOp]
     """Loops around the items, outermost first."""
     step_ranges: Mapping[Operation, tuple[int, int]]
@@ -42,45 +42,60 @@ class LoopCarriedDependences:
     """Memory levels that are private to a core."""
     edges: list[SyncEdge] = field(default_factory=list[SyncEdge])
 
-    def find_edges(self) -> list[SyncEdge]:
-        count, max_period = len(self.items), self._max_period()
-        progress: dict[Stream, Progress] = {}
-        for waiting, done in self.forward.final_progress.items():
-            merge_progress(progress.setdefault(waiting, {}), done, 1, count)
-        after: dict[tuple[int, Stream], Progress] = {}
+    def find_sync_edges(self) -> list[SyncEdge]:
+        count, max_period = len(self.items), self._max_slot_period()
+        progress: dict[EngineStream, Progress] = {}
+        for waiting, done in self.block_dependences.final_progress.items():
+            merge_progress_of_stream(progress.setdefault(waiting, {}), done, 1, count)
+        after: dict[tuple[int, EngineStream], Progress] = {}
         for index, item in enumerate(self.items):
             for waiting in item.leaves:
                 done = progress.setdefault(waiting, {})
-                for leaves, late in item.wait_groups(waiting):
-                    self._update_progress(index, waiting, late, done, after)
+                for leaves, late in item.instructions_sharing_waits(waiting):
+                    self._merge_progress_of_forward_waits(
+                        index, waiting, late, done, after
+                    )
                     for iterations in range(1, max_period + 1):
-                        self._add_edges(index, waiting, leaves, done, iterations, late)
+                        self._add_edges_from_earlier_iteration(
+                            index, waiting, leaves, done, iterations, late
+                        )
             for stream in item.leaves:
                 after[index, stream] = dict(progress[stream])
         return self.edges
 
-    def _update_progress(
+    def _merge_progress_of_forward_waits(
         self,
-        number: int,
-        waiting: Stream,
-        late: bool,
-        done: Progress,
-        after: Mapping[tuple[int, Stream], Progress],
+        item_index: int,
+        waiting_stream: EngineStream,
+        is_late: bool,
+        progress: Progress,
+        progress_after: Mapping[tuple[int, EngineStream], Progress],
     ) -> None:
         """Merge the progress implied by the waits before an item."""
-        for edge in self.forward.edges:
-            if (edge.before, edge.waiting, edge.late) == (number, waiting, late):
-                merge_progress(done, after[edge.after, edge.stream], 0)
-                done[edge.stream] = max(done.get(edge.stream, edge.after), edge.after)
+        for edge in self.block_dependences.edges:
+            if (edge.consumer_index, edge.waiting_stream, edge.is_late) == (
+                item_index,
+                waiting_stream,
+                is_late,
+            ):
+                merge_progress_of_stream(
+                    progress,
+                    progress_after[edge.producer_index, edge.signalling_stream],
+                    0,
+                )
+                progress[edge.signalling_stream] = max(
+                    progress.get(edge.signalling_stream, edge.producer_index),
+                    edge.producer_index,
+                )
 
-    def _add_edges(
+    def _add_edges_from_earlier_iteration(
         self,
-        number: int,
-        waiting: Stream,
+        item_index: int,
+        waiting_stream: EngineStream,
         leaves: list[InstructionLeaf],
-        done: Progress,
+        progress: Progress,
         iterations: int,
-        late: bool,
+        is_late: bool,
     ) -> None:
         count = len(self.items)
         if iterations > 1:
@@ -89,24 +104,31 @@ class LoopCarriedDependences:
         for position in range(count - 1, -1, -1) if leaves else ():
             item, time = self.items[position], position - iterations * count
             for stream, producers in item.leaves.items():
-                if is_ordered(stream, waiting) or done.get(stream, time - 1) >= time:
+                if (
+                    is_ordered_by_engine(stream, waiting_stream)
+                    or progress.get(stream, time - 1) >= time
+                ):
                     continue
-                if not self._has_conflict(producers, leaves, iterations):
+                if not self._has_unordered_conflict(producers, leaves, iterations):
                     continue
-                check_prefetch_distance(self.items[number], stream, waiting, iterations)
-                if stream.engine == waiting.engine:
+                check_prefetch_distance(
+                    self.items[item_index], stream, waiting_stream, iterations
+                )
+                if stream.engine == waiting_stream.engine:
                     continue
-                edge = SyncEdge(stream, position, waiting, number, iterations, late)
+                edge = SyncEdge(
+                    stream, position, waiting_stream, item_index, iterations, is_late
+                )
                 self.edges.append(edge)
-                before = self.forward.progress_after[position, stream]
-                merge_progress(done, before, iterations, count)
-                done[stream] = time
+                before = self.block_dependences.progress_after[position, stream]
+                merge_progress_of_stream(progress, before, iterations, count)
+                progress[stream] = time
 
-    def _max_period(self) -> int:
+    def _max_slot_period(self) -> int:
         """Return the longest period of a multi-buffer slot, in iterations."""
         return max(
             (
-                slot.period(self.loops[-1])
+                slot.period_in_loop(self.loops[-1])
                 for item in self.items
                 for leaves in item.leaves.values()
                 for leaf in leaves
@@ -116,7 +138,7 @@ class LoopCarriedDependences:
             default=1,
         )
 
-    def _has_conflict(
+    def _has_unordered_conflict(
         self,
         producers: list[InstructionLeaf],
         consumers: list[InstructionLeaf],
@@ -124,10 +146,10 @@ class LoopCarriedDependences:
     ) -> bool:
         span = self.step_ranges[self.loops[-1]]
         return any(
-            producer.is_before_next(consumer, span)
+            producer.is_ordered_before_next_iteration(consumer, span)
             and any(
-                not self._is_ordered_inside(producer, consumer, first, second)
-                for first, second in producer.conflicting_accesses(
+                not self._is_ordered_by_inner_loop(producer, consumer, first, second)
+                for first, second in producer.conflicting_access_pairs(
                     consumer, self.loops, iterations
                 )
             )
@@ -136,12 +158,12 @@ class LoopCarriedDependences:
             for consumer in consumers
         )
 
-    def _is_ordered_inside(
+    def _is_ordered_by_inner_loop(
         self,
         producer: InstructionLeaf,
         consumer: InstructionLeaf,
-        first: BufferAccess,
-        second: BufferAccess,
+        producer_access: BufferAccess,
+        consumer_access: BufferAccess,
     ) -> bool:
         """Return `True` if a common inner loop already orders two accesses."""
         depth = len(self.loops)
@@ -149,16 +171,18 @@ class LoopCarriedDependences:
         for level, (loop, other) in enumerate(inner, 1):
             if loop is not other:
                 return False
-            if self._can_conflict_across_cores(loop, first):
+            if self._can_conflict_across_cores(loop, producer_access):
                 return False
             common_loops = producer.loops[: depth + level]
-            if producer.is_before_next(
+            if producer.is_ordered_before_next_iteration(
                 consumer, self.step_ranges[loop]
-            ) and first.is_periodic_conflict(second, common_loops, level):
+            ) and producer_access.has_periodic_conflict_with(
+                consumer_access, common_loops, level
+            ):
                 return True
         return False
 
-    def _can_conflict_across_cores(self, loop: scf.ForOp, touch: BufferAccess) -> bool:
+    def _can_conflict_across_cores(self, loop: scf.ForOp, access: BufferAccess) -> bool:
         """
         Return `True` if other cores may access the same bytes in a loop that every core
         executes.
@@ -167,4 +191,4 @@ class LoopCarriedDependences:
         while parent is not None and parent is not self.loops[-1]:
             is_in_cores |= isinstance(parent, npu.CoresOp)
             parent = parent.parent_op()
-        return is_in_cores and touch.extent.level not in self.core_local_levels
+        return is_in_cores and access.extent.level not in self.core_local_levels

@@ -19,7 +19,7 @@ BUFFERS_AND_VIEWS = (*memory_effects.BUFFER_OPS, *memory_effects.VIEW_OPS)
 """Operations that define buffers and views of them."""
 
 
-def erase_lowered_operations(body: Block, converted: Sequence[Operation]) -> None:
+def erase_lowered_operations(body: Block, lowered_ops: Sequence[Operation]) -> None:
     """Erase waits for moves, loop-carried tokens, lowered operations and views."""
     order = list(body.walk())
     for op in order:
@@ -27,11 +27,11 @@ def erase_lowered_operations(body: Block, converted: Sequence[Operation]) -> Non
             Rewriter.erase_op(op)
     for op in order:
         if isinstance(op, scf.YieldOp):
-            _drop_tokens(op)
+            _drop_yielded_tokens(op)
     for op in order:
         if isinstance(op, scf.ForOp) and op.iter_args:
-            _drop_iter_args(op)
-    for op in converted:
+            _drop_loop_carried_values(op)
+    for op in lowered_ops:
         Rewriter.erase_op(op)
     for op in reversed(order):
         if isinstance(op, BUFFERS_AND_VIEWS):
@@ -41,7 +41,7 @@ def erase_lowered_operations(body: Block, converted: Sequence[Operation]) -> Non
     region_dce(region)
 
 
-def _drop_tokens(op: scf.YieldOp) -> None:
+def _drop_yielded_tokens(op: scf.YieldOp) -> None:
     for value in op.operands:
         if not isinstance(value.type, mem.TokenType):
             raise PassFailedException(
@@ -51,7 +51,7 @@ def _drop_tokens(op: scf.YieldOp) -> None:
         replace_op(op, scf.YieldOp())
 
 
-def _drop_iter_args(op: scf.ForOp) -> None:
+def _drop_loop_carried_values(op: scf.ForOp) -> None:
     """Rebuild a loop without its loop-carried values, which have no more uses."""
     body = op.detach_region(op.body)
     tokens = list(op.iter_args)
@@ -62,7 +62,7 @@ def _drop_iter_args(op: scf.ForOp) -> None:
     replace_op(op, loop, [*tokens])
 
 
-def check_convertible(op: Operation) -> None:
+def check_is_supported_by_npu(op: Operation) -> None:
     """Raise `PassFailedException` for an operation that the NPU does not support."""
     if isinstance(op, mem.LoadOp | mem.StoreOp):
         raise PassFailedException(f"{op.name}: expected buffers, got tensors")

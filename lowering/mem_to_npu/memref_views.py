@@ -1,6 +1,6 @@
 """
-Memrefs as strided views in the NPU code generator: memory level, byte offset and
-strides.
+Lowering of memrefs to strided views in the NPU code generator: memory level, byte
+offset and strides.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,13 +13,13 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 from xdsl.utils.exceptions import PassFailedException
 
-from tlf.analysis.buffers.memory_effects import region_of
+from tlf.analysis.buffers.memory_effects import covered_region_of
 from tlf.dialects import mem, npu
-from tlf.dialects.collapsing_interface import collapsed_shape
+from tlf.dialects.collapsing_interface import collapse_axes_of_shape
 from tlf.dialects.mem import Index
 from tlf.dialects.types import byte_count, dtype_of, memref_type
 from tlf.lowering.mem_to_npu.index_builder import IndexBuilder
-from tlf.lowering.mem_to_npu.multibuffer_slots import BufferSlot, slot_of
+from tlf.lowering.mem_to_npu.multibuffer_slots import BufferSlot, slot_selected_by
 from tlf.passes.mem.mem_plan import argument_offsets, global_offsets
 from tlf.support.affine.index_access import AffineSum
 
@@ -56,7 +56,7 @@ class RingAxis:
 class BufferView:
     """A strided array in memory, a subview of an allocated buffer."""
 
-    whole: BufferExtent
+    buffer_extent: BufferExtent
     offset: int
     """Byte offset in the level, without `terms`."""
     terms: tuple[tuple[SSAValue, int], ...]
@@ -71,15 +71,15 @@ class BufferView:
 
     @property
     def level(self) -> str:
-        return self.whole.level
+        return self.buffer_extent.level
 
     @property
-    def order(self) -> tuple[int, ...]:
+    def memory_axis_order(self) -> tuple[int, ...]:
         """Axes in memory order, outermost first."""
         axes = range(len(self.shape))
         return tuple(sorted(axes, key=lambda axis: (-self.strides[axis], axis)))
 
-    def with_offsets(self, offsets: Sequence[Index]) -> "BufferView":
+    def view_from_element(self, offsets: Sequence[Index]) -> "BufferView":
         """Return the view that starts at the element with the given indices."""
         offset, terms = self.offset, list(self.terms)
         for index, stride in zip(offsets, self.strides, strict=True):
@@ -89,10 +89,14 @@ class BufferView:
                 terms.append((index, stride))
         return replace(self, offset=offset, terms=tuple(terms))
 
-    def to_access(self, index: IndexBuilder, strides: Sequence[int]) -> npu.Access:
+    def build_access(
+        self, index_builder: IndexBuilder, strides: Sequence[int]
+    ) -> npu.Access:
         """Build the access of an instruction with the given strides to the view."""
-        products = [index.mul(value, factor) for value, factor in self.terms]
-        base = index.sum(products)
+        products = [
+            index_builder.build_mul(value, factor) for value, factor in self.terms
+        ]
+        base = index_builder.build_sum(products)
         offset = self.offset
         if isinstance(base, int):
             offset, base = offset + base, None
@@ -107,12 +111,12 @@ class BufferViews:
     """Byte offset of every argument."""
     globals: Mapping[str, int]
     """Byte offset of every global."""
-    _known: dict[SSAValue, BufferView] = field(
+    _resolved_views: dict[SSAValue, BufferView] = field(
         default_factory=dict[SSAValue, BufferView]
     )
 
     @staticmethod
-    def of(function: func.FuncOp) -> "BufferViews":
+    def from_planned_function(function: func.FuncOp) -> "BufferViews":
         """Return the views of a function with the offsets assigned by `mem-plan`."""
         offsets = argument_offsets(function)
         arguments = dict[SSAValue, int](zip(function.args, offsets, strict=True))
@@ -124,11 +128,11 @@ class BufferViews:
 
         Raises `PassFailedException` if its address is unknown.
         """
-        if buffer not in self._known:
-            self._known[buffer] = self._resolve(buffer)
-        return self._known[buffer]
+        if buffer not in self._resolved_views:
+            self._resolved_views[buffer] = self._resolve_view(buffer)
+        return self._resolved_views[buffer]
 
-    def _resolve(self, buffer: SSAValue) -> BufferView:
+    def _resolve_view(self, buffer: SSAValue) -> BufferView:
         owner = buffer.owner
         match owner:
             case Block() if buffer in self.arguments:
@@ -146,9 +150,9 @@ class BufferViews:
                     buffer, self.globals[owner.name_.string_value()]
                 )
             case mem.WindowOp():
-                return _resolve_window(owner, self.view_of(owner.source))
+                return _resolve_ring_window(owner, self.view_of(owner.source))
             case mem.CollapseOp():
-                return _resolve_collapse(owner, self.view_of(owner.source))
+                return _resolve_collapsed_view(owner, self.view_of(owner.source))
             case memref.SubviewOp():
                 return _resolve_subview(owner, self.view_of(owner.source))
             case memref.ReinterpretCastOp():
@@ -193,54 +197,59 @@ def _resolve_subview(op: memref.SubviewOp, source: BufferView) -> BufferView:
     offsets = mem.merge_offsets(op.static_offsets, op.offsets)
     sizes = op.static_sizes.get_values()
     factors = op.static_strides.get_values()
-    shifted = source.with_offsets(offsets)
+    shifted = source.view_from_element(offsets)
     strides = [s * f for s, f in zip(source.strides, factors, strict=True)]
-    retained_axes = mem.kept_dimensions(sizes, op.result.type.get_shape())
+    retained_axes = mem.dimensions_in_subview_type(sizes, op.result.type.get_shape())
     return replace(
         shifted,
         shape=tuple(sizes[dimension] for dimension in retained_axes),
         strides=tuple(strides[dimension] for dimension in retained_axes),
         slots=(
-            *(source.slots or _leading_slot(source, offsets, sizes)),
-            *_section_slots(op),
+            *(source.slots or _slot_along_first_axis(source, offsets, sizes)),
+            *_slots_of_added_sections(op),
         ),
     )
 
 
-def _resolve_window(op: mem.WindowOp, source: BufferView) -> BufferView:
+def _resolve_ring_window(op: mem.WindowOp, source: BufferView) -> BufferView:
     """Resolve a ring window; its start slice is computed once, before the window."""
     offsets, axis = list(op.mixed_offsets), op.ring_axis
-    start = index_builder_before(op).mod(offsets[axis], op.ring_size)
+    start = index_builder_before(op).build_mod(offsets[axis], op.ring_size)
     offsets[axis] = start
     ring = RingAxis(axis, op.ring_size, start)
     slots = source.slots
-    if _has_all_slices(source):
-        stride, extent = source.strides[axis], op.box[axis]
-        slot = slot_of(start, op.ring_size, stride, extent)
+    if _is_full_buffer_or_slot(source):
+        stride, extent = source.strides[axis], op.box_sizes[axis]
+        slot = slot_selected_by(start, op.ring_size, stride, extent)
         slots = slots if slot is None else (*slots, slot)
-    return replace(source.with_offsets(offsets), shape=op.box, ring=ring, slots=slots)
+    return replace(
+        source.view_from_element(offsets), shape=op.box_sizes, ring=ring, slots=slots
+    )
 
 
-def _resolve_collapse(op: mem.CollapseOp, source: BufferView) -> BufferView:
+def _resolve_collapsed_view(op: mem.CollapseOp, source: BufferView) -> BufferView:
     """Resolve a view that merges an axis with the next one."""
     strides = list(source.strides)
     strides[op.first_axis] = strides[op.first_axis + 1]
     ring = source.ring
     if ring is not None and ring.axis == op.first_axis:
-        start = index_builder_before(op).mul(ring.start, op.row_size)
+        start = index_builder_before(op).build_mul(ring.start, op.row_size)
         ring = RingAxis(ring.axis, ring.slots * op.row_size, start)
-    shape = collapsed_shape(source.shape, op.first_axis)
+    shape = collapse_axes_of_shape(source.shape, op.first_axis)
     return replace(source, shape=shape, strides=tuple(strides), ring=ring)
 
 
-def _has_all_slices(view: BufferView) -> bool:
+def _is_full_buffer_or_slot(view: BufferView) -> bool:
     """Return `True` if a view covers a full buffer, or a full slot of it."""
     item = dtype_of(view.element_type).itemsize
-    slot_count = prod(slot.count for slot in view.slots)
-    return view.whole.high - view.whole.low == item * prod(view.shape) * slot_count
+    slot_count = prod(slot.slot_count for slot in view.slots)
+    return (
+        view.buffer_extent.high - view.buffer_extent.low
+        == item * prod(view.shape) * slot_count
+    )
 
 
-def _leading_slot(
+def _slot_along_first_axis(
     source: BufferView, offsets: Sequence[Index], sizes: Sequence[int]
 ) -> tuple[BufferSlot, ...]:
     """Return the slot of a subview that has one slice of a buffer's first axis."""
@@ -252,21 +261,26 @@ def _leading_slot(
         (size - 1) * stride
         for size, stride in zip(source.shape[1:], source.strides[1:], strict=True)
     )
-    is_contiguous = source.whole.high - source.whole.low == slot_bytes * source.shape[0]
-    first = source.offset - source.whole.low
+    is_contiguous = (
+        source.buffer_extent.high - source.buffer_extent.low
+        == slot_bytes * source.shape[0]
+    )
+    first = source.offset - source.buffer_extent.low
     if not is_contiguous or first + last_element + item > slot_bytes:
         return ()
-    slot = slot_of(offsets[0], source.shape[0], slot_bytes)
+    slot = slot_selected_by(offsets[0], source.shape[0], slot_bytes)
     return () if slot is None else (slot,)
 
 
-def _section_slots(op: memref.SubviewOp) -> Iterator[BufferSlot]:
+def _slots_of_added_sections(op: memref.SubviewOp) -> Iterator[BufferSlot]:
     """Yield the slots of sections that a subview adds to those of its source."""
     item = dtype_of(op.result.type.element_type).itemsize
-    inherited = len(region_of(op.source).sections)
-    for each in region_of(op.result).sections[inherited:]:
+    inherited = len(covered_region_of(op.source).sections)
+    for each in covered_region_of(op.result).sections[inherited:]:
         count = -(-each.period // each.stride)
-        yield BufferSlot(count, AffineSum(each.first), each.stride * item, each.extent)
+        yield BufferSlot(
+            count, AffineSum(each.first_slice), each.stride * item, each.extent
+        )
 
 
 def _resolve_reinterpret_cast(
@@ -276,7 +290,7 @@ def _resolve_reinterpret_cast(
         raise PassFailedException(
             "memref.reinterpret_cast: expected static offsets, sizes and strides"
         )
-    if source.terms or source.offset != source.whole.low:
+    if source.terms or source.offset != source.buffer_extent.low:
         raise PassFailedException(
             "memref.reinterpret_cast: expected an allocated buffer, got a subview"
         )

@@ -24,11 +24,11 @@ from tlf.dialects import npu, target
 from tlf.dialects.affine_values import constant_value_of
 from tlf.dialects.mem.number_literals import format_number
 from tlf.dialects.mixed_offsets import Index
-from tlf.dialects.prepack import is_preparation
-from tlf.dialects.source_locations import location_of
+from tlf.dialects.source_locations import nearest_location_of
 from tlf.dialects.target.description import Data
 from tlf.dialects.tile import layout_of
 from tlf.dialects.types import dtype_of
+from tlf.dialects.weight_preparation_attributes import is_preparation_function
 
 SCALAR_OPCODES: Mapping[type[Operation], str] = {
     arith.AddiOp: "add",
@@ -69,7 +69,7 @@ class NpuTarget(Target):
             if (
                 op.sym_name.data == self.function
                 if self.function
-                else not is_preparation(op)
+                else not is_preparation_function(op)
             )
         ]
         names = ", ".join(op.sym_name.data for op in programs) or "none"
@@ -83,20 +83,20 @@ class NpuTarget(Target):
                 f"expected one npu.program in the module, got {names}{hint}"
             )
         for line in _program_lines(
-            target.TargetSpec.of(module), matches[0], self.origins
+            target.TargetSpec.read_from_module(module), matches[0], self.origins
         ):
             print(line, file=output)
 
 
 def _program_lines(
-    machine: target.TargetSpec, program: npu.ProgramOp, origins: bool
+    machine: target.TargetSpec, program: npu.ProgramOp, prints_origins: bool
 ) -> Iterator[str]:
     yield ".npu 1"
     yield from _machine_lines(machine)
     yield from _memory_map_lines(program)
     yield f".semaphores {program.semaphores.value.data}"
     yield ".code"
-    yield from _CodePrinter(origins).block_lines(program.body.block, "")
+    yield from _CodePrinter(prints_origins).block_lines(program.body.block, "")
 
 
 def _machine_lines(machine: target.TargetSpec) -> Iterator[str]:
@@ -104,7 +104,7 @@ def _machine_lines(machine: target.TargetSpec) -> Iterator[str]:
     for key in ("clock_ghz", "issue_cycles", "cores"):
         if key in machine.data:
             scalars[key] = str(machine.data[key])
-    yield f".machine {_format_settings(scalars)}"
+    yield f".machine {_format_key_value_settings(scalars)}"
     # Outermost level first.
     levels = list(machine.levels.values())[::-1]
     for level in levels:
@@ -114,32 +114,32 @@ def _machine_lines(machine: target.TargetSpec) -> Iterator[str]:
             values["shared"] = "true"
         if machine.cores > 1:
             values["scope"] = level.scope
-        yield f".level {level.name} {_format_settings(values)}"
+        yield f".level {level.name} {_format_key_value_settings(values)}"
     for engine in ("matrix", "vector"):
         if engine in machine.engines:
             yield (
                 f".engine {engine} "
-                f"{_format_settings(_flatten_settings(machine.engines[engine]))}"
+                f"{_format_key_value_settings(_flatten_engine_settings(machine.engines[engine]))}"
             )
     for outer, inner in pairwise(levels):
         for source, destination in ((outer, inner), (inner, outer)):
-            name = npu.dma_engine(source.name, destination.name)
+            name = npu.dma_engine_name(source.name, destination.name)
             line = f".engine {name} from={source.name} to={destination.name}"
             row = inner.indexed_row
             yield line if row is None else f"{line} indexed={row}"
 
 
-def _format_location(place: FileLineColLoc) -> str:
+def _format_location(location: FileLineColLoc) -> str:
     """Format a source location as `file:line:column`, on one line."""
-    file = " ".join(place.filename.data.split())
-    return f"{file}:{place.line.data}:{place.column.data}"
+    file = " ".join(location.filename.data.split())
+    return f"{file}:{location.line.data}:{location.column.data}"
 
 
-def _format_settings(values: Mapping[str, str]) -> str:
+def _format_key_value_settings(values: Mapping[str, str]) -> str:
     return " ".join(f"{key}={value}" for key, value in sorted(values.items()))
 
 
-def _flatten_settings(engine: Mapping[str, Data]) -> dict[str, str]:
+def _flatten_engine_settings(engine: Mapping[str, Data]) -> dict[str, str]:
     """Return the settings of an engine; a table becomes one setting per entry."""
     flat: dict[str, str] = {}
     for key, value in engine.items():
@@ -151,7 +151,7 @@ def _flatten_settings(engine: Mapping[str, Data]) -> dict[str, str]:
 
 
 def _memory_map_lines(program: npu.ProgramOp) -> Iterator[str]:
-    for buffer in npu.memory_map(program):
+    for buffer in npu.arrays_in_memory_map(program):
         words = [
             buffer.sym_name.data,
             buffer.level.data,
@@ -167,11 +167,11 @@ def _memory_map_lines(program: npu.ProgramOp) -> Iterator[str]:
             case npu.OutputOp():
                 yield f".output {' '.join(words)}"
             case npu.ConstantOp():
-                contents = base64.b64encode(_constant_bytes(buffer.value)).decode()
+                contents = base64.b64encode(_bytes_of_constant(buffer.value)).decode()
                 yield f".const {' '.join(words)} {contents}"
 
 
-def _constant_bytes(value: DenseIntOrFPElementsAttr) -> bytes:
+def _bytes_of_constant(value: DenseIntOrFPElementsAttr) -> bytes:
     shaped = cast(TensorType[Attribute], value.type)
     dtype = dtype_of(shaped.element_type)
     data = value.data.data
@@ -188,12 +188,12 @@ class _CodePrinter:
 
     origins: bool
     names: dict[SSAValue, str] = field(default_factory=dict[SSAValue, str])
-    taken: set[str] = field(default_factory=set[str])
+    used_names: set[str] = field(default_factory=set[str])
 
     def block_lines(self, block: Block, indent: str) -> Iterator[str]:
         for op in block.ops:
             lines = self.operation_lines(op)
-            if self.origins and (location := location_of(op)) is not None:
+            if self.origins and (location := nearest_location_of(op)) is not None:
                 first = next(lines, None)
                 if first is not None:
                     yield f"{indent}{first} ; {_format_location(location)}"
@@ -254,12 +254,12 @@ class _CodePrinter:
                 return self.format_matmul(op)
             case npu.VectorOp():
                 names = ("dst", "a", "b", "c")
-                shape = self.format_tuple(op.mixed_shape)
+                shape = self.format_index_tuple(op.mixed_shape)
                 operands = self.format_operands(op, names)
                 return f"vector {op.operation.data} {operands} shape={shape}"
             case npu.ReduceOp():
                 shape, axes = (
-                    self.format_tuple(list(array.get_values()))
+                    self.format_index_tuple(list(array.get_values()))
                     for array in (op.shape, op.axes)
                 )
                 operands = self.format_operands(op, ("dst", "a"))
@@ -271,18 +271,20 @@ class _CodePrinter:
 
     def format_dma(self, op: npu.DmaOp) -> str:
         destination, source = (
-            self.format_address(each, typed=False)
+            self.format_address(each, has_type=False)
             for each in (op.destination, op.source)
         )
         text = f"dma {op.engine} dst={destination} src={source}"
         text += (
-            f" shape={self.format_tuple(op.mixed_shape)} type={op.source.element_type}"
+            f" shape={self.format_index_tuple(op.mixed_shape)} "
+            f"type={op.source.element_type}"
         )
         if (indexed := op.indexed_rows) is not None:
-            word = "scatter" if indexed.scatter else "gather"
+            word = "scatter" if indexed.is_scatter else "gather"
             text += f" index={self.format_address(indexed.indices)}"
-            text += f" {word}={self.format_tuple((indexed.step, indexed.bound))}"
-            text += " accumulate" if indexed.accumulate else ""
+            rows = indexed.row_stride_bytes, indexed.axis_extent
+            text += f" {word}={self.format_index_tuple(rows)}"
+            text += " accumulate" if indexed.is_accumulating else ""
         if op.read_ranges:
             ranges = [
                 f"{self.format_index(low)}:{self.format_index(high)}"
@@ -295,9 +297,9 @@ class _CodePrinter:
 
     def format_matmul(self, op: npu.MatmulOp) -> str:
         roles = [
-            f"{name}={self.format_tuple(extents)}"
+            f"{name}={self.format_index_tuple(extents)}"
             for name, extents in zip(
-                ("batch", "m", "n", "k"), op.role_extents, strict=True
+                ("batch", "m", "n", "k"), op.batch_m_n_k_extents, strict=True
             )
         ]
         text = f"matmul {self.format_operands(op, ('c', 'a', 'b'))} {' '.join(roles)}"
@@ -318,12 +320,14 @@ class _CodePrinter:
         ]
         return " ".join(texts)
 
-    def format_operand(self, operand: npu.Access | float, written: npu.Access) -> str:
+    def format_operand(
+        self, operand: npu.Access | float, destination: npu.Access
+    ) -> str:
         if isinstance(operand, npu.Access):
             return self.format_address(operand)
         return f"#{format_number(operand)}"
 
-    def format_address(self, access: npu.Access, typed: bool = True) -> str:
+    def format_address(self, access: npu.Access, has_type: bool = True) -> str:
         base = str(access.offset)
         if access.base is not None:
             base = self.format_index(access.base)
@@ -331,10 +335,12 @@ class _CodePrinter:
                 base = str(int(base) + access.offset)
             elif access.offset:
                 base = f"{base}{access.offset:+d}"
-        suffix = f":{access.element_type}" if typed else ""
-        return f"{access.level}[{base}]{self.format_tuple(access.strides)}{suffix}"
+        suffix = f":{access.element_type}" if has_type else ""
+        return (
+            f"{access.level}[{base}]{self.format_index_tuple(access.strides)}{suffix}"
+        )
 
-    def format_tuple(self, values: Sequence[Index]) -> str:
+    def format_index_tuple(self, values: Sequence[Index]) -> str:
         texts = [self.format_index(value) for value in values]
         return f"({', '.join(texts)})"
 
@@ -350,9 +356,9 @@ class _CodePrinter:
         """Assign a register to a value."""
         stem = re.sub(r"\W", "_", value.name_hint or "r")
         name, count = f"%{stem}", 0
-        while name in self.taken:
+        while name in self.used_names:
             count += 1
             name = f"%{stem}_{count}"
-        self.taken.add(name)
+        self.used_names.add(name)
         self.names[value] = name
         return name

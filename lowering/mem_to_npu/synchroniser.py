@@ -1,6 +1,6 @@
 """
-Synchronisation in the NPU code generator: insertion of semaphore signals and waits that
-order dependent instructions.
+Insertion of signals and waits by the NPU code generator: semaphores that order
+dependent instructions.
 
 An engine executes its instructions in order. Other dependences are ordered as follows:
 
@@ -28,7 +28,11 @@ from tlf.analysis.buffers.normalized_loops import is_index_arithmetic
 from tlf.dialects import mem, npu
 from tlf.lowering.mem_to_npu.block_dependences import BlockDependences
 from tlf.lowering.mem_to_npu.chunk_sync import ChunkSync
-from tlf.lowering.mem_to_npu.instruction_tree import BlockItem, InstructionTree, Stream
+from tlf.lowering.mem_to_npu.instruction_tree import (
+    BlockItem,
+    EngineStream,
+    InstructionTree,
+)
 from tlf.lowering.mem_to_npu.loop_carried_dependences import LoopCarriedDependences
 from tlf.lowering.mem_to_npu.lowered_operations import BUFFERS_AND_VIEWS
 from tlf.lowering.mem_to_npu.sync_edges import SyncEdge
@@ -42,7 +46,7 @@ class Synchroniser:
     program: Block
     core_local_levels: frozenset[str] = frozenset()
     """Memory levels that are private to a core."""
-    semaphores: int = 0
+    semaphore_count: int = 0
     """Number of semaphores allocated so far."""
     sync_operations: dict[Operation, list[Operation]] = field(
         default_factory=dict[Operation, list[Operation]]
@@ -60,7 +64,7 @@ class Synchroniser:
         default_factory=list[tuple[SyncEdge, int]]
     )
 
-    def run(self) -> None:
+    def insert_signals_and_waits(self) -> None:
         """Insert signals and waits into the program."""
         self._synchronise_block(self.program, ())
         first, last = self.program.first_op, self.program.last_op
@@ -68,119 +72,129 @@ class Synchroniser:
         assert last is not None
         for edge, semaphore in self._loop_carried_edges:
             for _ in range(edge.iterations):
-                signal = npu.SignalOp(edge.stream.engine, semaphore)
-                wait = npu.WaitOp(edge.waiting.engine, semaphore)
+                signal = npu.SignalOp(edge.signalling_stream.engine, semaphore)
+                wait = npu.WaitOp(edge.waiting_stream.engine, semaphore)
                 self.program.insert_op_before(signal, first)
                 self.program.insert_op_before(wait, last)
 
     def _synchronise_block(self, block: Block, loops: tuple[scf.ForOp, ...]) -> None:
-        items = self.tree.items_of(block)
+        items = self.tree.instruction_items_of(block)
         forward = BlockDependences(items, loops)
-        forward.find_edges()
+        forward.find_sync_edges()
         carried: list[SyncEdge] = []
         if loops and isinstance(block.parent_op(), scf.ForOp):
             spans = self.tree.step_ranges
             carried = LoopCarriedDependences(
                 items, forward, loops, spans, self.core_local_levels
-            ).find_edges()
+            ).find_sync_edges()
         for each in forward.chunk_syncs:
-            self._insert_chunk_sync(each)
+            self._insert_chunkwise_sync(each)
         self._find_chunk_loop_fronts(items, forward.chunk_syncs)
-        self._insert_edges(block, items, forward.edges, carried)
+        self._insert_signals_and_waits_of_edges(block, items, forward.edges, carried)
         for op in [item.op for item in items]:
             if isinstance(op, scf.ForOp):
                 self._synchronise_block(op.body.block, (*loops, op))
             elif isinstance(op, npu.CoresOp):
                 self._synchronise_block(op.body.block, loops)
 
-    def _insert_edges(
+    def _insert_signals_and_waits_of_edges(
         self,
         block: Block,
         items: list[BlockItem],
-        forward: list[SyncEdge],
-        carried: list[SyncEdge],
+        forward_edges: list[SyncEdge],
+        loop_carried_edges: list[SyncEdge],
     ) -> None:
         # Signals and waits of a pair of streams are in the same order, so that they
         # share one semaphore per block.
-        shared: dict[tuple[Stream, Stream, bool], int] = {}
-        for edge in forward:
-            pair = edge.stream, edge.waiting, edge.late
+        shared: dict[tuple[EngineStream, EngineStream, bool], int] = {}
+        for edge in forward_edges:
+            pair = edge.signalling_stream, edge.waiting_stream, edge.is_late
             if pair not in shared:
-                shared[pair] = self._new_semaphore()
-            self._insert_edge(block, items, edge, shared[pair])
-        for edge in carried:
-            semaphore = self._new_semaphore()
+                shared[pair] = self._allocate_semaphore()
+            self._insert_signal_and_wait(block, items, edge, shared[pair])
+        for edge in loop_carried_edges:
+            semaphore = self._allocate_semaphore()
             self._loop_carried_edges.append((edge, semaphore))
-            self._insert_edge(block, items, edge, semaphore)
+            self._insert_signal_and_wait(block, items, edge, semaphore)
 
-    def _insert_edge(
+    def _insert_signal_and_wait(
         self, block: Block, items: list[BlockItem], edge: SyncEdge, semaphore: int
     ) -> None:
-        signal = npu.SignalOp(edge.stream.engine, semaphore)
-        wait = npu.WaitOp(edge.waiting.engine, semaphore)
-        earlier, later = items[edge.after].op, items[edge.before].op
+        signal = npu.SignalOp(edge.signalling_stream.engine, semaphore)
+        wait = npu.WaitOp(edge.waiting_stream.engine, semaphore)
+        earlier, later = items[edge.producer_index].op, items[edge.consumer_index].op
         block.insert_op_after(signal, earlier)
         late = self.late_waits.setdefault(later, [])
         front = self.chunk_loop_fronts.get(later)
-        if front is not None and self._is_before_front(front, items, edge):
+        if front is not None and self._is_wait_before_chunk_loop(front, items, edge):
             block.insert_op_before(wait, front)
         else:
-            block.insert_op_before(wait, later if edge.late or not late else late[0])
-        if edge.late:
+            block.insert_op_before(wait, later if edge.is_late or not late else late[0])
+        if edge.is_late:
             late.append(wait)
         self.sync_operations.setdefault(earlier, []).append(signal)
         self.sync_operations.setdefault(later, []).append(wait)
 
-    def _insert_chunk_sync(self, chunked: ChunkSync) -> None:
-        for op, sync_op in chunked.insert_sync(self._new_semaphore()).items():
+    def _insert_chunkwise_sync(self, chunk_sync: ChunkSync) -> None:
+        for op, sync_op in chunk_sync.insert_signals_and_waits(
+            self._allocate_semaphore()
+        ).items():
             self.sync_operations.setdefault(op, []).append(sync_op)
 
     def _find_chunk_loop_fronts(
-        self, items: list[BlockItem], chunked: list[ChunkSync]
+        self, items: list[BlockItem], chunk_syncs: list[ChunkSync]
     ) -> None:
         """
         Find the chunk loops before which prologues of loops are inserted, so that
         prefetched instructions precede the chunks in the queue.
         """
-        for each in chunked:
-            item, chunks = items[each.before], {items[each.after].op}
-            chunks |= {items[c.after].op for c in chunked if c.before == each.before}
-            front = _first_chunk_loop(chunks, item.op, each.stream.engine)
-            if front is not None and item.prefetching_engines <= {each.stream.engine}:
+        for each in chunk_syncs:
+            item, chunks = items[each.consumer_index], {items[each.producer_index].op}
+            chunks |= {
+                items[c.producer_index].op
+                for c in chunk_syncs
+                if c.consumer_index == each.consumer_index
+            }
+            front = _first_chunk_loop_before(
+                chunks, item.op, each.signalling_stream.engine
+            )
+            if front is not None and item.prefetching_engines <= {
+                each.signalling_stream.engine
+            }:
                 self.chunk_loop_fronts[item.op] = front
 
-    def _is_before_front(
-        self, front: Operation, items: list[BlockItem], edge: SyncEdge
+    def _is_wait_before_chunk_loop(
+        self, chunk_loop: Operation, items: list[BlockItem], edge: SyncEdge
     ) -> bool:
         """
         Return `True` if a wait of prefetched instructions is inserted before the chunk
         loop `front`.
         """
         front_index = next(
-            index for index, item in enumerate(items) if item.op is front
+            index for index, item in enumerate(items) if item.op is chunk_loop
         )
         engines = {stream.engine for stream in items[front_index].leaves}
-        if edge.late or edge.waiting.engine not in engines:
+        if edge.is_late or edge.waiting_stream.engine not in engines:
             return False
-        return edge.iterations > 0 or edge.after < front_index
+        return edge.iterations > 0 or edge.producer_index < front_index
 
-    def _new_semaphore(self) -> int:
-        self.semaphores += 1
-        return self.semaphores - 1
+    def _allocate_semaphore(self) -> int:
+        self.semaphore_count += 1
+        return self.semaphore_count - 1
 
 
-def _first_chunk_loop(
-    chunks: set[Operation], loop: Operation, engine: str
+def _first_chunk_loop_before(
+    chunk_loops: set[Operation], loop: Operation, engine: str
 ) -> Operation | None:
     """Return the first of the chunk loops before a loop, across idle operations."""
     first, op = None, loop.prev_op
-    while op is not None and (op in chunks or _is_idle(op, engine)):
-        first = op if op in chunks else first
+    while op is not None and (op in chunk_loops or _is_idle_or_issued_by(op, engine)):
+        first = op if op in chunk_loops else first
         op = op.prev_op
     return first
 
 
-def _is_idle(op: Operation, engine: str) -> bool:
+def _is_idle_or_issued_by(op: Operation, engine: str) -> bool:
     """
     Return `True` if an operation has no effect, or is a move or semaphore operation of
     the given engine.

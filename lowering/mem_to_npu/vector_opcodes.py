@@ -106,16 +106,16 @@ def select_vector_opcode(op: Operation) -> tuple[str, tuple[SSAValue, ...]]:
         return name, tuple(op.operands)
     match op:
         case arith.CmpfOp() | arith.CmpiOp():
-            return f"cmp.{_comparison_relation(op)}", tuple(op.operands)
+            return f"cmp.{_relation_of_comparison(op)}", tuple(op.operands)
         case arith.SelectOp():
             return "select", (op.lhs, op.rhs, op.cond)
-        case _ if isinstance(op, CASTS) and _is_copy(op):
+        case _ if isinstance(op, CASTS) and _is_cast_by_copy(op):
             return "copy", tuple(op.operands)
         case _:
             raise PassFailedException(f"the npu has no vector operation for {op.name}")
 
 
-def _is_copy(op: Operation) -> bool:
+def _is_cast_by_copy(op: Operation) -> bool:
     """Return `True` if a copy implements a cast; casts of `i1` depend on the sign."""
     source, result = op.operands[0].type, op.results[0].type
     if isinstance(op, arith.UIToFPOp | arith.ExtUIOp):
@@ -123,7 +123,7 @@ def _is_copy(op: Operation) -> bool:
     return i1 not in (source, result)
 
 
-def _comparison_relation(op: arith.CmpfOp | arith.CmpiOp) -> str:
+def _relation_of_comparison(op: arith.CmpfOp | arith.CmpiOp) -> str:
     supported = FLOAT_RELATIONS if isinstance(op, arith.CmpfOp) else INTEGER_RELATIONS
     names = arith.CMPF_COMPARISON_OPERATIONS
     if isinstance(op, arith.CmpiOp):
@@ -148,7 +148,9 @@ def scalar_constant_of(value: SSAValue) -> float | None:
     return None
 
 
-def check_multipliable(op: Operation, element: Attribute, machine: TargetSpec) -> None:
+def check_matrix_engine_multiplies(
+    op: Operation, element: Attribute, machine: TargetSpec
+) -> None:
     """
     Raise `PassFailedException` unless the matrix engine multiplies the element type.
     """
@@ -161,8 +163,10 @@ def check_multipliable(op: Operation, element: Attribute, machine: TargetSpec) -
         )
 
 
-def can_accumulate_in(source: Attribute, result: Attribute) -> bool:
+def can_accumulate_in(element_type: Attribute, accumulator_type: Attribute) -> bool:
     """Return `True` if a reduction may read `source` and accumulate in `result`."""
-    if is_16_bit_float(source):
-        return result in (source, f32)
-    return source == result or (source == i8 and result == i32)
+    if is_16_bit_float(element_type):
+        return accumulator_type in (element_type, f32)
+    return element_type == accumulator_type or (
+        element_type == i8 and accumulator_type == i32
+    )

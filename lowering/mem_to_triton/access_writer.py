@@ -14,10 +14,10 @@ from xdsl.utils.exceptions import DiagnosticException
 
 from tlf.dialects import mem
 from tlf.dialects.types import memref_type
-from tlf.lowering.mem_to_triton.element_positions import Position, Positions
+from tlf.lowering.mem_to_triton.element_positions import ElementPositions, Position
 from tlf.lowering.mem_to_triton.element_types import (
     element_type_of,
-    literal,
+    python_literal_of,
     shape_of,
     triton_type_name,
 )
@@ -40,14 +40,18 @@ class PointerView:
     strides: tuple[int, ...]
 
     @staticmethod
-    def of(pointer: str, value: SSAValue) -> "PointerView":
+    def of_kernel_argument(pointer: str, value: SSAValue) -> "PointerView":
         """Return the view of a kernel argument."""
         type_ = memref_type(value)
-        strides, offset = strides_and_offset(type_)
-        return PointerView(pointer, IndexExpr.of(offset), type_.get_shape(), strides)
+        strides, offset = static_strides_and_offset(type_)
+        return PointerView(
+            pointer, IndexExpr.of_constant(offset), type_.get_shape(), strides
+        )
 
 
-def strides_and_offset(type_: MemRefType[Attribute]) -> tuple[tuple[int, ...], int]:
+def static_strides_and_offset(
+    type_: MemRefType[Attribute],
+) -> tuple[tuple[int, ...], int]:
     """
     Return the static strides and the static offset of a memref, in elements.
 
@@ -86,46 +90,50 @@ class AccessWriter:
         self.greatest = 0
         self.views: dict[SSAValue, PointerView] = {}
 
-    def define_subview(self, op: memref.SubviewOp) -> None:
+    def define_subview_pointer(self, op: memref.SubviewOp) -> None:
         if op.sizes or op.strides:
             raise DiagnosticException("memref.subview: expected static sizes, strides")
         view = self.views[op.source]
         steps = op.static_strides.get_values()
         offset = view.offset
-        for at, stride in zip(self._subview_offsets(op), view.strides, strict=True):
-            offset = offset + at * IndexExpr.of(stride)
+        for at, stride in zip(
+            self._offset_expressions_of_subview(op), view.strides, strict=True
+        ):
+            offset = offset + at * IndexExpr.of_constant(stride)
         type_ = op.result.type
-        strides, _ = strides_and_offset(type_)
+        strides, _ = static_strides_and_offset(type_)
         scaled = [a * b for a, b in zip(view.strides, steps, strict=True)]
         if not set(strides) <= set(scaled):
             raise DiagnosticException(
                 f"memref.subview: expected strides of {scaled}, got {list(strides)}"
             )
-        offset = self._assign_index(offset)
+        offset = self._assign_index_variable(offset)
         self.views[op.result] = PointerView(
             view.pointer, offset, type_.get_shape(), strides
         )
 
-    def _subview_offsets(self, op: memref.SubviewOp) -> list[IndexExpr]:
+    def _offset_expressions_of_subview(self, op: memref.SubviewOp) -> list[IndexExpr]:
         dynamic = iter(op.offsets)
         return [
-            self.indices.of(next(dynamic) if offset == DYNAMIC_INDEX else offset)
+            self.indices.expression_of(
+                next(dynamic) if offset == DYNAMIC_INDEX else offset
+            )
             for offset in cast(Sequence[int], op.static_offsets.get_values())
         ]
 
-    def define_reinterpret_cast(self, op: memref.ReinterpretCastOp) -> None:
+    def define_reinterpret_cast_pointer(self, op: memref.ReinterpretCastOp) -> None:
         if op.sizes or op.strides or op.offsets:
             raise DiagnosticException("memref.reinterpret_cast: expected static bounds")
         view = self.views[op.source]
         (offset,) = cast(Sequence[int], op.static_offsets.get_values())
-        start = IndexExpr.of(offset)
+        start = IndexExpr.of_constant(offset)
         if view.offset.constant is None:
             # The static offset of a cast cannot express a dynamic source offset.
             raise DiagnosticException(
                 "memref.reinterpret_cast: expected a source at a constant offset"
             )
         type_ = op.result.type
-        strides, _ = strides_and_offset(type_)
+        strides, _ = static_strides_and_offset(type_)
         self.views[op.result] = PointerView(
             view.pointer, start, type_.get_shape(), strides
         )
@@ -133,11 +141,11 @@ class AccessWriter:
     def load_expression(self, op: mem.LoadOp) -> str:
         """Return the expression that loads the value of `op`."""
         view, tile_shape = self.views[op.source], shape_of(op.value)
-        positions = Positions.of(
-            self.index_offsets(op.mixed_offsets), tile_shape, op.source_map
+        positions = ElementPositions.from_offsets(
+            self.index_expressions_of(op.mixed_offsets), tile_shape, op.source_map
         )
         address = self.pointer_expression(view, positions)
-        mask = self.mask_condition(positions, ValidExtents(op.box, view.shape))
+        mask = self.mask_condition(positions, ValidExtents(op.box_sizes, view.shape))
         invariant_dims = positions.invariant_dims
         if mask is not None and len(invariant_dims) == len(tile_shape) > 0:
             # A scalar pointer requires a scalar condition.
@@ -154,7 +162,9 @@ class AccessWriter:
 
     def write_store(self, op: mem.StoreOp, value: str) -> None:
         view, tile_shape = self.views[op.destination], shape_of(op.value)
-        positions = Positions.of(self.index_offsets(op.mixed_offsets), tile_shape)
+        positions = ElementPositions.from_offsets(
+            self.index_expressions_of(op.mixed_offsets), tile_shape
+        )
         address = self.pointer_expression(view, positions)
         mask = self.mask_condition(positions, ValidExtents(op.box, view.shape))
         mask_argument = "" if mask is None else f", mask={mask}"
@@ -163,111 +173,136 @@ class AccessWriter:
     def mask_expression(self, op: mem.MaskOp, value: str) -> str:
         """Return the expression of a masked value; `value` if it is fully in bounds."""
         shape = shape_of(op.source)
-        positions = Positions.of(self.index_offsets(op.mixed_offsets), shape)
+        positions = ElementPositions.from_offsets(
+            self.index_expressions_of(op.mixed_offsets), shape
+        )
         condition = self.mask_condition(
-            positions, ValidExtents(op.extents, op.upper_bounds)
+            positions, ValidExtents(op.valid_box_extents, op.upper_bounds)
         )
         if condition is None:
             return value
         type_ = element_type_of(op.source)
-        fill = literal(op.fill_value, type_)
+        fill = python_literal_of(op.fill_value, type_)
         other = f"tl.full({list(shape)}, {fill}, {triton_type_name(type_)})"
         return f"tl.where({condition}, {value}, {other})"
 
-    def index_offsets(self, offsets: Sequence[SSAValue | int]) -> list[IndexExpr]:
-        return [self.indices.of(offset) for offset in offsets]
+    def index_expressions_of(
+        self, offsets: Sequence[SSAValue | int]
+    ) -> list[IndexExpr]:
+        return [self.indices.expression_of(offset) for offset in offsets]
 
-    def _assign_index(self, index: IndexExpr) -> IndexExpr:
+    def _assign_index_variable(self, index: IndexExpr) -> IndexExpr:
         if index.is_atom or index.constant is not None:
             return index
-        return IndexExpr(self.source.assign("i", index.text), index.low, index.high)
+        return IndexExpr(
+            self.source.assign_variable("i", index.text), index.low, index.high
+        )
 
     def _arange_expression(self, extent: int) -> str:
         steps = f"tl.arange(0, {extent})"
         return f"{steps}.to(tl.int64)" if self.wide else steps
 
-    def _position_tile(self, position: Position, room: Sequence[int]) -> str:
+    def _position_tile_expression(
+        self, position: Position, tile_shape: Sequence[int]
+    ) -> str:
         """Return the positions along one dim of a buffer, as a broadcastable tile."""
-        self._record_magnitude(max(abs(end) for end in position.bounds(room)))
+        self._record_offset_magnitude(
+            max(abs(end) for end in position.position_range(tile_shape))
+        )
         if not position.terms:
-            return position.offset.atom
+            return position.offset.parenthesised_text
         terms = [] if position.offset.constant == 0 else [position.offset.text]
         if len(position.terms) == 1:
             ((dim, factor),) = position.terms
-            terms.append(_scale_expression(self._arange_expression(room[dim]), factor))
-            vector = self.source.assign_once("r", " + ".join(terms))
-            return _broadcast_along(vector, dim, len(room))
-        terms += self._term_expressions(position, room, 1)
-        return self.source.assign_once("r", " + ".join(terms))
+            terms.append(
+                _scale_expression(self._arange_expression(tile_shape[dim]), factor)
+            )
+            vector = self.source.assign_variable_once("r", " + ".join(terms))
+            return _broadcast_vector_along_dim(vector, dim, len(tile_shape))
+        terms += self._scaled_offset_terms(position, tile_shape, 1)
+        return self.source.assign_variable_once("r", " + ".join(terms))
 
-    def _term_expressions(
-        self, position: Position, room: Sequence[int], stride: int
+    def _scaled_offset_terms(
+        self, position: Position, tile_shape: Sequence[int], stride: int
     ) -> list[str]:
         """Return the contribution of each term to an offset, scaled by `stride`."""
         terms: list[str] = []
         for dim, factor in position.terms:
-            vector = self.source.assign_once("r", self._arange_expression(room[dim]))
+            vector = self.source.assign_variable_once(
+                "r", self._arange_expression(tile_shape[dim])
+            )
             terms.append(
                 _scale_expression(
-                    _broadcast_along(vector, dim, len(room)), factor * stride
+                    _broadcast_vector_along_dim(vector, dim, len(tile_shape)),
+                    factor * stride,
                 )
             )
         return terms
 
-    def pointer_expression(self, view: PointerView, positions: Positions) -> str:
+    def pointer_expression(self, view: PointerView, positions: ElementPositions) -> str:
         """Return the expression of the pointers to the elements of a value."""
-        start, shape = view.offset, positions.room
+        start, shape = view.offset, positions.tile_shape
         reach = max(abs(start.low), abs(start.high))
         for position, stride in zip(positions.along, view.strides, strict=True):
-            reach += abs(stride) * max(abs(end) for end in position.bounds(shape))
-        self._record_magnitude(reach)
+            reach += abs(stride) * max(
+                abs(end) for end in position.position_range(shape)
+            )
+        self._record_offset_magnitude(reach)
         terms: list[str] = []
         for position, stride in zip(positions.along, view.strides, strict=True):
             if len(position.terms) == 1:
                 terms.append(
-                    _scale_expression(self._position_tile(position, shape), stride)
+                    _scale_expression(
+                        self._position_tile_expression(position, shape), stride
+                    )
                 )
                 continue
-            start += position.offset * IndexExpr.of(stride)
-            terms += self._term_expressions(position, shape, stride)
+            start += position.offset * IndexExpr.of_constant(stride)
+            terms += self._scaled_offset_terms(position, shape, stride)
         if start.constant != 0:
             terms.insert(0, start.text)
         return f"{view.pointer} + {' + '.join(terms)}" if terms else view.pointer
 
-    def _record_magnitude(self, reach: int) -> None:
-        self.greatest = max(self.greatest, reach)
+    def _record_offset_magnitude(self, magnitude: int) -> None:
+        self.greatest = max(self.greatest, magnitude)
 
-    def mask_condition(self, positions: Positions, extents: ValidExtents) -> str | None:
+    def mask_condition(
+        self, positions: ElementPositions, extents: ValidExtents
+    ) -> str | None:
         """
         Return the condition that elements are valid and their positions are in
         `[0, limit)`, or `None` if it always holds.
         """
         conditions: list[str] = []
-        shape, rank = positions.room, len(positions.room)
+        shape, rank = positions.tile_shape, len(positions.tile_shape)
         valid_shape = list(shape)
         for dim, valid in enumerate(extents.valid):
-            if valid < shape[dim] and not _is_implied_by_bounds(
+            if valid < shape[dim] and not _is_validity_implied_by_bounds(
                 positions, extents, dim
             ):
-                steps = self.source.assign_once("r", f"tl.arange(0, {shape[dim]})")
-                conditions.append(_broadcast_along(f"({steps} < {valid})", dim, rank))
+                steps = self.source.assign_variable_once(
+                    "r", f"tl.arange(0, {shape[dim]})"
+                )
+                conditions.append(
+                    _broadcast_vector_along_dim(f"({steps} < {valid})", dim, rank)
+                )
                 valid_shape[dim] = valid
         for position, limit in zip(positions.along, extents.limits, strict=True):
-            low, high = position.bounds(valid_shape)
+            low, high = position.position_range(valid_shape)
             if low >= 0 and high < limit:
                 continue
-            tile = self._position_tile(position, shape)
+            tile = self._position_tile_expression(position, shape)
             if position.offset.constant is not None and not position.terms:
                 tile = f"tl.full([], {tile}, {'tl.int64' if self.wide else 'tl.int32'})"
             if low < 0:
-                conditions.append(_compare_position(tile, ">= 0"))
+                conditions.append(_position_comparison_expression(tile, ">= 0"))
             if high >= limit:
-                conditions.append(_compare_position(tile, f"< {limit}"))
+                conditions.append(_position_comparison_expression(tile, f"< {limit}"))
         return " & ".join(conditions) if conditions else None
 
 
-def _is_implied_by_bounds(
-    positions: Positions, extents: ValidExtents, dim: int
+def _is_validity_implied_by_bounds(
+    positions: ElementPositions, extents: ValidExtents, dim: int
 ) -> bool:
     """
     Return `True` if the bounds condition also excludes invalid elements along a dim.
@@ -291,7 +326,7 @@ def masked_load(op: mem.LoadOp | mem.GatherOp, address: str, mask: str) -> str:
     if op.fill_value is None:
         return f"tl.load({address}, mask={mask})"
     type_ = element_type_of(op.value)
-    text = literal(op.fill_value, type_)
+    text = python_literal_of(op.fill_value, type_)
     if str(type_) in ("i8", "i16") and op.fill_value < 0:
         fill = f"tl.full([], {text}, {triton_type_name(type_)})"
         return f"tl.where({mask}, tl.load({address}, mask={mask}, other=0), {fill})"
@@ -307,15 +342,15 @@ def _scale_expression(text: str, factor: int) -> str:
     return f"{text} * {factor}"
 
 
-def _compare_position(tile: str, test: str) -> str:
+def _position_comparison_expression(tile: str, comparison: str) -> str:
     """Return a comparison of positions; a vector is compared before it is broadcast."""
     vector, bracket, indices = tile.partition("[")
     if not bracket or not vector.isidentifier():
-        return f"({tile} {test})"
-    return f"({vector} {test})[{indices}"
+        return f"({tile} {comparison})"
+    return f"({vector} {comparison})[{indices}"
 
 
-def _broadcast_along(vector: str, dim: int, rank: int) -> str:
+def _broadcast_vector_along_dim(vector: str, dim: int, rank: int) -> str:
     """Return a vector as a tile of rank `rank`, along one dim."""
     if rank == 1:
         return vector

@@ -1,6 +1,6 @@
 """
-Roles of a contraction's dims in its lowering to Triton: batch, rows, columns, depth,
-one-sided.
+Analysis in the lowering of contractions to Triton: roles of their dims as batch, rows,
+columns, depth or one-sided.
 """
 
 import math
@@ -28,24 +28,26 @@ class ContractionRoles:
     """Dims of the right input and the output."""
     depth: tuple[int, ...]
     """Reduction dims of both inputs."""
-    alone: tuple[int, ...]
+    one_sided: tuple[int, ...]
     """Reduction dims of one input only."""
-    others: tuple[int, ...]
+    output_only: tuple[int, ...]
     """Dims of neither input: the products repeat along them."""
 
     @staticmethod
-    def of(op: mem.ContractOp) -> "ContractionRoles":
+    def classify_dims(op: mem.ContractOp) -> "ContractionRoles":
         """
         Classify the dims of a contraction, in the order of the output, or of the left
         input for reduction dims. Raises `DiagnosticException` for inputs that are read
         through windows.
         """
-        lhs, rhs, acc = (domain_dims_of(indexing, op.extents) for indexing in op.maps)
-        nonunit = [dim for dim, extent in enumerate(op.extents) if extent > 1]
+        lhs, rhs, acc = (
+            domain_dims_of(indexing, op.domain_extents) for indexing in op.maps
+        )
+        nonunit = [dim for dim, extent in enumerate(op.domain_extents) if extent > 1]
         output_dims = [dim for dim in acc if dim in nonunit]
         reduced = [dim for dim in lhs if dim in nonunit and dim not in acc]
         return ContractionRoles(
-            op.extents,
+            op.domain_extents,
             tuple(dim for dim in output_dims if dim in lhs and dim in rhs),
             tuple(dim for dim in output_dims if dim in lhs and dim not in rhs),
             tuple(dim for dim in output_dims if dim in rhs and dim not in lhs),
@@ -58,6 +60,6 @@ class ContractionRoles:
         """Return the roles with swapped operands."""
         return replace(self, rows=self.columns, columns=self.rows)
 
-    def extent_of(self, dims: Sequence[int]) -> int:
+    def iteration_count_along(self, dims: Sequence[int]) -> int:
         """Return the number of iterations along several dims."""
         return math.prod(self.extents[dim] for dim in dims)

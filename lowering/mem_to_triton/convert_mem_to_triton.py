@@ -11,9 +11,9 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from tlf.dialects import triton
 from tlf.dialects.target import TargetSpec
-from tlf.lowering.mem_to_triton.kernel_legality import check_kernel
+from tlf.lowering.mem_to_triton.kernel_legality import check_kernel_is_supported
 from tlf.lowering.mem_to_triton.kernel_outlining import KernelOutliner
-from tlf.passes.graph.cse import body_key
+from tlf.passes.graph.cse import structural_key_of_regions
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class ConvertMemToTritonPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if TargetSpec.is_attached_to(op):
-            TargetSpec.of(op).check_backend("triton")
+            TargetSpec.read_from_module(op).require_backend("triton")
         functions = [
             function
             for function in op.ops
@@ -68,14 +68,14 @@ class ConvertMemToTritonPass(ModulePass):
         for function in functions:
             kernels = KernelOutliner(
                 function, self.warps, self.stages, self.group, taken
-            ).run()
+            ).outline_kernels()
             for kernel in kernels:
                 Rewriter.insert_op(kernel, InsertPoint.before(function))
             outlined += kernels
         _deduplicate_kernels(op, outlined)
         for kernel in op.ops:
             if isinstance(kernel, func.FuncOp) and triton.KERNEL in kernel.attributes:
-                check_kernel(kernel)
+                check_kernel_is_supported(kernel)
 
 
 def _deduplicate_kernels(module: ModuleOp, kernels: Sequence[func.FuncOp]) -> None:
@@ -98,7 +98,7 @@ def _deduplicate_kernels(module: ModuleOp, kernels: Sequence[func.FuncOp]) -> No
             kernel.function_type,
             attributes,
             frozenset(launch_parameters),
-            body_key(kernel),
+            structural_key_of_regions(kernel),
         )
         first = first_of.setdefault(key, kernel)
         if first is not kernel:

@@ -1,6 +1,6 @@
 """
-Source of Triton device functions that emitted kernels call: faster or more exact than
-libdevice.
+Emission of Triton code for device functions that kernels call: faster or more exact
+than libdevice.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import BFloat16Type, f32
 from xdsl.ir import Operation
 
-from tlf.analysis.work.vector_step_costs import is_approximate
+from tlf.analysis.work.vector_step_costs import is_approximate_function
 from tlf.dialects import mem
 from tlf.dialects.types import is_16_bit_float
 
@@ -128,12 +128,12 @@ def device_function_of(op: Operation, shape: Sequence[int]) -> str | None:
     """Return the device function of a scalar operation on a tile, or `None`."""
     type_, is_paired = op.results[0].type, prod(shape) % 2 == 0
     match op:
-        case math.TanhOp() if is_approximate(op):
+        case math.TanhOp() if is_approximate_function(op):
             pairs = is_paired and isinstance(type_, BFloat16Type)
             return "tanh_approx_x2" if pairs else "tanh_approx"
         case math.TanhOp() if type_ == f32:
             return "tanh_f32"
-        case math.ExpM1Op() if is_approximate(op):
+        case math.ExpM1Op() if is_approximate_function(op):
             return "expm1_approx"
         case math.ExpM1Op() if type_ == f32:
             return "expm1_f32"
@@ -147,10 +147,10 @@ def device_function_of(op: Operation, shape: Sequence[int]) -> str | None:
             return None
 
 
-def device_functions_in(text: str) -> list[str]:
+def device_function_sources_in(kernel_text: str) -> list[str]:
     """Return the sources of the device functions that a kernel calls."""
     return [
         source
         for name, source in DEVICE_FUNCTIONS.items()
-        if re.search(rf"\b{name}\b", text)
+        if re.search(rf"\b{name}\b", kernel_text)
     ]

@@ -17,15 +17,20 @@ from tlf.dialects import mem
 from tlf.lowering.mem_to_triton.compute_writer import ComputeWriter
 from tlf.lowering.mem_to_triton.contraction_roles import ContractionRoles, DomainDims
 from tlf.lowering.mem_to_triton.dot_operand_order import needs_operand_swap
-from tlf.lowering.mem_to_triton.dot_shapes import is_dot, uses_dot
+from tlf.lowering.mem_to_triton.dot_shapes import (
+    is_contraction_lowered_to_dot,
+    is_lowered_to_dot,
+)
 from tlf.lowering.mem_to_triton.element_types import (
     element_type_of,
     is_float,
-    promoted_type,
+    promoted_arithmetic_type,
     shape_of,
     triton_type_name,
 )
-from tlf.lowering.mem_to_triton.loop_carried_values import loop_carried_pair
+from tlf.lowering.mem_to_triton.loop_carried_values import (
+    carried_argument_and_yielded_value,
+)
 from tlf.lowering.mem_to_triton.tile_broadcasting import (
     domain_dims_of,
     reshape_tile,
@@ -45,30 +50,33 @@ class DotOperand:
     dtype: str
 
     @staticmethod
-    def of(
-        compute: ComputeWriter, op: mem.ContractOp, number: int, wider: str
+    def from_contraction_input(
+        compute: ComputeWriter, op: mem.ContractOp, input_index: int, sum_type: str
     ) -> "DotOperand":
         """Return an input, summed in the type `wider` over its one-sided dims."""
-        value = op.input_operands[number]
-        dims = domain_dims_of(op.input_maps[number], op.extents)
+        value = op.input_operands[input_index]
+        dims = domain_dims_of(op.input_maps[input_index], op.domain_extents)
         shape, dtype = shape_of(value), triton_type_name(element_type_of(value))
-        text, one_sided = compute.names[value], ContractionRoles.of(op).alone
+        text, one_sided = (
+            compute.names[value],
+            ContractionRoles.classify_dims(op).one_sided,
+        )
         axes = [axis for axis, dim in enumerate(dims) if dim in one_sided]
         if not axes:
             return DotOperand(text, shape, dims, dtype)
-        if dtype != wider:
-            text = f"{text}.to({wider})"
+        if dtype != sum_type:
+            text = f"{text}.to({sum_type})"
         for axis in reversed(axes):
             text = f"tl.sum({text}, axis={axis})"
         remaining = [axis for axis in range(len(dims)) if axis not in axes]
         return DotOperand(
-            compute.source.assign_once("v", text),
+            compute.source.assign_variable_once("v", text),
             tuple(shape[axis] for axis in remaining),
             tuple(dims[axis] for axis in remaining),
-            wider,
+            sum_type,
         )
 
-    def cast(self, dtype: str) -> "DotOperand":
+    def cast_to_type(self, dtype: str) -> "DotOperand":
         if dtype == self.dtype:
             return self
         return DotOperand(f"{self.text}.to({dtype})", self.shape, self.dims, dtype)
@@ -83,22 +91,26 @@ class MatrixProduct:
     is_swapped: bool
 
     @staticmethod
-    def of(op: mem.ContractOp) -> "MatrixProduct":
-        roles = ContractionRoles.of(op)
+    def from_contraction(op: mem.ContractOp) -> "MatrixProduct":
+        roles = ContractionRoles.classify_dims(op)
         if needs_operand_swap(op, roles):
             return MatrixProduct(op, roles.swap_operands(), is_swapped=True)
         return MatrixProduct(op, roles, is_swapped=False)
 
     @property
     def _output_dims(self) -> DomainDims:
-        return domain_dims_of(self.op.maps[2], self.op.extents)
+        return domain_dims_of(self.op.maps[2], self.op.domain_extents)
 
     def _matrix_shape(self, *axes: Sequence[int]) -> list[int]:
         """Return the shape of a matrix with the given axes."""
-        batch = [self.roles.extent_of(self.roles.batch)] if self.roles.batch else []
-        return [*batch, *(self.roles.extent_of(axis) for axis in axes)]
+        batch = (
+            [self.roles.iteration_count_along(self.roles.batch)]
+            if self.roles.batch
+            else []
+        )
+        return [*batch, *(self.roles.iteration_count_along(axis) for axis in axes)]
 
-    def fold_to_matrix(
+    def fold_tile_to_matrix(
         self, text: str, shape: Sequence[int], dims: DomainDims, *axes: Sequence[int]
     ) -> str:
         """Fold a tile to a (batched) matrix."""
@@ -115,7 +127,7 @@ class MatrixProduct:
     def fold_accumulator(self, text: str) -> str:
         """Fold the tile of the accumulator to a matrix."""
         axes = (self.roles.rows, self.roles.columns)
-        return self.fold_to_matrix(
+        return self.fold_tile_to_matrix(
             text, shape_of(self.op.acc), self._output_dims, *axes
         )
 
@@ -140,28 +152,34 @@ class MatrixProduct:
         return self.fold_accumulator("v") == "v"
 
 
-def find_accumulated_product(
-    argument: SSAValue, result: SSAValue
+def find_product_accumulated_in_loop(
+    carried_argument: SSAValue, carried_result: SSAValue
 ) -> MatrixProduct | None:
     """
     Return the product that a loop accumulates on a carried value that has no other use,
     or `None`. Also `None` if the value already has the shape of the product.
     """
-    uses = list(argument.uses)
-    if len(uses) != 1 or len(list(result.uses)) != 1:
+    uses = list(carried_argument.uses)
+    if len(uses) != 1 or len(list(carried_result.uses)) != 1:
         return None
     user = uses[0].operation
     if isinstance(user, mem.ContractOp):
-        if user.acc is not argument or user.value is not result or not uses_dot(user):
+        if (
+            user.acc is not carried_argument
+            or user.value is not carried_result
+            or not is_lowered_to_dot(user)
+        ):
             return None
-        product = MatrixProduct.of(user)
+        product = MatrixProduct.from_contraction(user)
         return None if product.has_matrix_accumulator else product
     if not isinstance(user, scf.ForOp):
         return None
     index = uses[0].index - 3
-    if index < 0 or user.results[index] is not result:
+    if index < 0 or user.results[index] is not carried_result:
         return None
-    return find_accumulated_product(*loop_carried_pair(user, index))
+    return find_product_accumulated_in_loop(
+        *carried_argument_and_yielded_value(user, index)
+    )
 
 
 def dot_expression(compute: ComputeWriter, op: mem.ContractOp) -> str:
@@ -169,50 +187,61 @@ def dot_expression(compute: ComputeWriter, op: mem.ContractOp) -> str:
     Return the `tl.dot` expression of a contraction for which `uses_dot` holds. It has
     the shape of a matrix if the accumulator is in `compute.matrices`.
     """
-    product, total = MatrixProduct.of(op), element_type_of(op.acc)
-    roles = product.roles
+    product, total = MatrixProduct.from_contraction(op), element_type_of(op.acc)
     left, right = (
-        DotOperand.of(compute, op, number, "tl.float32") for number in (0, 1)
+        DotOperand.from_contraction_input(compute, op, number, "tl.float32")
+        for number in (0, 1)
     )
     precision = _input_precision(op)
     if left.dtype != right.dtype:
         # One operand is a partial sum, which its element type cannot represent.
-        left, right = left.cast("tl.float32"), right.cast("tl.float32")
+        left, right = left.cast_to_type("tl.float32"), right.cast_to_type("tl.float32")
         precision = op.precision if str(element_type_of(op.lhs)) == "f32" else "tf32x3"
     if product.is_swapped:
         left, right = right, left
-    factors = [
-        product.fold_to_matrix(
-            left.text, left.shape, left.dims, roles.rows, roles.depth
-        ),
-        product.fold_to_matrix(
-            right.text, right.shape, right.dims, roles.depth, roles.columns
-        ),
-    ]
-    factors = [
-        factor if factor.isidentifier() else compute.source.assign_once("v", factor)
-        for factor in factors
-    ]
+    factors = _fold_factors_to_matrices(compute, product, left, right)
     is_matrix = op.acc in compute.matrices
-    dtype, initial = promoted_type(total), compute.names[op.acc]
+    dtype, initial = promoted_arithmetic_type(total), compute.names[op.acc]
     is_folded = not is_matrix and not product.has_matrix_accumulator
     if dtype is None and is_folded and _is_elementwise_result(op.acc):
         # Triton 3.6 fails if a loop folds an elementwise result into the accumulator.
-        text = f"tl.dot({', '.join(factors)}{_dot_options(total, precision)})"
+        arguments = _dot_type_and_precision_arguments(total, precision)
+        text = f"tl.dot({', '.join(factors)}{arguments})"
         return f"{product.unfold_accumulator(text)} + {initial}"
     initial = initial if is_matrix else product.fold_accumulator(initial)
     if dtype is not None:
         initial = f"{initial}.to({dtype})"
-    options = _dot_options(total, precision)
+    options = _dot_type_and_precision_arguments(total, precision)
     text = f"tl.dot({', '.join(factors)}, acc={initial}{options})"
-    if _has_other_readers(op):
+    if _has_loaded_operand_with_other_use(op):
         text = f"awaited({text})"
     if dtype is not None:
         text = f"{text}.to({triton_type_name(total)})"
     return text if is_matrix else product.unfold_accumulator(text)
 
 
-def _has_other_readers(op: mem.ContractOp) -> bool:
+def _fold_factors_to_matrices(
+    compute: ComputeWriter, product: MatrixProduct, left: DotOperand, right: DotOperand
+) -> list[str]:
+    """Return the factors of a product as matrices, in variables if they are folded."""
+    roles = product.roles
+    factors = [
+        product.fold_tile_to_matrix(
+            left.text, left.shape, left.dims, roles.rows, roles.depth
+        ),
+        product.fold_tile_to_matrix(
+            right.text, right.shape, right.dims, roles.depth, roles.columns
+        ),
+    ]
+    return [
+        factor
+        if factor.isidentifier()
+        else compute.source.assign_variable_once("v", factor)
+        for factor in factors
+    ]
+
+
+def _has_loaded_operand_with_other_use(op: mem.ContractOp) -> bool:
     """
     Return `True` if an operand loaded in a loop has uses other than contractions.
 
@@ -223,7 +252,7 @@ def _has_other_readers(op: mem.ContractOp) -> bool:
     return any(
         isinstance(value.owner, mem.LoadOp | mem.GatherOp)
         and isinstance(value.owner.parent_op(), scf.ForOp)
-        and any(not is_dot(use.operation) for use in value.uses)
+        and any(not is_contraction_lowered_to_dot(use.operation) for use in value.uses)
         for value in op.input_operands
     )
 
@@ -233,9 +262,11 @@ def _is_elementwise_result(value: SSAValue) -> bool:
     return isinstance(value.owner, mem.MapOp)
 
 
-def _dot_options(total: Attribute, precision: str | None) -> str:
+def _dot_type_and_precision_arguments(
+    accumulator_type: Attribute, precision: str | None
+) -> str:
     """Return the additional arguments of a `tl.dot`."""
-    if not is_float(total):
+    if not is_float(accumulator_type):
         return ", out_dtype=tl.int32"
     return f', input_precision="{precision}"' if precision else ""
 

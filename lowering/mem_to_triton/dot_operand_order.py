@@ -1,6 +1,6 @@
 """
-Operand order of an emitted `tl.dot`: swaps of the inputs in the lowering of
-contractions to Triton.
+Analysis in the lowering of contractions to Triton: operand order of an emitted
+`tl.dot`.
 
 By default the order avoids a transposition of the output. Two cases override it:
 Triton does not support the folded columns, or would recompute the left factor.
@@ -12,9 +12,11 @@ from xdsl.ir import BlockArgument, OpResult, SSAValue
 from tlf.dialects import mem
 from tlf.dialects.types import is_16_bit_float
 from tlf.lowering.mem_to_triton.contraction_roles import ContractionRoles
-from tlf.lowering.mem_to_triton.dot_shapes import is_dot
+from tlf.lowering.mem_to_triton.dot_shapes import is_contraction_lowered_to_dot
 from tlf.lowering.mem_to_triton.element_types import element_type_of
-from tlf.lowering.mem_to_triton.loop_carried_values import loop_carried_pair
+from tlf.lowering.mem_to_triton.loop_carried_values import (
+    carried_argument_and_yielded_value,
+)
 from tlf.lowering.mem_to_triton.tile_broadcasting import domain_dims_of
 
 MIN_FOLDED_COLUMNS = 8
@@ -32,7 +34,7 @@ def needs_operand_swap(op: mem.ContractOp, roles: ContractionRoles) -> bool:
     """Return `True` if the second input is the left factor."""
     output_dims = [
         dim
-        for dim in domain_dims_of(op.maps[2], op.extents)
+        for dim in domain_dims_of(op.maps[2], op.domain_extents)
         if dim in (*roles.rows, *roles.columns)
     ]
     is_swapped_by_default = output_dims[0] in roles.columns
@@ -42,13 +44,15 @@ def needs_operand_swap(op: mem.ContractOp, roles: ContractionRoles) -> bool:
         op, *other
     ):
         return is_swapped_by_default != is_illegal
-    if not _is_recomputed(op, *default) or _is_recomputed(op, *other):
+    if not _is_left_input_recomputed(op, *default) or _is_left_input_recomputed(
+        op, *other
+    ):
         return is_swapped_by_default
-    return is_swapped_by_default != _is_sole_accumulation(op)
+    return is_swapped_by_default != _is_only_use_of_carried_value(op)
 
 
 def _has_short_column_axis(
-    op: mem.ContractOp, roles: ContractionRoles, left: int
+    op: mem.ContractOp, roles: ContractionRoles, left_index: int
 ) -> bool:
     """
     Return `True` if the columns of the right matrix are several axes and the last one
@@ -56,36 +60,46 @@ def _has_short_column_axis(
     """
     columns = [
         roles.extents[dim]
-        for dim in domain_dims_of(op.input_maps[1 - left], op.extents)
+        for dim in domain_dims_of(op.input_maps[1 - left_index], op.domain_extents)
         if dim in roles.columns and roles.extents[dim] > 1
     ]
     return len(columns) > 1 and columns[-1] < MIN_FOLDED_COLUMNS
 
 
-def _is_recomputed(op: mem.ContractOp, roles: ContractionRoles, left: int) -> bool:
+def _is_left_input_recomputed(
+    op: mem.ContractOp, roles: ContractionRoles, left_index: int
+) -> bool:
     """
     Return `True` if an input is computed in registers and would be recomputed as the
     left factor: for other uses, for another element order, or because several narrow
     matrix instructions read the same rows. Triton 3.6 then takes up to twice as long as
     with the input as the right factor, in shared memory.
     """
-    value = op.input_operands[left]
+    value = op.input_operands[left_index]
     if (
         roles.batch
         or not is_16_bit_float(element_type_of(value))
         or not _is_computed_from_loads(value)
     ):
         return False
-    if roles.extent_of(roles.rows) < MAX_MMA_ROWS <= roles.extent_of(roles.columns):
+    if (
+        roles.iteration_count_along(roles.rows)
+        < MAX_MMA_ROWS
+        <= roles.iteration_count_along(roles.columns)
+    ):
         return True
-    is_shared = any(not is_dot(use.operation) for use in value.uses)
-    return is_shared or _is_transposed(op, roles, left)
+    is_shared = any(
+        not is_contraction_lowered_to_dot(use.operation) for use in value.uses
+    )
+    return is_shared or _is_left_input_transposed(op, roles, left_index)
 
 
-def _is_transposed(op: mem.ContractOp, roles: ContractionRoles, left: int) -> bool:
+def _is_left_input_transposed(
+    op: mem.ContractOp, roles: ContractionRoles, left_index: int
+) -> bool:
     """Return `True` if the reduced axis is not the innermost one of the left input."""
     axes = (*roles.rows, *roles.depth)
-    dims = domain_dims_of(op.input_maps[left], op.extents)
+    dims = domain_dims_of(op.input_maps[left_index], op.domain_extents)
     last = [dim for dim in dims if dim in axes][-1:]
     return any(dim in roles.rows for dim in last)
 
@@ -107,12 +121,12 @@ def _is_computed_from_loads(value: SSAValue) -> bool:
         if isinstance(each.owner, mem.MapOp):
             pending.extend(each.owner.operands)
         elif isinstance(each, OpResult) and isinstance(each.op, scf.ForOp):
-            _, result = loop_carried_pair(each.op, each.index)
+            _, result = carried_argument_and_yielded_value(each.op, each.index)
             pending.append(result)
     return True
 
 
-def _is_sole_accumulation(op: mem.ContractOp) -> bool:
+def _is_only_use_of_carried_value(op: mem.ContractOp) -> bool:
     """
     Return `True` if a contraction is in no loop, or is the only use of the loop-carried
     value that it updates.

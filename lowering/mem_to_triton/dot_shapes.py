@@ -1,6 +1,6 @@
 """
-Legality of `tl.dot` in the lowering to Triton: shapes and element types of
-contractions.
+Legality check in the lowering of contractions to Triton: shapes and element types of a
+`tl.dot`.
 """
 
 from xdsl.dialects.builtin import Float64Type
@@ -17,27 +17,29 @@ MIN_INT8_DEPTH = 32
 """Minimum depth of a matrix product of 8-bit integers."""
 
 
-def uses_dot(op: mem.ContractOp) -> bool:
+def is_lowered_to_dot(op: mem.ContractOp) -> bool:
     """
     Return `True` if a contraction becomes a `tl.dot`: every axis has at least 16
     elements (depth 32 for 8-bit integers), and tensor cores support the element types.
     """
-    roles = ContractionRoles.of(op)
-    if roles.others:
+    roles = ContractionRoles.classify_dims(op)
+    if roles.output_only:
         return False
     element, total = element_type_of(op.lhs), element_type_of(op.acc)
     if isinstance(element, Float64Type) or isinstance(total, Float64Type):
         return False
     minimum = MIN_DOT_EXTENT
     if not is_float(element):
-        if (str(element), str(total)) != ("i8", "i32") or roles.alone:
+        if (str(element), str(total)) != ("i8", "i32") or roles.one_sided:
             return False
         minimum = MIN_INT8_DEPTH
     axes = (roles.rows, roles.columns)
-    is_deep = roles.extent_of(roles.depth) >= minimum
-    return is_deep and all(roles.extent_of(axis) >= MIN_DOT_EXTENT for axis in axes)
+    is_deep = roles.iteration_count_along(roles.depth) >= minimum
+    return is_deep and all(
+        roles.iteration_count_along(axis) >= MIN_DOT_EXTENT for axis in axes
+    )
 
 
-def is_dot(op: Operation) -> bool:
+def is_contraction_lowered_to_dot(op: Operation) -> bool:
     """Return `True` if an operation is a contraction that becomes a `tl.dot`."""
-    return isinstance(op, mem.ContractOp) and uses_dot(op)
+    return isinstance(op, mem.ContractOp) and is_lowered_to_dot(op)

@@ -1,6 +1,6 @@
 """
-Positions of a tile's elements along each dim of a buffer, with bounds, for emitted
-Triton accesses.
+Emission of Triton code for accesses: positions of a tile's elements along each dim of a
+buffer, with bounds.
 """
 
 from collections.abc import Sequence
@@ -23,9 +23,9 @@ class Position:
     offset: IndexExpr
     terms: tuple[tuple[int, int], ...]
 
-    def bounds(self, extents: Sequence[int]) -> tuple[int, int]:
+    def position_range(self, extents: Sequence[int]) -> tuple[int, int]:
         """Return the minimum and maximum position of a value with the given extents."""
-        low, high = IndexAccess(self.terms).bounds(extents)
+        low, high = IndexAccess(self.terms).index_bounds(extents)
         return self.offset.low + low, self.offset.high + high
 
     def is_along(self, dim: int) -> bool:
@@ -34,36 +34,40 @@ class Position:
 
 
 @dataclass(frozen=True)
-class Positions:
+class ElementPositions:
     """Positions of a value of shape `room`, one per dim of the buffer."""
 
-    room: tuple[int, ...]
+    tile_shape: tuple[int, ...]
     along: tuple[Position, ...]
 
     @staticmethod
-    def of(
+    def from_offsets(
         offsets: Sequence[IndexExpr],
-        room: Sequence[int],
+        tile_shape: Sequence[int],
         indexing: AffineMap | None = None,
-    ) -> "Positions":
+    ) -> "ElementPositions":
         """
         Return the positions of elements `e`: `offsets + indexing(e)`, or `offsets + e`.
 
         Unit dims of the value are dropped, as their index is 0, unless all dims are.
         """
-        rank = len(room)
+        rank = len(tile_shape)
         indexing = AffineMap.identity(rank) if indexing is None else indexing
-        nonunit = [dim for dim in range(rank) if room[dim] > 1] or list(range(rank))
+        nonunit = [dim for dim in range(rank) if tile_shape[dim] > 1] or list(
+            range(rank)
+        )
         along: list[Position] = []
-        for offset, access in zip(offsets, mem.access_functions(indexing), strict=True):
+        for offset, access in zip(
+            offsets, mem.linear_accesses_of_map(indexing), strict=True
+        ):
             terms = tuple(term for term in access.terms if term[0] in nonunit)
-            along.append(Position(offset + IndexExpr.of(access.offset), terms))
-        return Positions(tuple(room), tuple(along))
+            along.append(Position(offset + IndexExpr.of_constant(access.offset), terms))
+        return ElementPositions(tuple(tile_shape), tuple(along))
 
     @property
     def invariant_dims(self) -> list[int]:
         """Dims of the value along which the positions are invariant."""
         used = {dim for position in self.along for dim, _ in position.terms}
         if used:
-            used |= {dim for dim, extent in enumerate(self.room) if extent == 1}
-        return [dim for dim in range(len(self.room)) if dim not in used]
+            used |= {dim for dim, extent in enumerate(self.tile_shape) if extent == 1}
+        return [dim for dim in range(len(self.tile_shape)) if dim not in used]

@@ -1,5 +1,5 @@
 """
-Element types in the lowering to Triton: plan names, Triton names and Python literals.
+Emission of Triton code for element types: plan names, Triton names and Python literals.
 """
 
 import math
@@ -34,7 +34,7 @@ _TRITON_NAMES = {
 _FLOATS = BFloat16Type | Float16Type | Float32Type | Float64Type
 
 
-def is_supported(element_type: Attribute) -> bool:
+def is_supported_by_triton(element_type: Attribute) -> bool:
     """Return `True` if Triton supports tiles with elements of this type."""
     return str(element_type) in _TRITON_NAMES
 
@@ -53,7 +53,7 @@ def plan_type_name(element_type: Attribute) -> str:
     Return the name of an element type in a plan. Raises `DiagnosticException` for a
     type that Triton does not support.
     """
-    if not is_supported(element_type):
+    if not is_supported_by_triton(element_type):
         raise DiagnosticException(f"triton has no element type {element_type}")
     return str(element_type)
 
@@ -63,12 +63,12 @@ def triton_type_name(element_type: Attribute) -> str:
     return _TRITON_NAMES[plan_type_name(element_type)]
 
 
-def promoted_type(element_type: Attribute) -> str | None:
+def promoted_arithmetic_type(element_type: Attribute) -> str | None:
     """Return the type that arithmetic on a 16-bit float is promoted to, or `None`."""
     return "tl.float32" if str(element_type) in ("bf16", "f16") else None
 
 
-def literal(value: float, element_type: Attribute) -> str:
+def python_literal_of(value: float, element_type: Attribute) -> str:
     """
     Return a Python literal of `value`, exactly as rounded to the type. For -0 it is a
     product, because Triton parses the literal `-0.0` as 0.
@@ -77,7 +77,9 @@ def literal(value: float, element_type: Attribute) -> str:
         return str(bool(value) if bit_width(element_type) == 1 else int(value))
     exact = round_to_type(value, element_type)
     if exact == 0 and math.copysign(1.0, exact) < 0:
-        computed = promoted_type(element_type) or triton_type_name(element_type)
+        computed = promoted_arithmetic_type(element_type) or triton_type_name(
+            element_type
+        )
         return f"(-1.0 * tl.full([], 0.0, {computed}))"
     if not math.isfinite(exact):
         return f'float("{exact}")'
@@ -94,11 +96,11 @@ def round_to_type(value: float, element_type: Attribute) -> float:
     if isinstance(element_type, Float16Type):
         return float(np.float16(value))
     if isinstance(element_type, Float32Type):
-        return _shortest_f32(value)
+        return _shortest_double_of_f32(value)
     return value
 
 
-def _shortest_f32(value: float) -> float:
+def _shortest_double_of_f32(value: float) -> float:
     """Return the shortest double that rounds to the same f32 as `value`."""
     single = np.float32(value)
     if not np.isfinite(single):

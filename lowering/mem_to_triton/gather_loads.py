@@ -14,13 +14,16 @@ from tlf.lowering.mem_to_triton.access_writer import (
     ValidExtents,
     masked_load,
 )
-from tlf.lowering.mem_to_triton.element_positions import Position, Positions
+from tlf.lowering.mem_to_triton.element_positions import ElementPositions, Position
 from tlf.lowering.mem_to_triton.element_types import element_type_of, shape_of
 from tlf.lowering.mem_to_triton.index_expressions import IndexExpr
-from tlf.lowering.mem_to_triton.tile_broadcasting import align_to_domain, domain_dims_of
+from tlf.lowering.mem_to_triton.tile_broadcasting import (
+    align_tile_to_domain,
+    domain_dims_of,
+)
 
 
-def gather_expression(access: AccessWriter, op: mem.GatherOp, indices: str) -> str:
+def gather_load_expression(access: AccessWriter, op: mem.GatherOp, indices: str) -> str:
     """
     Return the expression that loads the value of `op`; `indices` is the variable of its
     indices. Out-of-bounds indices are masked.
@@ -32,34 +35,36 @@ def gather_expression(access: AccessWriter, op: mem.GatherOp, indices: str) -> s
     )
     extent = view.shape[axis]
     dims = domain_dims_of(op.index_map, tile_shape)
-    index, _ = align_to_domain(
+    index, _ = align_tile_to_domain(
         access.source, indices, shape_of(op.indices), dims, tile_shape
     )
     is_valid_index = f"({index} >= 0) & ({index} < {extent})"
     if access.wide and element_type_of(op.indices) == i32:
         index = f"{index}.to(tl.int64)"
-    positions = Positions.of(
-        access.index_offsets(op.mixed_offsets), tile_shape, op.table_map
+    positions = ElementPositions.from_offsets(
+        access.index_expressions_of(op.mixed_offsets), tile_shape, op.table_map
     )
     indexed_position = Position(IndexExpr(index, 0, extent - 1), ())
     along = (*positions.along[:axis], indexed_position, *positions.along[axis + 1 :])
     positions = replace(positions, along=along)
     address = access.pointer_expression(view, positions)
-    if not _has_full_shape(positions, dims if extent > 1 else ()):
+    if not _has_address_full_shape(positions, dims if extent > 1 else ()):
         # Broadcast the pointers, and thereby the condition, to the shape of the value.
         address = f"tl.broadcast_to({address}, {list(tile_shape)})"
-    in_bounds = access.mask_condition(positions, ValidExtents(op.box, view.shape))
+    in_bounds = access.mask_condition(positions, ValidExtents(op.box_sizes, view.shape))
     condition = (
         is_valid_index if in_bounds is None else f"{is_valid_index} & {in_bounds}"
     )
     return masked_load(op, address, condition)
 
 
-def _has_full_shape(positions: Positions, dims: Sequence[int | None]) -> bool:
+def _has_address_full_shape(
+    positions: ElementPositions, dims: Sequence[int | None]
+) -> bool:
     """
     Return `True` if addresses, with indices along `dims`, have the shape of the value.
     """
-    shape = positions.room
+    shape = positions.tile_shape
     used = {dim for position in positions.along for dim, _ in position.terms}
     nonunit = {dim for dim, extent in enumerate(shape) if extent > 1}
     return not shape or (len(nonunit) > 0 and nonunit <= used | {*dims})

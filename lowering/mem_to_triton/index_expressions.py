@@ -29,7 +29,7 @@ class IndexExpr:
     is_atom: bool = True
 
     @staticmethod
-    def of(value: int) -> "IndexExpr":
+    def of_constant(value: int) -> "IndexExpr":
         return IndexExpr(str(value), value, value, value >= 0)
 
     @property
@@ -38,65 +38,77 @@ class IndexExpr:
         return self.low if self.low == self.high else None
 
     @property
-    def atom(self) -> str:
+    def parenthesised_text(self) -> str:
         """Text of the expression, parenthesised unless it is an atom."""
         return self.text if self.is_atom else f"({self.text})"
 
     def __add__(self, other: "IndexExpr") -> "IndexExpr":
         low, high = self.low + other.low, self.high + other.high
         if low == high:
-            return IndexExpr.of(low)
+            return IndexExpr.of_constant(low)
         if self.constant == 0:
             return other
         if other.constant == 0:
             return self
         if other.constant is not None and other.low < 0:
             return IndexExpr(f"{self.text} - {-other.low}", low, high, False)
-        return IndexExpr(f"{self.text} + {other.atom}", low, high, False)
+        return IndexExpr(f"{self.text} + {other.parenthesised_text}", low, high, False)
 
     def __sub__(self, other: "IndexExpr") -> "IndexExpr":
         low, high = self.low - other.high, self.high - other.low
         if low == high:
-            return IndexExpr.of(low)
+            return IndexExpr.of_constant(low)
         if other.constant is not None:
-            return self + IndexExpr.of(-other.low)
-        return IndexExpr(f"{self.text} - {other.atom}", low, high, False)
+            return self + IndexExpr.of_constant(-other.low)
+        return IndexExpr(f"{self.text} - {other.parenthesised_text}", low, high, False)
 
     def __mul__(self, other: "IndexExpr") -> "IndexExpr":
         ends = [a * b for a in (self.low, self.high) for b in (other.low, other.high)]
         if min(ends) == max(ends):
-            return IndexExpr.of(min(ends))
+            return IndexExpr.of_constant(min(ends))
         if self.constant == 1:
             return other
         if other.constant == 1:
             return self
-        return IndexExpr(f"{self.atom} * {other.atom}", min(ends), max(ends), False)
+        return IndexExpr(
+            f"{self.parenthesised_text} * {other.parenthesised_text}",
+            min(ends),
+            max(ends),
+            False,
+        )
 
     def floordiv(self, divisor: int) -> "IndexExpr":
         low, high = self.low // divisor, self.high // divisor
         if low == high:
-            return IndexExpr.of(low)
+            return IndexExpr.of_constant(low)
         if divisor == 1:
             return self
         if self.low >= 0:
-            return IndexExpr(f"{self.atom} // {divisor}", low, high, False)
+            return IndexExpr(
+                f"{self.parenthesised_text} // {divisor}", low, high, False
+            )
         # Division in Triton truncates towards zero.
-        multiple = f"{self.atom} - ({self.atom} % {divisor} + {divisor}) % {divisor}"
+        multiple = (
+            f"{self.parenthesised_text} - ({self.parenthesised_text} % "
+            f"{divisor} + {divisor}) % {divisor}"
+        )
         return IndexExpr(f"({multiple}) // {divisor}", low, high, False)
 
     def ceildiv(self, divisor: int) -> "IndexExpr":
-        return (self + IndexExpr.of(divisor - 1)).floordiv(divisor)
+        return (self + IndexExpr.of_constant(divisor - 1)).floordiv(divisor)
 
     def modulo(self, divisor: int) -> "IndexExpr":
         if self.low >= 0 and self.high < divisor:
             return self
         if (value := self.constant) is not None:
-            return IndexExpr.of(value % divisor)
+            return IndexExpr.of_constant(value % divisor)
         if divisor == 1:
-            return IndexExpr.of(0)
+            return IndexExpr.of_constant(0)
         if self.low >= 0:
-            return IndexExpr(f"{self.atom} % {divisor}", 0, divisor - 1, False)
-        text = f"({self.atom} % {divisor} + {divisor}) % {divisor}"
+            return IndexExpr(
+                f"{self.parenthesised_text} % {divisor}", 0, divisor - 1, False
+            )
+        text = f"({self.parenthesised_text} % {divisor} + {divisor}) % {divisor}"
         return IndexExpr(text, 0, divisor - 1, False)
 
     def minimum(self, other: "IndexExpr") -> "IndexExpr":
@@ -155,27 +167,33 @@ class IndexTable:
     """
 
     source: PythonSource | None = None
-    known: dict[SSAValue, IndexExpr] = field(default_factory=dict[SSAValue, IndexExpr])
-    greatest: int = 0
+    expressions: dict[SSAValue, IndexExpr] = field(
+        default_factory=dict[SSAValue, IndexExpr]
+    )
+    max_magnitude: int = 0
     """Maximum magnitude of all results and intermediate values."""
 
-    def of(self, value: SSAValue | int) -> IndexExpr:
+    def expression_of(self, value: SSAValue | int) -> IndexExpr:
         """Return the index expression of an SSA value or of a constant."""
-        return IndexExpr.of(value) if isinstance(value, int) else self.known[value]
+        return (
+            IndexExpr.of_constant(value)
+            if isinstance(value, int)
+            else self.expressions[value]
+        )
 
-    def define(self, op: Operation) -> None:
+    def evaluate_and_record(self, op: Operation) -> None:
         """Evaluate an operation of index arithmetic."""
-        result = self._evaluate(op)
+        result = self._evaluate_index_operation(op)
         self._record_magnitude(result)
         if self.source is not None and not result.is_atom and result.constant is None:
-            name = self.source.assign("i", result.text)
+            name = self.source.assign_variable("i", result.text)
             result = IndexExpr(name, result.low, result.high)
-        self.known[op.results[0]] = result
+        self.expressions[op.results[0]] = result
 
-    def _evaluate(self, op: Operation) -> IndexExpr:
-        operands = [self.known[value] for value in op.operands]
+    def _evaluate_index_operation(self, op: Operation) -> IndexExpr:
+        operands = [self.expressions[value] for value in op.operands]
         if isinstance(op, arith.ConstantOp):
-            return IndexExpr.of(cast(IntegerAttr, op.value).value.data)
+            return IndexExpr.of_constant(cast(IntegerAttr, op.value).value.data)
         if isinstance(op, affine.ApplyOp | affine.MinOp):
             return self._evaluate_affine(op, operands)
         if (binary := _BINARY.get(type(op))) is not None:
@@ -201,7 +219,7 @@ class IndexTable:
         symbols = operands[op.map.data.num_dims :]
         results = [
             evaluate_expression(
-                each, dims, symbols, IndexExpr.of, self._combine_operands
+                each, dims, symbols, IndexExpr.of_constant, self._evaluate_affine_binary
             )
             for each in op.map.data.results
         ]
@@ -210,18 +228,18 @@ class IndexTable:
             combined = combined.minimum(result)
         return combined
 
-    def _combine_operands(
+    def _evaluate_affine_binary(
         self, expr: AffineBinaryOpExpr, lhs: IndexExpr, rhs: IndexExpr
     ) -> IndexExpr:
-        result = _combine_expressions(expr, lhs, rhs)
+        result = _affine_binary_expression(expr, lhs, rhs)
         self._record_magnitude(result)
         return result
 
     def _record_magnitude(self, index: IndexExpr) -> None:
-        self.greatest = max(self.greatest, abs(index.low), abs(index.high))
+        self.max_magnitude = max(self.max_magnitude, abs(index.low), abs(index.high))
 
 
-def _combine_expressions(
+def _affine_binary_expression(
     expr: AffineBinaryOpExpr, lhs: IndexExpr, rhs: IndexExpr
 ) -> IndexExpr:
     if expr.kind is AffineBinaryOpKind.Add:

@@ -14,9 +14,9 @@ from tlf.dialects import mem
 from tlf.lowering.mem_to_triton import scalar_expressions
 from tlf.lowering.mem_to_triton.contraction_writer import (
     MAX_ELEMENTS,
-    count_intermediate_elements,
+    largest_intermediate_element_count,
 )
-from tlf.lowering.mem_to_triton.element_types import is_supported, shape_of
+from tlf.lowering.mem_to_triton.element_types import is_supported_by_triton, shape_of
 from tlf.lowering.mem_to_triton.index_expressions import INDEX_OPERATIONS
 from tlf.lowering.mem_to_triton.tile_broadcasting import domain_dims_of
 
@@ -43,17 +43,17 @@ _COMPUTE = (
 )
 
 
-def check_kernel(op: func.FuncOp) -> None:
+def check_kernel_is_supported(kernel: func.FuncOp) -> None:
     """
     Raise `PassFailedException` for an operation of a kernel that is not supported.
     """
-    for nested in op.body.walk():
-        _check_operation(nested)
+    for nested in kernel.body.walk():
+        _check_operation_is_supported(nested)
 
 
-def _check_operation(op: Operation) -> None:
+def _check_operation_is_supported(op: Operation) -> None:
     for value in (*op.operands, *op.results):
-        _check_type(op, value.type)
+        _check_value_type(op, value.type)
     if isinstance(op.parent_op(), mem.MapOp | mem.ReduceOp):
         if op.name not in scalar_expressions.SUPPORTED_OPERATIONS and not isinstance(
             op, mem.YieldOp
@@ -65,9 +65,9 @@ def _check_operation(op: Operation) -> None:
             f"{op.name}: expected values on triton, got buffers in an inner level"
         )
     if isinstance(op, mem.StructuredOp):
-        _check_structured(op)
+        _check_structured_compute(op)
     elif isinstance(op, mem.GatherOp):
-        _check_indices(op)
+        _check_gather_indices(op)
     elif isinstance(op, INDEX_OPERATIONS):
         if not isinstance(op.results[0].type, IndexType):
             raise PassFailedException(
@@ -78,12 +78,12 @@ def _check_operation(op: Operation) -> None:
         raise PassFailedException(f"triton does not support {op.name}")
 
 
-def _check_type(op: Operation, type_: Attribute) -> None:
+def _check_value_type(op: Operation, type_: Attribute) -> None:
     if not isinstance(type_, TensorType):
         return
     tensor = cast(TensorType[Attribute], type_)
     shape = tensor.get_shape()
-    if not is_supported(tensor.element_type):
+    if not is_supported_by_triton(tensor.element_type):
         raise PassFailedException(
             f"{op.name}: triton has no element type {tensor.element_type}"
         )
@@ -99,26 +99,30 @@ def _check_type(op: Operation, type_: Attribute) -> None:
         )
 
 
-def _check_indices(op: mem.GatherOp) -> None:
+def _check_gather_indices(op: mem.GatherOp) -> None:
     try:
         domain_dims_of(op.index_map, shape_of(op.value))
     except DiagnosticException as error:
         raise PassFailedException(f"{op.name}: {error}") from error
 
 
-def _check_structured(op: mem.StructuredOp) -> None:
-    if odd := [extent for extent in op.extents if extent & (extent - 1)]:
+def _check_structured_compute(op: mem.StructuredOp) -> None:
+    if odd := [extent for extent in op.domain_extents if extent & (extent - 1)]:
         raise PassFailedException(
             f"{op.name}: expected a domain of powers of two, got {odd[0]}"
         )
     try:
         for indexing in op.maps:
-            domain_dims_of(indexing, op.extents)
-        count = count_intermediate_elements(op) if isinstance(op, mem.ContractOp) else 1
+            domain_dims_of(indexing, op.domain_extents)
+        count = (
+            largest_intermediate_element_count(op)
+            if isinstance(op, mem.ContractOp)
+            else 1
+        )
     except DiagnosticException as error:
         raise PassFailedException(f"{op.name}: {error}") from error
     if isinstance(op, mem.ReduceOp | mem.MapOp):
-        count = math.prod(op.extents)
+        count = math.prod(op.domain_extents)
     if count > MAX_ELEMENTS:
         raise PassFailedException(
             f"{op.name}: expected intermediate tiles of at most {MAX_ELEMENTS} "

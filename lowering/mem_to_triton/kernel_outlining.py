@@ -1,5 +1,5 @@
 """
-Kernel outlining in the lowering to Triton: move device code into kernels and insert
+Lowering of device code to Triton kernels: outline it into kernel functions and insert
 launches.
 """
 
@@ -26,13 +26,13 @@ from tlf.analysis.buffers.memory_effects import BUFFER_OPS
 from tlf.dialects import mem, triton
 from tlf.dialects.located_rewriting import replace_op
 from tlf.lowering.mem_to_triton.access_writer import OFFSET_LIMIT
-from tlf.lowering.mem_to_triton.dot_shapes import uses_dot
+from tlf.lowering.mem_to_triton.dot_shapes import is_lowered_to_dot
 from tlf.lowering.mem_to_triton.index_expressions import (
     INDEX_OPERATIONS,
     IndexExpr,
     IndexTable,
 )
-from tlf.lowering.mem_to_triton.program_grid import mapping_of, trip_counts
+from tlf.lowering.mem_to_triton.program_grid import grid_trip_counts, loop_mapping_of
 
 _DEVICE_OPERATIONS = (
     mem.DmaOp,
@@ -61,13 +61,13 @@ class KernelOutliner:
     warps: int | None
     stages: int
     group: int
-    taken: set[str]
+    used_names: set[str]
     kernels: list[func.FuncOp] = field(default_factory=list[func.FuncOp])
 
-    def run(self) -> list[func.FuncOp]:
+    def outline_kernels(self) -> list[func.FuncOp]:
         """Leave buffers, loops and launches in the function and return its kernels."""
         self._outline_block(self.function.body.block)
-        _erase_unused(self.function.body)
+        _erase_unused_rematerialized(self.function.body)
         return self.kernels
 
     def _outline_block(self, block: Block) -> None:
@@ -79,17 +79,17 @@ class KernelOutliner:
             if _is_rematerialized(op):
                 # Cloned into kernels on demand; erased if the host has no use.
                 continue
-            self._outline_operations(pending)
+            self._outline_into_kernel(pending)
             pending = []
-            if isinstance(op, scf.ParallelOp) and mapping_of(op) == "grid":
-                self._outline_operations([op])
+            if isinstance(op, scf.ParallelOp) and loop_mapping_of(op) == "grid":
+                self._outline_into_kernel([op])
             elif isinstance(op, scf.ForOp | scf.ParallelOp):
                 self._outline_host_loop(op)
             elif not isinstance(
                 op, (*BUFFER_OPS, func.ReturnOp, scf.YieldOp, scf.ReduceOp)
             ):
                 raise PassFailedException(f"the host does not support {op.name}")
-        self._outline_operations(pending)
+        self._outline_into_kernel(pending)
 
     def _outline_host_loop(self, op: scf.ForOp | scf.ParallelOp) -> None:
         if op.results:
@@ -98,7 +98,7 @@ class KernelOutliner:
             )
         self._outline_block(op.body.block)
 
-    def _outline_operations(self, ops: Sequence[Operation]) -> None:
+    def _outline_into_kernel(self, ops: Sequence[Operation]) -> None:
         if not ops:
             return
         insertion_point = InsertPoint.after(ops[-1])
@@ -106,10 +106,10 @@ class KernelOutliner:
         Rewriter.insert_op(marker, insertion_point)
         for op in ops:
             op.detach()
-        captures = _Captures(Block())
+        captures = _CapturedValues(Block())
         for op in ops:
-            captures.add_operation(op)
-        captures.check_results(ops)
+            captures.move_operation_to_kernel(op)
+        captures.check_unused_outside_kernel(ops)
         captures.block.add_op(func.ReturnOp())
         kernel = self._build_kernel(captures.block)
         kernel.location = ops[0].location
@@ -119,7 +119,7 @@ class KernelOutliner:
 
     def _build_kernel(self, block: Block) -> func.FuncOp:
         for op in block.ops:
-            if isinstance(op, scf.ParallelOp) and _has_shared_operands(op):
+            if isinstance(op, scf.ParallelOp) and _has_shared_matmul_operands(op):
                 op.attributes.setdefault("group", IntegerAttr(self.group, i64))
         types = [argument.type for argument in block.args]
         kernel = func.FuncOp(
@@ -132,11 +132,11 @@ class KernelOutliner:
         return kernel
 
     def _unique_kernel_name(self) -> str:
-        base = _to_identifier(self.function.sym_name.data)
+        base = _to_python_identifier(self.function.sym_name.data)
         number = len(self.kernels)
-        while (name := f"{base}_{number}") in self.taken:
+        while (name := f"{base}_{number}") in self.used_names:
             number += 1
-        self.taken.add(name)
+        self.used_names.add(name)
         return name
 
     def _build_launch(
@@ -164,7 +164,7 @@ class KernelOutliner:
         return self.warps or _default_warp_count(kernel)
 
 
-class _Captures:
+class _CapturedValues:
     """Captured values of a kernel: arguments and rematerialized operations."""
 
     def __init__(self, block: Block) -> None:
@@ -172,7 +172,7 @@ class _Captures:
         self.outer: list[SSAValue] = []
         self.inner: dict[SSAValue, SSAValue] = {}
 
-    def add_operation(self, op: Operation) -> None:
+    def move_operation_to_kernel(self, op: Operation) -> None:
         """Add `op` to the kernel and capture every value that it uses."""
         local_values = {value for nested in op.walk() for value in nested.results}
         local_values |= {
@@ -200,7 +200,7 @@ class _Captures:
             copy.location = owner.location
             self.block.add_op(copy)
             result = copy.results[0]
-        elif _is_argument(value):
+        elif _is_kernel_argument(value):
             result = self.block.insert_arg(value.type, len(self.outer))
             self.outer.append(value)
         else:
@@ -212,7 +212,7 @@ class _Captures:
         self.inner[value] = result
         return result
 
-    def check_results(self, ops: Sequence[Operation]) -> None:
+    def check_unused_outside_kernel(self, ops: Sequence[Operation]) -> None:
         """Raise `PassFailedException` if a result is used outside the kernel."""
         for op in ops:
             for result in op.results:
@@ -224,7 +224,7 @@ class _Captures:
                         )
 
 
-def _is_argument(value: SSAValue) -> bool:
+def _is_kernel_argument(value: SSAValue) -> bool:
     """
     Return `True` if a value becomes a kernel argument: a buffer, or the induction
     variable of a host loop.
@@ -241,10 +241,10 @@ def _is_device_code(op: Operation) -> bool:
     control flow.
     """
     if isinstance(op, scf.ForOp | scf.ParallelOp):
-        if mapping_of(op) in ("grid", "host"):
+        if loop_mapping_of(op) in ("grid", "host"):
             return False
         return not any(
-            isinstance(nested, scf.ParallelOp) and mapping_of(nested) == "grid"
+            isinstance(nested, scf.ParallelOp) and loop_mapping_of(nested) == "grid"
             for nested in op.walk()
         )
     if isinstance(op, mem.FillOp):
@@ -256,25 +256,25 @@ def _is_rematerialized(op: Operation) -> bool:
     return isinstance(op, _REMATERIALIZED) and len(op.results) > 0
 
 
-def _has_shared_operands(op: scf.ParallelOp) -> bool:
+def _has_shared_matmul_operands(op: scf.ParallelOp) -> bool:
     """Return `True` if programs of a grid share matmul operands and have no `order`."""
     if len(op.lowerBound) < 2 or "order" in op.attributes:
         return False
     contractions = (o for o in op.walk() if isinstance(o, mem.ContractOp) and o.value)
-    return any(uses_dot(contraction) for contraction in contractions)
+    return any(is_lowered_to_dot(contraction) for contraction in contractions)
 
 
 def _program_count(kernel: func.FuncOp) -> int:
     """Return the number of programs: the iterations of the kernel's grid."""
     indices = IndexTable()
     for argument in kernel.body.block.args:
-        indices.known[argument] = IndexExpr("h", 0, OFFSET_LIMIT)
+        indices.expressions[argument] = IndexExpr("h", 0, OFFSET_LIMIT)
     total = 1
     for op in kernel.body.block.ops:
         if isinstance(op, INDEX_OPERATIONS):
-            indices.define(op)
-        elif isinstance(op, scf.ParallelOp) and mapping_of(op) == "grid":
-            for count in trip_counts(op, indices):
+            indices.evaluate_and_record(op)
+        elif isinstance(op, scf.ParallelOp) and loop_mapping_of(op) == "grid":
+            for count in grid_trip_counts(op, indices):
                 total *= count
             _check_no_nested_grid(op)
     return total
@@ -283,7 +283,7 @@ def _program_count(kernel: func.FuncOp) -> int:
 def _check_no_nested_grid(op: scf.ParallelOp) -> None:
     nested = (n for n in op.body.walk() if isinstance(n, scf.ParallelOp))
     for op in nested:
-        if mapping_of(op) == "grid":
+        if loop_mapping_of(op) == "grid":
             raise PassFailedException("expected no grid loop inside of a grid loop")
 
 
@@ -293,11 +293,15 @@ def _default_warp_count(kernel: func.FuncOp) -> int:
     largest_product = 0
     if any(isinstance(op, mem.ReduceOp) for op in operations):
         products = (op for op in operations if isinstance(op, mem.ContractOp))
-        largest_product = _largest_tile([op for op in products if uses_dot(op)])
-    return triton.default_warp_count(_largest_tile(operations), largest_product)
+        largest_product = _largest_tile_element_count(
+            [op for op in products if is_lowered_to_dot(op)]
+        )
+    return triton.default_warp_count(
+        _largest_tile_element_count(operations), largest_product
+    )
 
 
-def _largest_tile(operations: Sequence[Operation]) -> int:
+def _largest_tile_element_count(operations: Sequence[Operation]) -> int:
     """Return the maximum element count of the tiles that operations compute."""
     sizes = (
         math.prod(cast(TensorType[Attribute], result.type).get_shape())
@@ -308,12 +312,12 @@ def _largest_tile(operations: Sequence[Operation]) -> int:
     return max(sizes, default=0)
 
 
-def _to_identifier(name: str) -> str:
+def _to_python_identifier(name: str) -> str:
     text = "".join(c if c.isascii() and c.isalnum() else "_" for c in name)
     return text if text[:1].isalpha() else f"f{text}"
 
 
-def _erase_unused(region: Region) -> None:
+def _erase_unused_rematerialized(region: Region) -> None:
     """Erase rematerialized operations without remaining uses."""
     for op in reversed(list(region.walk())):
         if _is_rematerialized(op) and not any(result.uses for result in op.results):

@@ -21,23 +21,25 @@ from tlf.lowering.mem_to_triton.access_writer import (
 )
 from tlf.lowering.mem_to_triton.compute_writer import COMBINERS, ComputeWriter
 from tlf.lowering.mem_to_triton.contraction_writer import write_contraction
-from tlf.lowering.mem_to_triton.device_functions import device_functions_in
+from tlf.lowering.mem_to_triton.device_functions import device_function_sources_in
 from tlf.lowering.mem_to_triton.dot_expressions import (
     MatrixProduct,
-    find_accumulated_product,
+    find_product_accumulated_in_loop,
 )
-from tlf.lowering.mem_to_triton.gather_loads import gather_expression
+from tlf.lowering.mem_to_triton.gather_loads import gather_load_expression
 from tlf.lowering.mem_to_triton.index_expressions import (
     INDEX_OPERATIONS,
     IndexExpr,
     IndexTable,
 )
-from tlf.lowering.mem_to_triton.loop_carried_values import loop_carried_pair
+from tlf.lowering.mem_to_triton.loop_carried_values import (
+    carried_argument_and_yielded_value,
+)
 from tlf.lowering.mem_to_triton.program_grid import (
     axis_order_of,
-    mapping_of,
-    program_indices,
-    trip_counts,
+    grid_trip_counts,
+    iteration_indices_of_program,
+    loop_mapping_of,
 )
 from tlf.lowering.mem_to_triton.python_source import INDENT, PythonSource
 
@@ -59,17 +61,17 @@ class KernelText:
 
 
 def print_kernel(
-    op: func.FuncOp, ranges: Mapping[int, tuple[int, int]] | None = None
+    kernel: func.FuncOp, argument_ranges: Mapping[int, tuple[int, int]] | None = None
 ) -> KernelText:
     """
     Print a kernel. `ranges` bounds each index argument, by position.
 
     Raises `DiagnosticException` for operations that Triton does not support.
     """
-    writer = KernelWriter(op, ranges or {}, wide=False)
-    text = writer.write()
-    if max(writer.access.greatest, writer.indices.greatest) > OFFSET_LIMIT:
-        text = KernelWriter(op, ranges or {}, wide=True).write()
+    writer = KernelWriter(kernel, argument_ranges or {}, wide=False)
+    text = writer.write_kernel()
+    if max(writer.access.greatest, writer.indices.max_magnitude) > OFFSET_LIMIT:
+        text = KernelWriter(kernel, argument_ranges or {}, wide=True).write_kernel()
     return text
 
 
@@ -89,12 +91,12 @@ class KernelWriter:
         self.compute = ComputeWriter(self.source, self.names)
         self.shared_buffers: set[str] = set()
 
-    def write(self) -> KernelText:
+    def write_kernel(self) -> KernelText:
         op = self.kernel
         parameters = [
             self._declare_parameter(argument) for argument in op.body.block.args
         ]
-        self.shared_buffers = _loaded_parameters(op) & _stored_parameters(op)
+        self.shared_buffers = _parameters_loaded_by(op) & _parameters_stored_by(op)
         self._write_block(op.body.block)
         name = op.sym_name.data
         lines = [HEADER, "", "@triton.jit", f"def {name}({', '.join(parameters)}):"]
@@ -102,7 +104,7 @@ class KernelWriter:
         for combiner in sorted(self.compute.combiners):
             lines += ["", "", "@triton.jit", f"def {combiner}(a, b):"]
             lines.append(f"{INDENT}return {COMBINERS[combiner]}")
-        for function in device_functions_in("\n".join(lines)):
+        for function in device_function_sources_in("\n".join(lines)):
             lines += ["", "", function.rstrip()]
         return KernelText("\n".join(lines) + "\n", tuple(parameters))
 
@@ -113,14 +115,16 @@ class KernelWriter:
                 f"kernel {self.kernel.sym_name.data}: expected arguments that are "
                 f"buffers or indices, got {type_}"
             )
-        name = self.source.fresh_name("h" if isinstance(type_, IndexType) else "p")
+        name = self.source.generate_unique_name(
+            "h" if isinstance(type_, IndexType) else "p"
+        )
         hint = f"%{argument.name_hint} " if argument.name_hint else ""
         self.source.add_comment(f"{name}: {hint}{type_}")
         if isinstance(type_, MemRefType):
-            self.access.views[argument] = PointerView.of(name, argument)
+            self.access.views[argument] = PointerView.of_kernel_argument(name, argument)
             return name
         low, high = self.ranges.get(argument.index, (0, OFFSET_LIMIT))
-        self._bind_index(argument, IndexExpr(name, low, high))
+        self._bind_induction_variable(argument, IndexExpr(name, low, high))
         return name
 
     def _write_block(self, block: Block) -> None:
@@ -130,94 +134,104 @@ class KernelWriter:
     def _write_operation(self, op: Operation) -> None:
         match op:
             case mem.LoadOp():
-                self.compute.bind_value(op.value, self.access.load_expression(op))
+                self.compute.bind_result_variable(
+                    op.value, self.access.load_expression(op)
+                )
             case mem.GatherOp():
-                text = gather_expression(self.access, op, self.names[op.indices])
-                self.compute.bind_value(op.value, text)
+                text = gather_load_expression(self.access, op, self.names[op.indices])
+                self.compute.bind_result_variable(op.value, text)
             case mem.StoreOp():
-                self._write_barrier(op.destination)
-                self.access.write_store(op, self.names[op.value])
-                self._write_barrier(op.destination)
+                self._write_store_between_barriers(op)
             case mem.MaskOp() if op.result is not None:
                 text = self.access.mask_expression(op, self.names[op.source])
-                self.compute.bind_value(op.result, text)
+                self.compute.bind_result_variable(op.result, text)
             case mem.FillOp() if op.result is not None:
                 self.compute.write_fill(op)
-            case mem.MapOp() if not op.is_buffer_form:
+            case mem.MapOp() if not op.is_on_buffers:
                 self.compute.write_map(op)
-            case mem.ReduceOp() if not op.is_buffer_form:
+            case mem.ReduceOp() if not op.is_on_buffers:
                 self.compute.write_reduce(op)
-            case mem.ContractOp() if not op.is_buffer_form:
+            case mem.ContractOp() if not op.is_on_buffers:
                 write_contraction(self.compute, op)
             case memref.SubviewOp():
-                self.access.define_subview(op)
+                self.access.define_subview_pointer(op)
             case memref.ReinterpretCastOp():
-                self.access.define_reinterpret_cast(op)
+                self.access.define_reinterpret_cast_pointer(op)
             case scf.ForOp():
-                self._write_for(op)
-            case scf.ParallelOp() if mapping_of(op) == "grid":
-                self._write_grid(op)
-            case scf.ParallelOp() if mapping_of(op) == "loop":
-                self._write_nest(op, 0)
+                self._write_for_loop(op)
+            case scf.ParallelOp() if loop_mapping_of(op) == "grid":
+                self._write_grid_indices(op)
+            case scf.ParallelOp() if loop_mapping_of(op) == "loop":
+                self._write_nested_loops(op, 0)
             case func.ReturnOp() | scf.ReduceOp() | scf.YieldOp():
                 pass
             case _ if isinstance(op, INDEX_OPERATIONS) and isinstance(
                 op.results[0].type, IndexType
             ):
-                self.indices.define(op)
+                self.indices.evaluate_and_record(op)
             case _:
                 raise DiagnosticException(f"triton does not support {op.name}")
 
-    def _write_barrier(self, buffer: SSAValue) -> None:
+    def _write_store_between_barriers(self, op: mem.StoreOp) -> None:
+        """Write a store, with barriers if the buffer is also loaded."""
+        self._write_barrier_if_also_loaded(op.destination)
+        self.access.write_store(op, self.names[op.value])
+        self._write_barrier_if_also_loaded(op.destination)
+
+    def _write_barrier_if_also_loaded(self, buffer: SSAValue) -> None:
         """Write a barrier at a store to a buffer that the kernel also loads."""
         if self.access.views[buffer].pointer in self.shared_buffers:
             self.source.add_line("tl.debug_barrier()")
 
-    def _write_grid(self, op: scf.ParallelOp) -> None:
+    def _write_grid_indices(self, op: scf.ParallelOp) -> None:
         """Compute the induction variables of a grid from the program id."""
-        counts = trip_counts(op, self.indices)
+        counts = grid_trip_counts(op, self.indices)
         program = "tl.program_id(0)"
         if self.wide:
             program = f"{program}.to(tl.int64)"
         total = math.prod(counts)
         program_index = IndexExpr(
-            self.source.assign("pid", program), 0, max(total - 1, 0)
+            self.source.assign_variable("pid", program), 0, max(total - 1, 0)
         )
-        iterations = program_indices(self.source, op, program_index, counts)
+        iterations = iteration_indices_of_program(
+            self.source, op, program_index, counts
+        )
         for axis in axis_order_of(op):
-            low = self.indices.of(op.lowerBound[axis])
-            step = self.indices.of(op.step[axis])
+            low = self.indices.expression_of(op.lowerBound[axis])
+            step = self.indices.expression_of(op.step[axis])
             index = low + iterations[axis] * step
             argument = op.body.block.args[axis]
             if index.constant is None:
-                name = self.source.assign("i", index.text)
-                self.source.annotate_value(argument)
+                name = self.source.assign_variable("i", index.text)
+                self.source.comment_value_name(argument)
                 index = IndexExpr(name, index.low, index.high)
-            self.indices.known[argument] = index
+            self.indices.expressions[argument] = index
         self._write_block(op.body.block)
 
-    def _range_expression(
+    def _tl_range_expression(
         self, lower: SSAValue, upper: SSAValue, step: SSAValue, stages: str
     ) -> tuple[str, IndexExpr]:
         """Return the `tl.range` of a loop and its induction variable."""
-        low, high = self.indices.of(lower), self.indices.of(upper)
-        step_expr = self.indices.of(step)
+        low, high = self.indices.expression_of(lower), self.indices.expression_of(upper)
+        step_expr = self.indices.expression_of(step)
         if step_expr.constant is None or step_expr.constant < 1:
             raise DiagnosticException("scf.for: expected a positive constant step")
         last = max(high.high - 1, low.low)
         if low.constant is not None:
             last = low.low + (last - low.low) // step_expr.low * step_expr.low
-        name = self.source.fresh_name("k")
+        name = self.source.generate_unique_name("k")
         text = f"tl.range({low.text}, {high.text}, {step_expr.text}{stages})"
         return text, IndexExpr(name, low.low, last)
 
-    def _bind_index(self, value: SSAValue, index: IndexExpr) -> None:
+    def _bind_induction_variable(self, value: SSAValue, expression: IndexExpr) -> None:
         if self.wide:
-            text = f"{index.text} + tl.full([], 0, tl.int64)"
-            index = IndexExpr(self.source.assign("i", text), index.low, index.high)
-        self.indices.known[value] = index
+            text = f"{expression.text} + tl.full([], 0, tl.int64)"
+            expression = IndexExpr(
+                self.source.assign_variable("i", text), expression.low, expression.high
+            )
+        self.indices.expressions[value] = expression
 
-    def _write_for(self, op: scf.ForOp) -> None:
+    def _write_for_loop(self, op: scf.ForOp) -> None:
         products = [
             self._find_matrix_accumulator(op, n) for n in range(len(op.iter_args))
         ]
@@ -225,7 +239,7 @@ class KernelWriter:
         for value, product in zip(op.iter_args, products, strict=True):
             text = self.names[value]
             names.append(
-                self.source.assign(
+                self.source.assign_variable(
                     "c", product.fold_accumulator(text) if product else text
                 )
             )
@@ -233,11 +247,11 @@ class KernelWriter:
         stages_argument = ""
         if isinstance(stages, IntegerAttr):
             stages_argument = f", num_stages={stages.value.data}"
-        text, index = self._range_expression(op.lb, op.ub, op.step, stages_argument)
+        text, index = self._tl_range_expression(op.lb, op.ub, op.step, stages_argument)
         self.source.add_line(f"for {index.text} in {text}:")
         variable, *arguments = op.body.block.args
-        with self.source.indent():
-            self._bind_index(variable, index)
+        with self.source.indent_block():
+            self._bind_induction_variable(variable, index)
             self.names.update(zip(arguments, names, strict=True))
             self._write_block(op.body.block)
             terminator = op.body.block.last_op
@@ -248,20 +262,22 @@ class KernelWriter:
         for result, name, product in zip(op.results, names, products, strict=True):
             self.names[result] = name
             if product:
-                self.compute.bind_value(result, product.unfold_accumulator(name))
+                self.compute.bind_result_variable(
+                    result, product.unfold_accumulator(name)
+                )
 
     def _find_matrix_accumulator(
-        self, op: scf.ForOp, number: int
+        self, op: scf.ForOp, carried_index: int
     ) -> MatrixProduct | None:
         """
         Return the product whose accumulator a loop carries as a matrix, unless an outer
         loop already carries it as a matrix.
         """
-        argument, result = loop_carried_pair(op, number)
-        if op.iter_args[number] in self.compute.matrices:
+        argument, result = carried_argument_and_yielded_value(op, carried_index)
+        if op.iter_args[carried_index] in self.compute.matrices:
             self.compute.matrices.add(argument)
             return None
-        product = find_accumulated_product(argument, result)
+        product = find_product_accumulated_in_loop(argument, result)
         if product is not None:
             self.compute.matrices.add(argument)
         return product
@@ -277,41 +293,43 @@ class KernelWriter:
         ]
         changed = {name for name, _ in changes}
         saved = [
-            self.source.assign("v", value) if value in changed else value
+            self.source.assign_variable("v", value) if value in changed else value
             for _, value in changes
         ]
         for (name, _), value in zip(changes, saved, strict=True):
             self.source.add_line(f"{name} = {value}")
 
-    def _write_nest(self, op: scf.ParallelOp, depth: int) -> None:
+    def _write_nested_loops(self, op: scf.ParallelOp, depth: int) -> None:
         order = axis_order_of(op)
         if depth == len(order):
             self._write_block(op.body.block)
             return
         axis = order[depth]
         bounds = op.lowerBound[axis], op.upperBound[axis], op.step[axis]
-        text, index = self._range_expression(*bounds, "")
+        text, index = self._tl_range_expression(*bounds, "")
         self.source.add_line(f"for {index.text} in {text}:")
-        with self.source.indent():
-            self._bind_index(op.body.block.args[axis], index)
-            self._write_nest(op, depth + 1)
+        with self.source.indent_block():
+            self._bind_induction_variable(op.body.block.args[axis], index)
+            self._write_nested_loops(op, depth + 1)
 
 
-def _root_argument(value: SSAValue) -> SSAValue:
+def _kernel_argument_of_view(value: SSAValue) -> SSAValue:
     """Return the kernel argument that a view is a view of."""
     while isinstance(owner := value.owner, memref.SubviewOp | memref.ReinterpretCastOp):
         value = owner.source
     return value
 
 
-def _loaded_parameters(op: func.FuncOp) -> set[str]:
+def _parameters_loaded_by(op: func.FuncOp) -> set[str]:
     loads = (o for o in op.walk() if isinstance(o, mem.LoadOp | mem.GatherOp))
-    return {_parameter_name(_root_argument(load.source)) for load in loads}
+    return {_parameter_name(_kernel_argument_of_view(load.source)) for load in loads}
 
 
-def _stored_parameters(op: func.FuncOp) -> set[str]:
+def _parameters_stored_by(op: func.FuncOp) -> set[str]:
     stores = (o for o in op.walk() if isinstance(o, mem.StoreOp))
-    return {_parameter_name(_root_argument(store.destination)) for store in stores}
+    return {
+        _parameter_name(_kernel_argument_of_view(store.destination)) for store in stores
+    }
 
 
 def _parameter_name(value: SSAValue) -> str:

@@ -22,10 +22,10 @@ from xdsl.utils.exceptions import DiagnosticException
 from xdsl.utils.symbol_table import SymbolTable
 
 from tlf.dialects import mem, triton
-from tlf.dialects.entry_point import argument_names, result_count, result_names
+from tlf.dialects.entry_point import argument_names, result_argument_count, result_names
 from tlf.dialects.global_elements import load_global_elements
 from tlf.dialects.types import memref_type
-from tlf.lowering.mem_to_triton.access_writer import strides_and_offset
+from tlf.lowering.mem_to_triton.access_writer import static_strides_and_offset
 from tlf.lowering.mem_to_triton.element_types import plan_type_name
 from tlf.lowering.mem_to_triton.index_expressions import (
     INDEX_OPERATIONS,
@@ -59,16 +59,16 @@ class LaunchPlanBuilder:
     loops: int = 0
     sources: list[str] = field(default_factory=list[str])
 
-    def build(self) -> Json:
+    def build_plan_json(self) -> Json:
         """
         Return the plan as a JSON object. Raises `DiagnosticException` for operations
         that the host does not support.
         """
-        arguments, results = self._add_signature()
-        steps = self._build_steps(self.function.body.block)
+        arguments, results = self._add_argument_and_result_buffers()
+        steps = self._build_launch_steps(self.function.body.block)
         symbols = SymbolTable(self.module)
         kernels = [
-            self._build_kernel(cast(func.FuncOp, symbols.lookup(name)), launch)
+            self._build_kernel_record(cast(func.FuncOp, symbols.lookup(name)), launch)
             for name, launch in self.launches.items()
         ]
         return {
@@ -82,9 +82,9 @@ class LaunchPlanBuilder:
             "steps": steps,
         }
 
-    def _add_signature(self) -> tuple[list[str], list[str]]:
+    def _add_argument_and_result_buffers(self) -> tuple[list[str], list[str]]:
         values = self.function.body.block.args
-        inputs = len(values) - result_count(self.function)
+        inputs = len(values) - result_argument_count(self.function)
         if inputs < 0:
             raise DiagnosticException(
                 f"expected at most {len(values)} results, got {len(values) - inputs}"
@@ -93,14 +93,14 @@ class LaunchPlanBuilder:
         names = [*argument_names(self.function)]
         names += hints[len(names) : inputs]
         for value, name in zip(values[:inputs], names, strict=True):
-            self._add_buffer(value, "argument", name)
+            self._add_buffer_record(value, "argument", name)
         names = result_names(self.function)[: len(values) - inputs]
         for value, name in zip(values[inputs:], names, strict=True):
-            self._add_buffer(value, "result", name)
+            self._add_buffer_record(value, "result", name)
         unique_names = [self.names[value] for value in values]
         return unique_names[:inputs], unique_names[inputs:]
 
-    def _add_buffer(self, value: SSAValue, kind: str, name: str) -> Json:
+    def _add_buffer_record(self, value: SSAValue, kind: str, name: str) -> Json:
         if not isinstance(value.type, MemRefType):
             raise DiagnosticException(
                 f"expected buffers as arguments, got {value.type}"
@@ -108,7 +108,9 @@ class LaunchPlanBuilder:
         type_ = memref_type(value)
         shape = type_.get_shape()
         contiguous = MemRefType(type_.element_type, shape)
-        if -1 in shape or strides_and_offset(type_) != strides_and_offset(contiguous):
+        if -1 in shape or static_strides_and_offset(type_) != static_strides_and_offset(
+            contiguous
+        ):
             raise DiagnosticException(f"expected a contiguous buffer, got {type_}")
         taken = {str(buffer["name"]) for buffer in self.buffers}
         suffix, unique = 1, name
@@ -124,68 +126,72 @@ class LaunchPlanBuilder:
         self.buffers.append(buffer)
         return buffer
 
-    def _build_steps(self, block: Block) -> list[Json]:
+    def _build_launch_steps(self, block: Block) -> list[Json]:
         steps: list[Json] = []
         for op in block.ops:
             match op:
                 case mem.AllocOp():
                     name = op.buffer.name_hint or "temporary"
-                    self._add_buffer(op.buffer, "temporary", name)
+                    self._add_buffer_record(op.buffer, "temporary", name)
                 case memref.GetGlobalOp():
-                    self._add_constant(op)
+                    self._add_constant_buffer(op)
                 case triton.LaunchOp():
-                    steps.append(self._build_launch(op))
+                    steps.append(self._build_launch_record(op))
                 case scf.ForOp():
                     bounds = [(op.lb, op.ub, op.step)]
-                    steps.append(self._build_loop(op.body.block, bounds))
+                    steps.append(self._build_host_loops(op.body.block, bounds))
                 case scf.ParallelOp():
                     bounds = zip(op.lowerBound, op.upperBound, op.step, strict=True)
-                    steps.append(self._build_loop(op.body.block, list(bounds)))
+                    steps.append(self._build_host_loops(op.body.block, list(bounds)))
                 case func.ReturnOp() | scf.YieldOp() | scf.ReduceOp():
                     pass
                 case _ if isinstance(op, INDEX_OPERATIONS):
-                    self.indices.define(op)
+                    self.indices.evaluate_and_record(op)
                 case _:
                     raise DiagnosticException(f"the host does not support {op.name}")
         return steps
 
-    def _add_constant(self, op: memref.GetGlobalOp) -> None:
+    def _add_constant_buffer(self, op: memref.GetGlobalOp) -> None:
         symbol = op.name_
         global_op = SymbolTable(self.module).lookup(symbol.root_reference.data)
         is_global = isinstance(global_op, memref.GlobalOp)
         if not is_global or (elements := load_global_elements(global_op)) is None:
             raise DiagnosticException(f"expected {symbol} to be a constant global")
-        buffer = self._add_buffer(op.memref, "constant", symbol.root_reference.data)
-        buffer["data"] = base64.b64encode(_element_bytes(elements)).decode("ascii")
+        buffer = self._add_buffer_record(
+            op.memref, "constant", symbol.root_reference.data
+        )
+        buffer["data"] = base64.b64encode(_bytes_of_elements(elements)).decode("ascii")
 
-    def _build_loop(
+    def _build_host_loops(
         self, block: Block, bounds: Sequence[tuple[SSAValue, SSAValue, SSAValue]]
     ) -> Json:
         """Return a host loop per axis, around the steps of the body."""
         loops: list[Json] = []
         for argument, axis_bounds in zip(block.args, bounds, strict=False):
-            low, high, step = (self.indices.of(value).constant for value in axis_bounds)
+            low, high, step = (
+                self.indices.expression_of(value).constant for value in axis_bounds
+            )
             if low is None or high is None or step is None or step < 1:
                 raise DiagnosticException("expected constant bounds of a host loop")
             name = f"h{self.loops}"
             self.loops += 1
             last = low + max(0, high - 1 - low) // step * step
-            self.indices.known[argument] = IndexExpr(name, low, last)
+            self.indices.expressions[argument] = IndexExpr(name, low, last)
             loops.append({"loop": name, "lower": low, "upper": high, "step": step})
-        inner = self._build_steps(block)
+        inner = self._build_launch_steps(block)
         for loop in reversed(loops):
             loop["steps"] = inner
             inner = [loop]
         return inner[0]
 
-    def _build_launch(self, op: triton.LaunchOp) -> Json:
+    def _build_launch_record(self, op: triton.LaunchOp) -> Json:
         ranges = self.ranges.setdefault(op.kernel_name, {})
         arguments: list[Json] = []
         for position, value in enumerate(op.arguments):
             if (name := self.names.get(value)) is not None:
                 arguments.append({"buffer": name})
                 continue
-            index = self.indices.of(value)
+            index = self.indices.expression_of(value)
             low, high = ranges.get(position, (index.low, index.high))
             ranges[position] = min(low, index.low), max(high, index.high)
             arguments.append({"index": index.text})
@@ -196,7 +202,7 @@ class LaunchPlanBuilder:
             )
         return {"launch": op.kernel_name, "arguments": arguments}
 
-    def _build_kernel(self, function: func.FuncOp, op: triton.LaunchOp) -> Json:
+    def _build_kernel_record(self, function: func.FuncOp, op: triton.LaunchOp) -> Json:
         text = print_kernel(function, self.ranges.get(op.kernel_name))
         self.sources.append(text.source)
         return {
@@ -210,7 +216,7 @@ class LaunchPlanBuilder:
         }
 
 
-def _element_bytes(value: DenseIntOrFPElementsAttr) -> bytes:
+def _bytes_of_elements(value: DenseIntOrFPElementsAttr) -> bytes:
     """Return the bytes of all elements; booleans are 0 or 1."""
     data = value.data.data
     if str(value.get_element_type()) == "i1":

@@ -16,7 +16,7 @@ from tlf.lowering.mem_to_triton.index_expressions import IndexExpr, IndexTable
 from tlf.lowering.mem_to_triton.python_source import PythonSource
 
 
-def mapping_of(op: Operation) -> str:
+def loop_mapping_of(op: Operation) -> str:
     """Return the attribute `mapping` of a loop, `loop` by default."""
     mapping = op.attributes.get("mapping")
     return mapping.data if isinstance(mapping, StringAttr) else "loop"
@@ -38,11 +38,11 @@ def axis_order_of(op: scf.ParallelOp) -> Sequence[int]:
     return axes
 
 
-def trip_counts(op: scf.ParallelOp, indices: IndexTable) -> list[int]:
+def grid_trip_counts(op: scf.ParallelOp, indices: IndexTable) -> list[int]:
     """Return the trip count of each axis of a grid, which must be constant."""
     counts: list[int] = []
     for bounds in zip(op.lowerBound, op.upperBound, op.step, strict=True):
-        low, high, step = (indices.of(value).constant for value in bounds)
+        low, high, step = (indices.expression_of(value).constant for value in bounds)
         if low is None or high is None or step is None or step < 1:
             raise DiagnosticException(
                 "scf.parallel: expected constant bounds of a grid"
@@ -51,8 +51,11 @@ def trip_counts(op: scf.ParallelOp, indices: IndexTable) -> list[int]:
     return counts
 
 
-def program_indices(
-    source: PythonSource, op: scf.ParallelOp, program: IndexExpr, counts: Sequence[int]
+def iteration_indices_of_program(
+    source: PythonSource,
+    op: scf.ParallelOp,
+    program: IndexExpr,
+    axis_trip_counts: Sequence[int],
 ) -> dict[int, IndexExpr]:
     """
     Return the iteration index along each axis for a program id. `counts` are the trip
@@ -65,33 +68,41 @@ def program_indices(
     group = attribute.value.data if isinstance(attribute, IntegerAttr) else 1
     *outer, last = axis_order_of(op)
     indices: dict[int, IndexExpr] = {}
-    inner = math.prod(counts)
+    inner = math.prod(axis_trip_counts)
     for position, axis in enumerate(outer):
-        if position == len(outer) - 1 and min(group, counts[axis], counts[last]) > 1:
-            pair = _swizzle_program(
-                source, program, (counts[axis], counts[last]), group
+        if (
+            position == len(outer) - 1
+            and min(group, axis_trip_counts[axis], axis_trip_counts[last]) > 1
+        ):
+            pair = _swizzled_row_and_column(
+                source, program, (axis_trip_counts[axis], axis_trip_counts[last]), group
             )
             return indices | dict(zip((axis, last), pair, strict=True))
-        inner = max(1, inner // max(1, counts[axis]))
+        inner = max(1, inner // max(1, axis_trip_counts[axis]))
         indices[axis], program = program.floordiv(inner), program.modulo(inner)
     return indices | {last: program}
 
 
-def _swizzle_program(
-    source: PythonSource, program: IndexExpr, counts: tuple[int, int], group: int
+def _swizzled_row_and_column(
+    source: PythonSource,
+    program: IndexExpr,
+    axis_trip_counts: tuple[int, int],
+    group_size: int,
 ) -> tuple[IndexExpr, IndexExpr]:
     """Return the row and column of a program in grouped (swizzled) order."""
-    rows, columns = counts
-    group = min(group, rows)
-    first = program.floordiv(group * columns) * IndexExpr.of(group)
-    within = program.modulo(group * columns)
+    rows, columns = axis_trip_counts
+    group_size = min(group_size, rows)
+    first = program.floordiv(group_size * columns) * IndexExpr.of_constant(group_size)
+    within = program.modulo(group_size * columns)
     if not within.is_atom:
-        name = source.assign("g", within.text)
+        name = source.assign_variable("g", within.text)
         within = IndexExpr(name, within.low, within.high)
-    if rows % group == 0:
-        return first + within.modulo(group), within.floordiv(group)
+    if rows % group_size == 0:
+        return first + within.modulo(group_size), within.floordiv(group_size)
     # The last group has fewer rows.
-    size = source.assign("g", f"tl.minimum({rows} - {first.atom}, {group})")
+    size = source.assign_variable(
+        "g", f"tl.minimum({rows} - {first.parenthesised_text}, {group_size})"
+    )
     return (
         IndexExpr(f"{first.text} + {within.text} % {size}", 0, rows - 1, False),
         IndexExpr(f"{within.text} // {size}", 0, columns - 1, False),

@@ -1,6 +1,4 @@
-"""
-Python source writer for emitted Triton code: lines, indentation and generated names.
-"""
+"""Emission of Triton code as Python source: lines, indentation and generated names."""
 
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -29,24 +27,24 @@ class PythonSource:
         """Add a comment line; characters that are not printable ASCII are escaped."""
         self.add_line(f"# {_escape_non_ascii(text)}")
 
-    def annotate_value(self, value: SSAValue) -> None:
+    def comment_value_name(self, value: SSAValue) -> None:
         """Append the name hint of a value, if any, as a comment to the last line."""
         if value.name_hint:
             self.lines[-1] += f"  # {_escape_non_ascii(f'%{value.name_hint}')}"
 
-    def fresh_name(self, prefix: str) -> str:
+    def generate_unique_name(self, prefix: str) -> str:
         """Return a unique name: the prefix and a counter."""
         count = self._counts.get(prefix, 0)
         self._counts[prefix] = count + 1
         return f"{prefix}{count}"
 
-    def assign(self, prefix: str, expression: str) -> str:
+    def assign_variable(self, prefix: str, expression: str) -> str:
         """Assign an expression to a new variable and return its name."""
-        name = self.fresh_name(prefix)
+        name = self.generate_unique_name(prefix)
         self.add_line(f"{name} = {expression}")
         return name
 
-    def assign_once(self, prefix: str, expression: str) -> str:
+    def assign_variable_once(self, prefix: str, expression: str) -> str:
         """
         Return the variable of `expression`, assigned at most once per scope. Variables
         in the expression must not be reassigned.
@@ -54,12 +52,12 @@ class PythonSource:
         for scope in self._scopes:
             if (name := scope.get(expression)) is not None:
                 return name
-        name = self.assign(prefix, expression)
+        name = self.assign_variable(prefix, expression)
         self._scopes[-1][expression] = name
         return name
 
     @contextmanager
-    def indent(self) -> Generator[None]:
+    def indent_block(self) -> Generator[None]:
         """Indent a block, such as the body of a loop."""
         self._depth += 1
         self._scopes.append({})

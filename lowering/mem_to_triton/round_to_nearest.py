@@ -14,9 +14,9 @@ from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import Float64Type
 from xdsl.ir import Block, Operation, SSAValue
 
-from tlf.analysis.work.vector_step_costs import is_function
+from tlf.analysis.work.vector_step_costs import is_special_function
 from tlf.dialects import mem
-from tlf.dialects.numerics import is_relaxed
+from tlf.dialects.numerics_attribute import is_relaxed
 from tlf.dialects.types import is_16_bit_float
 
 _ROUNDING_CALLS: Mapping[type[Operation], str] = {
@@ -35,7 +35,9 @@ def round_to_nearest_call(op: Operation) -> str | None:
         return None
     return (
         None
-        if is_relaxed(op) or _is_rounded_to_16_bits(op) or _is_inexact(op)
+        if is_relaxed(op)
+        or _is_rounded_to_16_bits(op)
+        or _is_dependent_on_inexact_function(op)
         else call
     )
 
@@ -45,26 +47,26 @@ def _is_rounded_to_16_bits(op: Operation) -> bool:
     result = op.results[0]
     return is_16_bit_float(result.type) or all(
         isinstance(reader, arith.TruncFOp) and is_16_bit_float(reader.results[0].type)
-        for reader in _scalar_readers(result)
+        for reader in _scalar_users_of(result)
     )
 
 
-def _scalar_readers(value: SSAValue) -> Iterator[Operation]:
+def _scalar_users_of(value: SSAValue) -> Iterator[Operation]:
     """
     Yield the scalar operations that use a scalar, directly or as an element of a tile.
     """
     for use in value.uses:
         user, parent = use.operation, use.operation.parent_op()
         if isinstance(user, mem.YieldOp) and isinstance(parent, mem.MapOp):
-            yield from _scalar_readers(parent.results[use.index])
+            yield from _scalar_users_of(parent.results[use.index])
         elif isinstance(user, mem.MapOp) and value in user.input_operands:
             position = list(user.input_operands).index(value)
-            yield from _scalar_readers(user.body.block.args[position])
+            yield from _scalar_users_of(user.body.block.args[position])
         else:
             yield user
 
 
-def _is_inexact(op: Operation) -> bool:
+def _is_dependent_on_inexact_function(op: Operation) -> bool:
     """
     Return `True` if a scalar operation depends on an inexact function, in its region or
     in the regions that define its operands.
@@ -77,8 +79,8 @@ def _is_inexact(op: Operation) -> bool:
             continue
         visited.add(value)
         if isinstance(owner, Block):
-            pending += _region_input(owner, value)
-        elif is_function(owner) and not isinstance(owner, math.SqrtOp):
+            pending += _operand_of_region_argument(owner, value)
+        elif is_special_function(owner) and not isinstance(owner, math.SqrtOp):
             return True
         elif isinstance(owner, mem.MapOp | mem.ReduceOp):
             terminator = owner.body.block.last_op
@@ -89,7 +91,7 @@ def _is_inexact(op: Operation) -> bool:
     return False
 
 
-def _region_input(block: Block, argument: SSAValue) -> Sequence[SSAValue]:
+def _operand_of_region_argument(block: Block, argument: SSAValue) -> Sequence[SSAValue]:
     """Return the operand whose elements a region argument represents, if any."""
     op = block.parent_op()
     if not isinstance(op, mem.MapOp | mem.ReduceOp):

@@ -19,9 +19,9 @@ from tlf.dialects.types import is_16_bit_float
 from tlf.lowering.mem_to_triton.device_functions import device_function_of
 from tlf.lowering.mem_to_triton.element_types import (
     bit_width,
-    is_supported,
-    literal,
-    promoted_type,
+    is_supported_by_triton,
+    promoted_arithmetic_type,
+    python_literal_of,
     round_to_type,
     triton_type_name,
 )
@@ -185,7 +185,9 @@ class ScalarTile:
         """
         Text as an operand of an infix operator; 16-bit floats are promoted to f32.
         """
-        if (wider := promoted_type(self.element_type)) is None or self.is_literal:
+        if (
+            wider := promoted_arithmetic_type(self.element_type)
+        ) is None or self.is_literal:
             return f"({self.text})" if self.text.startswith("-") else self.text
         return f"{self.text}.to({wider})"
 
@@ -196,7 +198,9 @@ class ScalarTile:
         """
         if not self.is_literal:
             return self.infix_text
-        exact = promoted_type(self.element_type) or triton_type_name(self.element_type)
+        exact = promoted_arithmetic_type(self.element_type) or triton_type_name(
+            self.element_type
+        )
         return f"tl.full([], {self.text}, {exact})"
 
     @property
@@ -215,7 +219,9 @@ def constant_literal(op: arith.ConstantOp) -> ScalarTile:
 def scalar_literal(value: float, element_type: Attribute) -> ScalarTile:
     """Return a number as a literal."""
     rounded = round_to_type(value, element_type)
-    return ScalarTile(literal(rounded, element_type), element_type, (), rounded)
+    return ScalarTile(
+        python_literal_of(rounded, element_type), element_type, (), rounded
+    )
 
 
 def scalar_expression(op: Operation, operands: Sequence[ScalarTile]) -> str:
@@ -225,21 +231,29 @@ def scalar_expression(op: Operation, operands: Sequence[ScalarTile]) -> str:
     Raises `DiagnosticException` if Triton does not support the operation.
     """
     for operand in operands:
-        if not is_supported(operand.element_type):
+        if not is_supported_by_triton(operand.element_type):
             raise DiagnosticException(
                 f"{op.name}: triton has no element type {operand.element_type}"
             )
     result_type = op.results[0].type
-    if (inverse := _reciprocal(op, operands)) is not None:
-        return _round_to_type(f"{operands[0].infix_text} * {inverse}", result_type)
+    if (inverse := _reciprocal_of_literal_divisor(op, operands)) is not None:
+        return _rounding_expression(
+            f"{operands[0].infix_text} * {inverse}", result_type
+        )
     if (template := round_to_nearest_call(op)) is not None:
-        return _round_to_type(template.format(*_argument_texts(operands)), result_type)
+        return _rounding_expression(
+            template.format(*_argument_texts(operands)), result_type
+        )
     if (template := _FLOAT_INFIX.get(op.name)) is not None:
-        return _round_to_type(template.format(*_infix_texts(operands)), result_type)
+        return _rounding_expression(
+            template.format(*_infix_texts(operands)), result_type
+        )
     if (name := device_function_of(op, operands[0].shape)) is not None:
         return f"{name}({', '.join(operand.tile_text for operand in operands)})"
     if (template := _FLOAT_CALLS.get(op.name)) is not None:
-        return _round_to_type(template.format(*_argument_texts(operands)), result_type)
+        return _rounding_expression(
+            template.format(*_argument_texts(operands)), result_type
+        )
     if (template := _INTEGER_INFIX.get(op.name)) is not None:
         return template.format(*_infix_texts(operands))
     if (template := _INTEGER_CALLS.get(op.name)) is not None:
@@ -248,14 +262,19 @@ def scalar_expression(op: Operation, operands: Sequence[ScalarTile]) -> str:
         text = template.format(*(operand.unsigned_text for operand in operands))
         return f"({text}).to({triton_type_name(result_type)}, bitcast=True)"
     if op.name in _CASTS:
-        return _cast(op, operands[0])
+        return _cast_expression(op, operands[0])
+    return _express_comparison_or_select(op, operands)
+
+
+def _express_comparison_or_select(op: Operation, operands: Sequence[ScalarTile]) -> str:
+    """Return the expression of a comparison or select."""
     match op:
         case arith.CmpfOp():
             texts = _infix_texts(operands)
             text = _FLOAT_PREDICATES[op.predicate.value.data].format(*texts)
             return f"tl.full([], {text}, tl.int1)" if text[0] in "TF" else text
         case arith.CmpiOp():
-            return _compare(op.predicate.value.data, operands)
+            return _comparison_expression(op.predicate.value.data, operands)
         case arith.SelectOp():
             condition, first, second = (operand.tile_text for operand in operands)
             return f"tl.where({condition}, {first}, {second})"
@@ -263,7 +282,9 @@ def scalar_expression(op: Operation, operands: Sequence[ScalarTile]) -> str:
             raise DiagnosticException(f"triton does not support {op.name}")
 
 
-def _reciprocal(op: Operation, operands: Sequence[ScalarTile]) -> float | None:
+def _reciprocal_of_literal_divisor(
+    op: Operation, operands: Sequence[ScalarTile]
+) -> float | None:
     """
     Return the reciprocal of the divisor of a 16-bit division by a literal, or `None`. A
     product with it in f32 is exact to 16 bits.
@@ -294,13 +315,13 @@ def _argument_texts(operands: Sequence[ScalarTile]) -> list[str]:
     return [operand.argument_text for operand in operands]
 
 
-def _round_to_type(text: str, element_type: Attribute) -> str:
-    if promoted_type(element_type) is None:
+def _rounding_expression(text: str, element_type: Attribute) -> str:
+    if promoted_arithmetic_type(element_type) is None:
         return text
     return f"({text}).to({triton_type_name(element_type)})"
 
 
-def _compare(predicate: int, operands: Sequence[ScalarTile]) -> str:
+def _comparison_expression(predicate: int, operands: Sequence[ScalarTile]) -> str:
     is_unsigned = predicate >= 6
     texts = (
         [o.unsigned_text for o in operands] if is_unsigned else _infix_texts(operands)
@@ -308,7 +329,7 @@ def _compare(predicate: int, operands: Sequence[ScalarTile]) -> str:
     return f"{texts[0]} {_INTEGER_PREDICATES[predicate]} {texts[1]}"
 
 
-def _cast(op: Operation, operand: ScalarTile) -> str:
+def _cast_expression(op: Operation, operand: ScalarTile) -> str:
     target = triton_type_name(op.results[0].type)
     is_boolean = bit_width(operand.element_type) == 1
     match op.name:

@@ -22,7 +22,7 @@ def domain_dims_of(
     for any other sum: a value cannot be read through a window.
     """
     result: list[int | None] = []
-    for access in mem.access_functions(indexing):
+    for access in mem.linear_accesses_of_map(indexing):
         used = [term for term in access.terms if domain[term[0]] > 1]
         if not used and access.offset == 0:
             result.append(access.loop_dim)
@@ -46,26 +46,26 @@ def transpose_tile(text: str, order: Sequence[int]) -> str:
     return f"tl.trans({text}, ({', '.join(map(str, order))}))"
 
 
-def reshape_tile(text: str, old: Sequence[int], new: Sequence[int]) -> str:
+def reshape_tile(text: str, old_shape: Sequence[int], new_shape: Sequence[int]) -> str:
     """Reshape a tile to an equal number of elements, also to and from a scalar."""
-    if tuple(old) == tuple(new):
+    if tuple(old_shape) == tuple(new_shape):
         return text
-    if not new:
+    if not new_shape:
         return f"tl.sum(tl.reshape({text}, [1]), axis=0)"
-    if not old:
-        return f"tl.broadcast_to({text}, {list(new)})"
-    return f"tl.reshape({text}, {list(new)})"
+    if not old_shape:
+        return f"tl.broadcast_to({text}, {list(new_shape)})"
+    return f"tl.reshape({text}, {list(new_shape)})"
 
 
-def insert_unit_dims(text: str, present: Sequence[bool]) -> str:
+def insert_unit_dims(text: str, existing_dims: Sequence[bool]) -> str:
     """Insert a unit dim for each false element of `present`."""
-    if all(present) or not any(present):
+    if all(existing_dims) or not any(existing_dims):
         return text
-    indices = ", ".join(":" if here else "None" for here in present)
+    indices = ", ".join(":" if here else "None" for here in existing_dims)
     return f"{text}[{indices}]"
 
 
-def arrange_tile_dims(text: str, dims: Sequence[int | None]) -> str:
+def transpose_and_insert_unit_dims(text: str, dims: Sequence[int | None]) -> str:
     """Transpose a tile and insert unit dims, to the dims `dims`."""
     order = [dim for dim in dims if dim is not None]
     if dims and not order:
@@ -74,7 +74,7 @@ def arrange_tile_dims(text: str, dims: Sequence[int | None]) -> str:
     return insert_unit_dims(text, [dim is not None for dim in dims])
 
 
-def align_to_domain(
+def align_tile_to_domain(
     source: PythonSource,
     text: str,
     shape: Sequence[int],
@@ -95,13 +95,15 @@ def align_to_domain(
     used = {dims[axis] for axis in order}
     result = insert_unit_dims(result, [dim in used for dim in range(rank)])
     if result != text:
-        result = source.assign_once("v", result)
+        result = source.assign_variable_once("v", result)
     if not nonunit:
         return result, ()
     return result, tuple(domain[dim] if dim in used else 1 for dim in range(rank))
 
 
-def broadcast_tile(text: str, shape: Sequence[int], domain: Sequence[int]) -> str:
+def broadcast_tile_to_domain(
+    text: str, shape: Sequence[int], domain: Sequence[int]
+) -> str:
     """Broadcast a tile to the full shape of `domain`."""
     if tuple(shape) == tuple(domain):
         return text

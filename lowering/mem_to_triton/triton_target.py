@@ -11,7 +11,7 @@ from xdsl.utils.exceptions import DiagnosticException
 from xdsl.utils.target import Target
 
 from tlf.dialects import triton
-from tlf.dialects.prepack import is_preparation
+from tlf.dialects.weight_preparation_attributes import is_preparation_function
 from tlf.lowering.mem_to_triton.launch_plan import Json, LaunchPlanBuilder
 
 PLAN_MARKER = "# plan"
@@ -42,7 +42,7 @@ class TritonTarget(Target):
             raise DiagnosticException(
                 f"triton: expected parts of {', '.join(PARTS)}, got {self.parts}"
             )
-        plan = build_plan(module, self.function)
+        plan = build_launch_plan(module, self.function)
         if self.parts != "plan":
             for kernel in plan.kernels:
                 output.write(f"{kernel}\n\n")
@@ -61,7 +61,9 @@ class PrintedPlan:
     kernels: tuple[str, ...]
 
 
-def build_plan(module: ModuleOp, function: str | None = None) -> PrintedPlan:
+def build_launch_plan(
+    module: ModuleOp, host_function: str | None = None
+) -> PrintedPlan:
     """
     Return the plan of a host function of `module`, by default the only one that is not
     load-time preparation.
@@ -78,12 +80,20 @@ def build_plan(module: ModuleOp, function: str | None = None) -> PrintedPlan:
     matches = [
         op
         for op in hosts
-        if (op.sym_name.data == function if function else not is_preparation(op))
+        if (
+            op.sym_name.data == host_function
+            if host_function
+            else not is_preparation_function(op)
+        )
     ]
     if len(matches) != 1:
         names = ", ".join(op.sym_name.data for op in hosts)
-        expected = "one host function" if function is None else f"a function {function}"
+        expected = (
+            "one host function"
+            if host_function is None
+            else f"a function {host_function}"
+        )
         raise DiagnosticException(f"triton: expected {expected}, got {names or 'none'}")
     builder = LaunchPlanBuilder(module, matches[0])
-    plan = builder.build()
+    plan = builder.build_plan_json()
     return PrintedPlan(plan, tuple(builder.sources))

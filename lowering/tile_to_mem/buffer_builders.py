@@ -23,7 +23,7 @@ from xdsl.ir.affine import AffineExpr
 
 from tlf.analysis.buffers.tile_liveness import SharedStorage
 from tlf.dialects import mem
-from tlf.dialects.affine_values import insert_apply
+from tlf.dialects.affine_values import insert_affine_apply
 from tlf.dialects.mem import Index
 from tlf.dialects.slice_views import row_major_strides
 from tlf.dialects.tile import EncodingAttr
@@ -32,21 +32,21 @@ from tlf.dialects.types import AnyTensor, memref_type
 AnyBuffer: TypeAlias = MemRefType[Attribute]
 
 
-def buffer_type(type_: AnyTensor, level: str) -> AnyBuffer:
+def buffer_type_in_level(type_: AnyTensor, level: str) -> AnyBuffer:
     """
     Return the type of a tile's buffer in a memory level: contiguous, with the axis
     order of the tile's encoding, or row-major.
     """
     shape = type_.get_shape()
     encoding = type_.encoding
-    axes = encoding.axes if isinstance(encoding, EncodingAttr) else ()
+    axes = encoding.axis_order if isinstance(encoding, EncodingAttr) else ()
     layout: Attribute = NoneAttr()
     if axes and axes != tuple(range(len(shape))):
-        layout = StridedLayoutAttr(_strides_in_order(shape, axes))
+        layout = StridedLayoutAttr(_strides_in_axis_order(shape, axes))
     return MemRefType(type_.element_type, shape, layout, StringAttr(level))
 
 
-def _strides_in_order(shape: Sequence[int], axes: Sequence[int]) -> list[int]:
+def _strides_in_axis_order(shape: Sequence[int], axes: Sequence[int]) -> list[int]:
     """Return the strides of a contiguous buffer with axis order `axes`."""
     inner = row_major_strides([shape[axis] for axis in axes])
     strides = dict(zip(axes, inner, strict=True))
@@ -83,19 +83,19 @@ def _build_window_subview(
     return builder.insert(subview).result
 
 
-def build_index_sum(builder: Builder, one: Index, other: Index) -> Index:
+def build_index_sum(builder: Builder, lhs: Index, rhs: Index) -> Index:
     """
     Build the sum of two indices: a constant, one of the operands, or an `affine.apply`.
     """
-    if isinstance(one, int) and isinstance(other, int):
-        return one + other
-    if 0 in (one, other):
-        return other if one == 0 else one
+    if isinstance(lhs, int) and isinstance(rhs, int):
+        return lhs + rhs
+    if 0 in (lhs, rhs):
+        return rhs if lhs == 0 else lhs
     operands: list[SSAValue] = []
     total: AffineExpr = AffineExpr.constant(0)
-    for each in (one, other):
+    for each in (lhs, rhs):
         total = total + _to_affine_expr(each, operands)
-    return insert_apply(builder, total, operands)
+    return insert_affine_apply(builder, total, operands)
 
 
 def _to_affine_expr(index: Index, operands: list[SSAValue]) -> AffineExpr:
@@ -111,7 +111,7 @@ def _to_affine_expr(index: Index, operands: list[SSAValue]) -> AffineExpr:
     return AffineExpr.dimension(first)
 
 
-def reshape_contiguous(
+def reshape_contiguous_buffer(
     builder: Builder, source: SSAValue, shape: Sequence[int]
 ) -> SSAValue:
     """Build a view of a contiguous buffer with another shape."""
@@ -132,18 +132,18 @@ def restride_contiguous(
     source: SSAValue,
     shape: Sequence[int],
     strides: Sequence[int],
-    first: int = 0,
+    offset: int = 0,
 ) -> SSAValue:
     """Build a view of a contiguous buffer with given strides and offset."""
     source_type = memref_type(source)
     type_ = MemRefType(
         source_type.element_type,
         shape,
-        StridedLayoutAttr(list(strides), first),
+        StridedLayoutAttr(list(strides), offset),
         source_type.memory_space,
     )
     view = memref.ReinterpretCastOp.from_dynamic(
-        source, [first], list(shape), list(strides), type_
+        source, [offset], list(shape), list(strides), type_
     )
     return builder.insert(view).result
 
@@ -159,14 +159,14 @@ class PendingMoves:
         default_factory=dict[SharedStorage, list[SSAValue]]
     )
 
-    def start(
+    def record_move_in_flight(
         self, token: SSAValue, source: SharedStorage, destination: SharedStorage
     ) -> None:
         """Record the token of a move between two storages."""
         self.read.setdefault(source.outermost, []).append(token)
         self.written.setdefault(destination.outermost, []).append(token)
 
-    def wait(
+    def wait_for_conflicting_moves(
         self,
         builder: Builder,
         reads: Sequence[SharedStorage] = (),
@@ -183,7 +183,7 @@ class PendingMoves:
         ]
         self._wait_for_tokens(builder, tokens)
 
-    def wait_all(self, builder: Builder) -> None:
+    def wait_for_all_moves(self, builder: Builder) -> None:
         """Wait for every move in flight."""
         self._wait_for_tokens(
             builder, [t for tokens in self.written.values() for t in tokens]

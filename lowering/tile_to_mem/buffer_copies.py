@@ -13,7 +13,7 @@ from typing import cast
 from xdsl.builder import Builder
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import IndexType, MemRefType, NoneAttr, StringAttr
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.ir.affine import AffineMap
 from xdsl.rewriter import InsertPoint
 
@@ -25,17 +25,17 @@ from tlf.dialects.types import dtype_of, memref_type, tensor_type
 from tlf.lowering.tile_to_mem.buffer_builders import AnyBuffer, build_index_sum
 from tlf.lowering.tile_to_mem.bufferization_error import BufferizationError
 from tlf.lowering.tile_to_mem.bufferization_state import BufferizationState
-from tlf.lowering.tile_to_mem.structured_compute import copy_body
+from tlf.lowering.tile_to_mem.structured_compute import build_copy_body
 
 LEVEL_FRACTION = 8
 """A copy through an inner level uses 1 / LEVEL_FRACTION of its capacity."""
 
 
 def copy_buffer(
-    scope: BufferizationState,
+    state: BufferizationState,
     op: Operation,
     source: SSAValue,
-    place: SSAValue,
+    destination: SSAValue,
     axis: int | None = None,
 ) -> None:
     """
@@ -45,32 +45,32 @@ def copy_buffer(
     default the longest axis) move to the next inner level and back, in ascending order,
     so that a buffer can be shifted towards its start in place.
     """
-    if source is place:
+    if source is destination:
         return
-    type_ = memref_type(place)
+    type_ = memref_type(destination)
     level = cast(StringAttr, type_.memory_space).data
-    names = list(scope.target.levels)
+    names = list(state.target.levels)
     if level == names[0]:
-        _copy_by_engine(scope, source, place, type_)
+        _copy_buffer_by_engine(state, source, destination, type_)
         return
-    _copy_through_inner_level(scope, op, CopySource(source, axis), place, level)
+    _copy_through_inner_level(state, op, CopySource(source, axis), destination, level)
 
 
 def copy_box(
-    scope: BufferizationState,
+    state: BufferizationState,
     op: Operation,
     source: SSAValue,
     offsets: Sequence[Index],
     fill: float | None,
-    place: SSAValue,
+    destination: SSAValue,
 ) -> None:
     """
     Copy a box of a buffer, through the next inner level, to another buffer. Elements
     outside the source become `fill`.
     """
-    level = mem.level_of(place.type)
+    level = mem.level_of(destination.type)
     _copy_through_inner_level(
-        scope, op, CopySource(source, None, offsets, fill), place, level
+        state, op, CopySource(source, None, offsets, fill), destination, level
     )
 
 
@@ -84,13 +84,13 @@ class CopySource:
     """Offsets of the box in the buffer; empty for a box at its start."""
     fill: float | None = None
 
-    def slice_axis(self, shape: Sequence[int]) -> int:
+    def slicing_axis_of(self, shape: Sequence[int]) -> int:
         """Return the axis that a box of the given shape is sliced along."""
         if self.axis is not None:
             return self.axis
         return max(range(len(shape)), key=shape.__getitem__, default=0)
 
-    def offsets_in_buffer(
+    def translate_to_buffer_offsets(
         self, builder: Builder, offsets: Sequence[Index]
     ) -> list[Index]:
         """Translate offsets in the box to offsets in the buffer."""
@@ -99,45 +99,79 @@ class CopySource:
 
 
 def acquire_writable_buffer(
-    scope: BufferizationState, op: Operation, value: SSAValue
+    state: BufferizationState, op: Operation, value: SSAValue
 ) -> tuple[SSAValue, SharedStorage]:
     """
     Return a writable buffer of a tile and its storage: the tile's own buffer if the
     tile is dead after `op`, otherwise a copy.
     """
-    source, storage = scope.operand(value), scope.storages[value]
-    readers = [each for each in op.operands if scope.storages.get(each) is storage]
-    if len(readers) == 1 and scope.liveness.try_reuse(storage, op):
-        scope.moves.wait(scope.builder, writes=[storage])
+    source, storage = state.lowered_operand_of(value), state.storages[value]
+    readers = [each for each in op.operands if state.storages.get(each) is storage]
+    if len(readers) == 1 and state.liveness.try_reuse_dead_storage(storage, op):
+        state.moves.wait_for_conflicting_moves(state.builder, writes=[storage])
         return source, storage
-    scope.wait_before_read(value)
-    copy = scope.allocate(tensor_type(value))
-    copy_buffer(scope, op, source, copy)
+    state.wait_for_writes_in_flight(value)
+    copy = state.allocate_tile_buffer(tensor_type(value))
+    copy_buffer(state, op, source, copy)
     return copy, SharedStorage()
 
 
-def _copy_by_engine(
-    scope: BufferizationState, source: SSAValue, place: SSAValue, type_: AnyBuffer
+def _copy_buffer_by_engine(
+    state: BufferizationState, source: SSAValue, destination: SSAValue, type_: AnyBuffer
 ) -> None:
     identity = AffineMap.identity(type_.get_num_dims())
-    body = copy_body(type_.element_type)
+    body = build_copy_body(type_.element_type)
     maps = [identity, identity]
-    scope.builder.insert(mem.MapOp([source], [place], type_.get_shape(), maps, body))
+    state.builder.insert(
+        mem.MapOp([source], [destination], type_.get_shape(), maps, body)
+    )
 
 
 def _copy_through_inner_level(
-    scope: BufferizationState, op: Operation, part: CopySource, place: SSAValue, at: str
+    state: BufferizationState,
+    op: Operation,
+    copy_source: CopySource,
+    destination: SSAValue,
+    level_name: str,
 ) -> None:
-    names = list(scope.target.levels)
-    level = scope.target.levels[names[names.index(at) - 1]]
+    names = list(state.target.levels)
+    level = state.target.levels[names[names.index(level_name) - 1]]
     if level.kind != "buffer":
-        raise BufferizationError(op, f"cannot copy a tile within {at}")
-    type_ = memref_type(place)
+        raise BufferizationError(op, f"cannot copy a tile within {level_name}")
+    type_ = memref_type(destination)
     shape = list(type_.get_shape())
     if not shape:
-        _bounce_box(scope.builder, part, place, [], type_, level)
+        _copy_box_through_level(
+            state.builder, copy_source, destination, [], type_, level
+        )
         return
-    axis = part.slice_axis(shape)
+    axis = copy_source.slicing_axis_of(shape)
+    count = _count_slices_that_fit(op, type_, axis, level)
+    box = [*shape]
+    box[axis] = count
+    offsets: list[Index] = [0] * len(shape)
+    box_type = MemRefType(type_.element_type, box)
+    if count == shape[axis]:
+        _copy_box_through_level(
+            state.builder, copy_source, destination, offsets, box_type, level
+        )
+        return
+    lower, upper, step = (state.to_ssa_index(n) for n in (0, shape[axis], count))
+    body = Block(arg_types=[IndexType()])
+    offsets[axis] = body.args[0]
+    body_builder = Builder(InsertPoint.at_end(body))
+    _copy_box_through_level(
+        body_builder, copy_source, destination, offsets, box_type, level
+    )
+    body_builder.insert(scf.YieldOp())
+    state.builder.insert(scf.ForOp(lower, upper, step, [], body))
+
+
+def _count_slices_that_fit(
+    op: Operation, type_: MemRefType[Attribute], axis: int, level: Level
+) -> int:
+    """Return the number of slices along an axis to copy at once through a level."""
+    shape = list(type_.get_shape())
     size = dtype_of(type_.element_type).itemsize
     slice_bytes = size * prod(shape) // shape[axis]
     if slice_bytes > level.capacity // 2:
@@ -145,27 +179,13 @@ def _copy_through_inner_level(
             op,
             f"a slice of {slice_bytes} bytes is too large to copy through {level.name}",
         )
-    count = min(shape[axis], max(1, level.capacity // LEVEL_FRACTION // slice_bytes))
-    box = [*shape]
-    box[axis] = count
-    offsets: list[Index] = [0] * len(shape)
-    box_type = MemRefType(type_.element_type, box)
-    if count == shape[axis]:
-        _bounce_box(scope.builder, part, place, offsets, box_type, level)
-        return
-    lower, upper, step = (scope.to_index_value(n) for n in (0, shape[axis], count))
-    body = Block(arg_types=[IndexType()])
-    offsets[axis] = body.args[0]
-    body_builder = Builder(InsertPoint.at_end(body))
-    _bounce_box(body_builder, part, place, offsets, box_type, level)
-    body_builder.insert(scf.YieldOp())
-    scope.builder.insert(scf.ForOp(lower, upper, step, [], body))
+    return min(shape[axis], max(1, level.capacity // LEVEL_FRACTION // slice_bytes))
 
 
-def _bounce_box(
+def _copy_box_through_level(
     builder: Builder,
-    part: CopySource,
-    place: SSAValue,
+    copy_source: CopySource,
+    destination: SSAValue,
     offsets: list[Index],
     box: AnyBuffer,
     level: Level,
@@ -175,9 +195,11 @@ def _bounce_box(
     type_ = MemRefType(box.element_type, shape, NoneAttr(), StringAttr(level.name))
     staging = builder.insert(mem.AllocOp(type_)).buffer
     zeros = [0] * len(shape)
-    starts = part.offsets_in_buffer(builder, offsets)
-    move = mem.DmaOp(part.buffer, starts, staging, zeros, shape, part.fill)
+    starts = copy_source.translate_to_buffer_offsets(builder, offsets)
+    move = mem.DmaOp(
+        copy_source.buffer, starts, staging, zeros, shape, copy_source.fill
+    )
     load = builder.insert(move)
     builder.insert(mem.WaitOp([load.token]))
-    store = builder.insert(mem.DmaOp(staging, zeros, place, offsets, shape))
+    store = builder.insert(mem.DmaOp(staging, zeros, destination, offsets, shape))
     builder.insert(mem.WaitOp([store.token]))

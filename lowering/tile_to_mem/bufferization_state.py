@@ -1,6 +1,6 @@
 """
 State of the lowering of a function from tiles to `mem`: the lowered value and storage
-of each tile.
+of each tile, and the insertion point.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from tlf.analysis.buffers.in_place_subviews import find_in_place_subviews
-from tlf.analysis.buffers.ring_buffers import find_rings
+from tlf.analysis.buffers.ring_buffers import find_ring_buffers
 from tlf.analysis.buffers.tile_liveness import SharedStorage, TileLiveness
 from tlf.dialects import mem, tile
-from tlf.dialects.interfaces import splat_value_of
+from tlf.dialects.interfaces import splat_attribute_of
 from tlf.dialects.target import TargetSpec
 from tlf.dialects.tile import Index, level_of
 from tlf.dialects.types import AnyTensor, scalar_value, tensor_type
-from tlf.lowering.tile_to_mem.buffer_builders import PendingMoves, buffer_type
+from tlf.lowering.tile_to_mem.buffer_builders import PendingMoves, buffer_type_in_level
 from tlf.lowering.tile_to_mem.constant_globals import ConstantGlobals
 
 
@@ -35,7 +35,7 @@ class BufferizationState:
         self.target = target
         self.constants = constants
         self.liveness = TileLiveness(function)
-        self.rings = find_rings(function, target, self.liveness)
+        self.rings = find_ring_buffers(function, target, self.liveness)
         self.parts = find_in_place_subviews(function, target, self.liveness)
         """Insertion of each tile that is built in place in a tensor."""
         self.made: dict[tile.DesliceOp, SSAValue] = {}
@@ -53,33 +53,38 @@ class BufferizationState:
 
     def level_of_type(self, type_: Attribute) -> str:
         """Return the memory level of a tile type."""
-        return level_of(type_) or self.target.outermost.name
+        return level_of(type_) or self.target.outermost_level.name
 
-    def is_value(self, type_: Attribute) -> bool:
+    def is_lowered_to_value(self, type_: Attribute) -> bool:
         """Return `True` if tiles of a type are SSA values rather than buffers."""
         level = self.target.levels.get(self.level_of_type(type_))
         return level is not None and level.kind == "value"
 
     # Lowered values of tiles
 
-    def bind(self, value: SSAValue, new: SSAValue, storage: SharedStorage) -> None:
+    def bind_lowered_value(
+        self, value: SSAValue, lowered: SSAValue, storage: SharedStorage
+    ) -> None:
         """Record the lowered value and the storage of a tile."""
-        self.values[value] = new
+        self.values[value] = lowered
         self.storages[value] = storage
         storage.values.append(value)
-        if new.name_hint is None:
-            new.name_hint = value.name_hint
+        if lowered.name_hint is None:
+            lowered.name_hint = value.name_hint
 
-    def operand(self, value: SSAValue) -> SSAValue:
+    def lowered_operand_of(self, value: SSAValue) -> SSAValue:
         """
         Return the lowered value of a tile; a splat constant becomes a filled tile on
         first use.
         """
-        if value not in self.values and (constant := splat_value_of(value)) is not None:
-            self.fill_tile(value, scalar_value(constant))
+        if (
+            value not in self.values
+            and (constant := splat_attribute_of(value)) is not None
+        ):
+            self.bind_filled_tile(value, scalar_value(constant))
         return self.values[value]
 
-    def convert_index(self, offset: Index) -> Index:
+    def convert_index_operand(self, offset: Index) -> Index:
         """
         Return a converted offset. An `affine.apply` that is not converted yet is built
         at the insertion point.
@@ -88,7 +93,7 @@ class BufferizationState:
             return offset
         if offset not in self.values and isinstance(owner := offset.owner, ApplyOp):
             operands = [
-                self.to_index_value(self.convert_index(each))
+                self.to_ssa_index(self.convert_index_operand(each))
                 for each in owner.mapOperands
             ]
             self.values[offset] = self.builder.insert(
@@ -96,39 +101,41 @@ class BufferizationState:
             ).result
         return self.values[offset]
 
-    def convert_indices(self, offsets: Sequence[Index]) -> list[Index]:
+    def convert_index_operands(self, offsets: Sequence[Index]) -> list[Index]:
         """Return converted offsets."""
-        return [self.convert_index(offset) for offset in offsets]
+        return [self.convert_index_operand(offset) for offset in offsets]
 
-    def to_index_value(self, index: Index) -> SSAValue:
+    def to_ssa_index(self, index: Index) -> SSAValue:
         """Return an offset or bound as an SSA value."""
         if not isinstance(index, int):
             return index
         attribute = IntegerAttr(index, IndexType())
         return self.builder.insert(arith.ConstantOp(attribute)).result
 
-    def wait_before_read(self, *values: SSAValue) -> None:
+    def wait_for_writes_in_flight(self, *values: SSAValue) -> None:
         """Wait for writes in flight to tiles that are read next."""
         storages = [self.storages[value] for value in values if value in self.storages]
-        self.moves.wait(self.builder, reads=storages)
+        self.moves.wait_for_conflicting_moves(self.builder, reads=storages)
 
     # Buffers
 
-    def allocate(self, type_: AnyTensor) -> SSAValue:
+    def allocate_tile_buffer(self, type_: AnyTensor) -> SSAValue:
         """Allocate a buffer for a tile."""
-        allocation = mem.AllocOp(buffer_type(type_, self.level_of_type(type_)))
+        allocation = mem.AllocOp(buffer_type_in_level(type_, self.level_of_type(type_)))
         return self.builder.insert(allocation).buffer
 
-    def build_filled(self, type_: AnyTensor, number: float) -> SSAValue:
+    def build_filled_tile(self, type_: AnyTensor, fill: float) -> SSAValue:
         """Build a tile whose elements all equal `number`."""
-        if self.is_value(type_):
-            filled = self.builder.insert(mem.FillOp(number, result_type=type_)).result
+        if self.is_lowered_to_value(type_):
+            filled = self.builder.insert(mem.FillOp(fill, result_type=type_)).result
             assert filled is not None
             return filled
-        buffer = self.allocate(type_)
-        self.builder.insert(mem.FillOp(number, buffer))
+        buffer = self.allocate_tile_buffer(type_)
+        self.builder.insert(mem.FillOp(fill, buffer))
         return buffer
 
-    def fill_tile(self, value: SSAValue, number: float) -> None:
+    def bind_filled_tile(self, value: SSAValue, fill: float) -> None:
         """Bind a value to a filled tile."""
-        self.bind(value, self.build_filled(tensor_type(value), number), SharedStorage())
+        self.bind_lowered_value(
+            value, self.build_filled_tile(tensor_type(value), fill), SharedStorage()
+        )

@@ -29,7 +29,7 @@ class ConstantGlobals:
         self.module = module
         self.names: dict[tuple[Attribute, Attribute], str] = {}
 
-    def get_global(
+    def get_or_create_global(
         self, op: ConstantInterface, type_: MemRefType[Attribute]
     ) -> memref.GetGlobalOp:
         """Return an access to a constant's global, created on first use."""

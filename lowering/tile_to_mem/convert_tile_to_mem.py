@@ -7,8 +7,8 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from tlf.dialects.prepack import RESULTS
 from tlf.dialects.target import TargetSpec
+from tlf.dialects.weight_preparation_attributes import RESULTS
 from tlf.lowering.tile_to_mem.constant_globals import ConstantGlobals
 from tlf.lowering.tile_to_mem.function_conversion import FunctionConverter
 
@@ -28,10 +28,10 @@ class ConvertTileToMemPass(ModulePass):
     name = "convert-tile-to-mem"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        target = TargetSpec.of(op)
+        target = TargetSpec.read_from_module(op)
         constants = ConstantGlobals(op)
         functions = [each for each in op.ops if isinstance(each, func.FuncOp)]
         for function in functions:
             if not function.body.blocks or RESULTS in function.attributes:
                 continue
-            FunctionConverter(function, target, constants).convert()
+            FunctionConverter(function, target, constants).convert_function()

@@ -27,14 +27,14 @@ from tlf.dialects.interfaces import (
     ConstantInterface,
     ContractionInterface,
     ElementwiseInterface,
-    IndexedInterface,
+    IndexedReadInterface,
     MovementInterface,
     ReductionInterface,
     ViewInterface,
 )
-from tlf.dialects.prepack import RESULTS
 from tlf.dialects.target import TargetSpec
 from tlf.dialects.types import AnyTensor, scalar_value, tensor_type
+from tlf.dialects.weight_preparation_attributes import RESULTS
 from tlf.lowering.tile_to_mem import (
     compute_conversion,
     indexed_conversion,
@@ -43,13 +43,13 @@ from tlf.lowering.tile_to_mem import (
 )
 from tlf.lowering.tile_to_mem.buffer_builders import (
     PendingMoves,
-    buffer_type,
-    reshape_contiguous,
+    buffer_type_in_level,
+    reshape_contiguous_buffer,
 )
 from tlf.lowering.tile_to_mem.bufferization_error import BufferizationError
 from tlf.lowering.tile_to_mem.bufferization_state import BufferizationState
 from tlf.lowering.tile_to_mem.constant_globals import ConstantGlobals
-from tlf.lowering.tile_to_mem.structured_compute import elementwise_map
+from tlf.lowering.tile_to_mem.structured_compute import structured_map_of_elementwise
 
 
 class FunctionConverter:
@@ -63,7 +63,7 @@ class FunctionConverter:
         self.function = function
         self.scope = BufferizationState(function, target, constants)
 
-    def convert(self) -> None:
+    def convert_function(self) -> None:
         """Replace the function's body and type."""
         if len(self.function.body.blocks) != 1:
             raise BufferizationError(
@@ -71,14 +71,14 @@ class FunctionConverter:
                 f"expected one block, got {len(self.function.body.blocks)}",
             )
         for op in self.function.body.block.walk():
-            check_supported(op)
+            check_is_bufferizable(op)
         old, new = self.function.body.block, Block()
         scope = self.scope
         for argument in old.args:
             self._convert_argument(new, argument)
         results = self._add_result_arguments(old, new)
-        self._convert_ops(old, new)
-        scope.moves.wait_all(scope.builder)
+        self._convert_block_operations(old, new)
+        scope.moves.wait_for_all_moves(scope.builder)
         scope.builder.insert(func.ReturnOp())
         self.function.body.detach_block(old)
         for op in reversed(list(old.ops)):
@@ -94,33 +94,37 @@ class FunctionConverter:
         self.function.properties.pop("res_attrs", None)
         self.function.attributes[RESULTS] = IntegerAttr(results, i64)
 
-    def _convert_argument(self, new: Block, argument: SSAValue) -> None:
+    def _convert_argument(self, new_block: Block, argument: SSAValue) -> None:
         type_ = argument.type
         if isinstance(type_, TensorType):
-            outermost = self.scope.target.outermost.name
-            type_ = buffer_type(cast(AnyTensor, type_), outermost)
-        buffer = new.insert_arg(type_, len(new.args))
-        self.scope.bind(argument, buffer, SharedStorage(is_writable=False))
+            outermost = self.scope.target.outermost_level.name
+            type_ = buffer_type_in_level(cast(AnyTensor, type_), outermost)
+        buffer = new_block.insert_arg(type_, len(new_block.args))
+        self.scope.bind_lowered_value(
+            argument, buffer, SharedStorage(is_writable=False)
+        )
 
-    def _add_result_arguments(self, old: Block, new: Block) -> int:
+    def _add_result_arguments(self, old_block: Block, new_block: Block) -> int:
         """Add a destination argument for each returned tensor."""
-        returned = old.last_op
+        returned = old_block.last_op
         if not isinstance(returned, func.ReturnOp):
             raise BufferizationError(self.function, "expected one block that returns")
-        self.scope.builder = Builder(InsertPoint.at_end(new))
+        self.scope.builder = Builder(InsertPoint.at_end(new_block))
         for index, value in enumerate(returned.arguments):
             if not isinstance(value.type, TensorType):
                 raise BufferizationError(
                     returned, f"expected to return tensors, got {value.type}"
                 )
-            type_ = buffer_type(tensor_type(value), self.scope.target.outermost.name)
-            buffer = new.insert_arg(type_, len(new.args))
+            type_ = buffer_type_in_level(
+                tensor_type(value), self.scope.target.outermost_level.name
+            )
+            buffer = new_block.insert_arg(type_, len(new_block.args))
             buffer.name_hint = value.name_hint or f"result{index}"
-            self._assign_destination(returned, value, buffer)
+            self._assign_result_argument(returned, value, buffer)
         return len(returned.arguments)
 
-    def _assign_destination(
-        self, op: Operation, value: SSAValue, place: SSAValue
+    def _assign_result_argument(
+        self, op: Operation, value: SSAValue, result_argument: SSAValue
     ) -> None:
         """
         Make a result argument the destination of the `tile.empty` that a returned value
@@ -133,36 +137,38 @@ class FunctionConverter:
         if origin in self.scope.destinations:
             raise BufferizationError(op, "expected every value to be returned once")
         shape = tensor_type(origin).get_shape()
-        self.scope.destinations[origin] = reshape_contiguous(
-            self.scope.builder, place, shape
+        self.scope.destinations[origin] = reshape_contiguous_buffer(
+            self.scope.builder, result_argument, shape
         )
 
-    def _convert_block(self, old: Block, new: Block) -> None:
+    def _convert_loop_body(self, old_block: Block, new_block: Block) -> None:
         """Convert a loop body; its moves complete before the body ends."""
         scope = self.scope
         builder, moves = scope.builder, scope.moves
         scope.moves = PendingMoves()
-        self._convert_ops(old, new)
-        scope.moves.wait_all(scope.builder)
+        self._convert_block_operations(old_block, new_block)
+        scope.moves.wait_for_all_moves(scope.builder)
         scope.builder, scope.moves = builder, moves
 
-    def _convert_ops(self, old: Block, new: Block) -> None:
+    def _convert_block_operations(self, old_block: Block, new_block: Block) -> None:
         """Convert all operations of a block except the terminator."""
-        self.scope.builder = Builder(InsertPoint.at_end(new))
-        for op in old.ops:
-            if op is old.last_op:
+        self.scope.builder = Builder(InsertPoint.at_end(new_block))
+        for op in old_block.ops:
+            if op is old_block.last_op:
                 return
-            last = new.last_op
+            last = new_block.last_op
             self._convert_operation(op)
-            _propagate_location(op, new.first_op if last is None else last.next_op)
+            _propagate_location(
+                op, new_block.first_op if last is None else last.next_op
+            )
 
     def _convert_operation(self, op: Operation) -> None:
         scope = self.scope
         match op:
             case tile.EmptyOp():
-                tile_conversion.convert_empty(scope, op)
+                tile_conversion.convert_empty_tile(scope, op)
             case tile.FillOp():
-                scope.fill_tile(op.result, scalar_value(op.value))
+                scope.bind_filled_tile(op.result, scalar_value(op.value))
             case tile.SliceOp():
                 tile_conversion.convert_slice(scope, op)
             case tile.GatherOp():
@@ -176,23 +182,29 @@ class FunctionConverter:
             case tile.RollOp():
                 tile_conversion.convert_roll(scope, op)
             case tile.WhileOp() if op.is_parallel:
-                loop_conversion.convert_parallel(scope, op, self._convert_block)
+                loop_conversion.convert_parallel_nest(
+                    scope, op, self._convert_loop_body
+                )
             case tile.WhileOp():
-                loop_conversion.convert_sequential(scope, op, self._convert_block)
+                loop_conversion.convert_sequential_nest(
+                    scope, op, self._convert_loop_body
+                )
             case _:
-                self._convert_compute(op)
+                self._convert_compute_operation(op)
 
-    def _convert_compute(self, op: Operation) -> None:
+    def _convert_compute_operation(self, op: Operation) -> None:
         scope = self.scope
         match op:
             case ConstantInterface():
                 tile_conversion.convert_constant(scope, op)
             case ViewInterface():
-                compute_conversion.convert_view(scope, op)
+                compute_conversion.convert_view_to_reshape(scope, op)
             case MovementInterface():
                 compute_conversion.convert_movement(scope, op)
             case ElementwiseInterface():
-                compute_conversion.convert_map(scope, op, elementwise_map(op))
+                compute_conversion.convert_map(
+                    scope, op, structured_map_of_elementwise(op)
+                )
             case ReductionInterface() | ContractionInterface():
                 compute_conversion.convert_accumulation(scope, op)
             case _:
@@ -227,18 +239,18 @@ TILE_OPERATIONS = (
 )
 
 
-def check_supported(op: Operation) -> None:
+def check_is_bufferizable(op: Operation) -> None:
     """Raise `BufferizationError` for an unsupported operation with tensors."""
     is_supported = isinstance(
         op, (*COMPUTE_INTERFACES, *TILE_OPERATIONS, func.ReturnOp)
     )
-    if is_supported and not isinstance(op, IndexedInterface):
+    if is_supported and not isinstance(op, IndexedReadInterface):
         return
     if any(isinstance(v.type, TensorType) for v in (*op.operands, *op.results)):
-        raise BufferizationError(op, _unsupported_message(op))
+        raise BufferizationError(op, _unsupported_operation_message(op))
 
 
-def _unsupported_message(op: Operation) -> str:
+def _unsupported_operation_message(op: Operation) -> str:
     if isinstance(op, func.CallOp):
         return (
             "expected a function with a body of one block, which `tlf-inline` inlines"
@@ -251,10 +263,10 @@ def _unsupported_message(op: Operation) -> str:
     return f"expected an operation on tiles, got one of the dialect {op.dialect_name()}"
 
 
-def _propagate_location(source: Operation, made: Operation | None) -> None:
+def _propagate_location(source: Operation, first_new_op: Operation | None) -> None:
     """Copy the location of `source` to `made` and to all operations after it."""
-    while made is not None:
-        for inner in made.walk():
+    while first_new_op is not None:
+        for inner in first_new_op.walk():
             if isinstance(inner.location, UnknownLoc):
                 inner.location = source.location
-        made = made.next_op
+        first_new_op = first_new_op.next_op

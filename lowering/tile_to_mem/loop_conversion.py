@@ -21,44 +21,46 @@ from tlf.lowering.tile_to_mem.bufferization_error import BufferizationError
 from tlf.lowering.tile_to_mem.bufferization_state import BufferizationState
 from tlf.lowering.tile_to_mem.ring_windows import (
     bind_carried_window,
-    close_ring,
-    open_ring,
+    bind_final_window,
+    store_first_window_in_ring,
 )
 
 ConvertBlock = Callable[[Block, Block], None]
 """Callback that converts a block's operations and appends them to another block."""
 
 
-def convert_parallel(
-    scope: BufferizationState, op: tile.WhileOp, convert: ConvertBlock
+def convert_parallel_nest(
+    state: BufferizationState, op: tile.WhileOp, convert_body: ConvertBlock
 ) -> None:
     """Convert a parallel nest that writes its destinations in place."""
     for init in op.inits:
-        scope.operand(init)
-        _check_destination(scope, op, init)
-    _wait_for_operands(scope, op)
+        state.lowered_operand_of(init)
+        _check_is_written_in_place(state, op, init)
+    _wait_for_moves_conflicting_with_loop(state, op)
     for init, argument in zip(op.inits, op.carried_values, strict=True):
         destination = SharedStorage(is_writable=False, is_destination=True)
-        scope.bind(argument, scope.values[init], destination)
-    outer = scope.builder.insertion_point.block
-    body = _build_parallel_nest(scope, op, outer)
-    convert(op.body.block, body)
+        state.bind_lowered_value(argument, state.values[init], destination)
+    outer = state.builder.insertion_point.block
+    body = _build_parallel_nest(state, op, outer)
+    convert_body(op.body.block, body)
     if body is not outer:
         body.add_op(scf.ReduceOp())
     for init, result in zip(op.inits, op.results, strict=True):
-        enclosing = scope.storages[init].enclosing
-        scope.bind(result, scope.values[init], SharedStorage(enclosing=enclosing))
+        enclosing = state.storages[init].enclosing_storage
+        state.bind_lowered_value(
+            result, state.values[init], SharedStorage(enclosing_storage=enclosing)
+        )
 
 
 def _build_parallel_nest(
-    scope: BufferizationState, op: tile.WhileOp, outer: Block
+    state: BufferizationState, op: tile.WhileOp, outer_block: Block
 ) -> Block:
     """Build the loops of a parallel nest, and return the block of its body."""
     if not op.step_values and op.mapping.data is not tile.Mapping.GRID:
-        return outer
-    lower, upper, steps = _bound_values(scope, op)
+        return outer_block
+    lower, upper, steps = _loop_bounds_as_ssa_values(state, op)
     if not lower:
-        lower, upper, steps = ([scope.to_index_value(bound)] for bound in (0, 1, 1))
+        lower, upper, steps = ([state.to_ssa_index(bound)] for bound in (0, 1, 1))
     body = Block(arg_types=[IndexType()] * len(lower))
     loop = scf.ParallelOp(lower, upper, steps, Region(body))
     loop.attributes["mapping"] = StringAttr(str(op.mapping.data))
@@ -66,24 +68,26 @@ def _build_parallel_nest(
         loop.attributes["order"] = op.order
     if op.stages is not None:
         loop.attributes["stages"] = op.stages
-    scope.builder.insert(loop)
+    state.builder.insert(loop)
     for old, new in zip(op.induction_variables, body.args, strict=False):
-        _bind_variable(scope, old, new)
+        _bind_induction_variable(state, old, new)
     return body
 
 
-def _bind_variable(scope: BufferizationState, old: SSAValue, new: SSAValue) -> None:
-    new.name_hint = old.name_hint
-    scope.values[old] = new
+def _bind_induction_variable(
+    state: BufferizationState, old_variable: SSAValue, new_variable: SSAValue
+) -> None:
+    new_variable.name_hint = old_variable.name_hint
+    state.values[old_variable] = new_variable
 
 
-def _check_destination(
-    scope: BufferizationState, op: tile.WhileOp, init: SSAValue
+def _check_is_written_in_place(
+    state: BufferizationState, op: tile.WhileOp, init: SSAValue
 ) -> None:
     """Raise `BufferizationError` unless a loop can write its destination in place."""
-    if scope.is_value(init.type):
+    if state.is_lowered_to_value(init.type):
         raise BufferizationError(op, "cannot insert tiles into a tile of registers")
-    storage = scope.storages[init]
+    storage = state.storages[init]
     if not storage.is_writable and not storage.is_destination:
         raise BufferizationError(
             op, "expected a writable destination: arguments are read-only"
@@ -91,7 +95,7 @@ def _check_destination(
     users = [
         user
         for value in storage.values
-        for user in scope.liveness.later_users(value, op)
+        for user in state.liveness.later_users(value, op)
     ]
     if not all(op.is_ancestor(user) for user in users):
         raise BufferizationError(
@@ -103,158 +107,168 @@ def _check_destination(
         )
 
 
-def _is_read_of_own_tile(loop: tile.WhileOp, user: Operation) -> bool:
+def _is_read_of_own_tile(loop: tile.WhileOp, reader: Operation) -> bool:
     """
     Return `True` if an operation in a loop reads only the tile of the destination that
     the same iteration writes.
     """
-    block = user.parent
-    if not isinstance(user, tile.SliceOp) or block is None:
+    block = reader.parent
+    if not isinstance(reader, tile.SliceOp) or block is None:
         return False
-    parent = user.parent_op()
+    parent = reader.parent_op()
     while parent is not loop:
         if not isinstance(parent, tile.WhileOp) or not parent.is_parallel:
             return False
         parent = parent.parent_op()
-    shape = tensor_type(user.result).get_shape()
+    shape = tensor_type(reader.result).get_shape()
     return any(
         isinstance(other, tile.DesliceOp)
-        and other.mixed_offsets == user.mixed_offsets
+        and other.mixed_offsets == reader.mixed_offsets
         and tensor_type(other.source).get_shape() == shape
         for other in block.ops
     )
 
 
-def convert_sequential(
-    scope: BufferizationState, op: tile.WhileOp, convert: ConvertBlock
+def convert_sequential_nest(
+    state: BufferizationState, op: tile.WhileOp, convert_body: ConvertBlock
 ) -> None:
     """Convert a sequential nest; carried tiles are values or separate buffers."""
-    kinds = {scope.is_value(init.type) for init in op.inits}
+    kinds = {state.is_lowered_to_value(init.type) for init in op.inits}
     if len(kinds) > 1:
         raise BufferizationError(op, "expected carried values in one memory level")
     if True in kinds:
-        _carry_values(scope, op, convert)
+        _convert_nest_carrying_values(state, op, convert_body)
     else:
-        _carry_buffers(scope, op, convert)
+        _convert_nest_carrying_buffers(state, op, convert_body)
 
 
-def _carry_values(
-    scope: BufferizationState, op: tile.WhileOp, convert: ConvertBlock
+def _convert_nest_carrying_values(
+    state: BufferizationState, op: tile.WhileOp, convert_body: ConvertBlock
 ) -> None:
-    _wait_for_operands(scope, op)
-    carried = [scope.operand(init) for init in op.inits]
-    outer = scope.builder
-    loops = _open_loops(scope, op, carried)
+    _wait_for_moves_conflicting_with_loop(state, op)
+    carried = [state.lowered_operand_of(init) for init in op.inits]
+    outer = state.builder
+    loops = _build_nested_loops(state, op, carried)
     innermost = loops[-1].body.block
     arguments = innermost.args[1:]
     for argument, value in zip(op.carried_values, arguments, strict=True):
-        scope.bind(argument, value, SharedStorage())
-    convert(op.body.block, innermost)
+        state.bind_lowered_value(argument, value, SharedStorage())
+    convert_body(op.body.block, innermost)
     results: Sequence[SSAValue] = [
-        scope.operand(value) for value in op.yield_op.arguments
+        state.lowered_operand_of(value) for value in op.yield_op.arguments
     ]
     for loop in reversed(loops):
         loop.body.block.add_op(scf.YieldOp(*results))
         results = loop.results
-    scope.builder = outer
+    state.builder = outer
     for result, value in zip(op.results, results, strict=True):
-        scope.bind(result, value, SharedStorage())
+        state.bind_lowered_value(result, value, SharedStorage())
 
 
-def _carry_buffers(
-    scope: BufferizationState, op: tile.WhileOp, convert: ConvertBlock
+def _convert_nest_carrying_buffers(
+    state: BufferizationState, op: tile.WhileOp, convert_body: ConvertBlock
 ) -> None:
-    rings = scope.rings.rings_of(op)
+    rings = state.rings.rings_of(op)
     for ring in rings.values():
-        open_ring(scope, ring)
+        store_first_window_in_ring(state, ring)
     buffers = {
-        index: _carried_buffer(scope, op, index)
+        index: _buffer_of_carried_value(state, op, index)
         for index in range(len(op.inits))
         if index not in rings
     }
-    _wait_for_operands(scope, op)
-    outer = scope.builder
-    loops = _open_loops(scope, op, [])
+    _wait_for_moves_conflicting_with_loop(state, op)
+    outer = state.builder
+    loops = _build_nested_loops(state, op, [])
     for index, buffer in buffers.items():
-        is_destination = op.is_destination(index)
+        is_destination = op.is_only_written(index)
         storage = SharedStorage(
             is_writable=not is_destination, is_destination=is_destination
         )
-        scope.bind(op.carried_values[index], buffer, storage)
+        state.bind_lowered_value(op.carried_values[index], buffer, storage)
     for ring in rings.values():
-        bind_carried_window(scope, ring)
-    innermost = scope.builder.insertion_point.block
-    convert(op.body.block, innermost)
-    scope.builder = Builder(InsertPoint.at_end(innermost))
+        bind_carried_window(state, ring)
+    innermost = state.builder.insertion_point.block
+    convert_body(op.body.block, innermost)
+    state.builder = Builder(InsertPoint.at_end(innermost))
     for index, buffer in buffers.items():
-        copy_buffer(scope, op, scope.operand(op.yield_op.arguments[index]), buffer)
+        copy_buffer(
+            state, op, state.lowered_operand_of(op.yield_op.arguments[index]), buffer
+        )
     for loop in reversed(loops):
         loop.body.block.add_op(scf.YieldOp())
-    scope.builder = outer
+    state.builder = outer
     for index, buffer in buffers.items():
-        enclosing = scope.storages[op.inits[index]].enclosing
-        scope.bind(op.results[index], buffer, SharedStorage(enclosing=enclosing))
+        enclosing = state.storages[op.inits[index]].enclosing_storage
+        state.bind_lowered_value(
+            op.results[index], buffer, SharedStorage(enclosing_storage=enclosing)
+        )
     for ring in rings.values():
-        close_ring(scope, ring)
+        bind_final_window(state, ring)
 
 
-def _carried_buffer(
-    scope: BufferizationState, op: tile.WhileOp, position: int
+def _buffer_of_carried_value(
+    state: BufferizationState, op: tile.WhileOp, carried_index: int
 ) -> SSAValue:
     """
     Return the buffer of a carried value: a writable buffer, or the destination that the
     loop assembles.
     """
-    init = op.inits[position]
-    scope.operand(init)
-    if not scope.storages[init].is_destination:
-        return acquire_writable_buffer(scope, op, init)[0]
-    if not op.is_destination(position):
+    init = op.inits[carried_index]
+    state.lowered_operand_of(init)
+    if not state.storages[init].is_destination:
+        return acquire_writable_buffer(state, op, init)[0]
+    if not op.is_only_written(carried_index):
         raise BufferizationError(op, "expected a destination to be only written")
-    return scope.values[init]
+    return state.values[init]
 
 
-def _open_loops(
-    scope: BufferizationState, op: tile.WhileOp, carried: Sequence[SSAValue]
+def _build_nested_loops(
+    state: BufferizationState, op: tile.WhileOp, carried: Sequence[SSAValue]
 ) -> list[scf.ForOp]:
     """
     Build nested loops, outermost first, and set the insertion point to the innermost
     body.
     """
     loops: list[scf.ForOp] = []
-    bounds = zip(*_bound_values(scope, op), op.induction_variables, strict=True)
+    bounds = zip(
+        *_loop_bounds_as_ssa_values(state, op), op.induction_variables, strict=True
+    )
     for lower, upper, step, variable in bounds:
         body = Block(arg_types=[IndexType(), *(value.type for value in carried)])
         loop = scf.ForOp(lower, upper, step, carried, body)
         if op.stages is not None:
             loop.attributes["stages"] = op.stages
-        scope.builder.insert(loop)
-        _bind_variable(scope, variable, body.args[0])
+        state.builder.insert(loop)
+        _bind_induction_variable(state, variable, body.args[0])
         carried = body.args[1:]
         loops.append(loop)
-        scope.builder = Builder(InsertPoint.at_end(body))
+        state.builder = Builder(InsertPoint.at_end(body))
     return loops
 
 
-def _bound_values(scope: BufferizationState, op: tile.WhileOp) -> list[list[SSAValue]]:
+def _loop_bounds_as_ssa_values(
+    state: BufferizationState, op: tile.WhileOp
+) -> list[list[SSAValue]]:
     """Return the lower bounds, upper bounds and steps as SSA values."""
-    bounds = (op.mixed_lower, op.mixed_upper, op.step_values)
+    bounds = (op.mixed_lower_bounds, op.mixed_upper_bounds, op.step_values)
     return [
-        [scope.to_index_value(scope.convert_index(bound)) for bound in each]
+        [state.to_ssa_index(state.convert_index_operand(bound)) for bound in each]
         for each in bounds
     ]
 
 
-def _wait_for_operands(scope: BufferizationState, op: tile.WhileOp) -> None:
+def _wait_for_moves_conflicting_with_loop(
+    state: BufferizationState, op: tile.WhileOp
+) -> None:
     """Wait for all moves in flight that conflict with a loop."""
     used = dict.fromkeys(
-        scope.storages[operand]
+        state.storages[operand]
         for inner in op.walk()
         for operand in inner.operands
-        if operand in scope.storages
+        if operand in state.storages
     )
-    scope.moves.wait(
-        scope.builder,
+    state.moves.wait_for_conflicting_moves(
+        state.builder,
         reads=list(used),
-        writes=[scope.storages[init] for init in op.inits if init in scope.storages],
+        writes=[state.storages[init] for init in op.inits if init in state.storages],
     )

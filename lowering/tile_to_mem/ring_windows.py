@@ -12,169 +12,200 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr
 
-from tlf.analysis.buffers.in_place_subviews import enclosing_tensor_of
-from tlf.analysis.buffers.ring_buffers import PASS_NAME, RingBuffer, trip_counts
+from tlf.analysis.buffers.in_place_subviews import enclosing_destination_of
+from tlf.analysis.buffers.ring_buffers import (
+    PASS_NAME,
+    RingBuffer,
+    trip_counts_of_loops,
+)
 from tlf.analysis.buffers.tile_liveness import SharedStorage
 from tlf.dialects import mem, tile
-from tlf.dialects.affine_values import insert_apply
+from tlf.dialects.affine_values import insert_affine_apply
 from tlf.dialects.graph import add_remark
 from tlf.dialects.mem import Index
 from tlf.dialects.types import AnyTensor, tensor_type
 from tlf.lowering.tile_to_mem.buffer_builders import build_subview
 from tlf.lowering.tile_to_mem.buffer_copies import acquire_writable_buffer, copy_buffer
 from tlf.lowering.tile_to_mem.bufferization_state import BufferizationState
-from tlf.lowering.tile_to_mem.strided_views import reshape_buffer, reshape_strided
+from tlf.lowering.tile_to_mem.strided_views import (
+    reshape_buffer_or_window,
+    reshape_strided_buffer,
+)
 
 
-def resolve_destination(
-    scope: BufferizationState, value: SSAValue
+def resolve_tile_destination(
+    state: BufferizationState, value: SSAValue
 ) -> tuple[SSAValue, SharedStorage]:
     """
     Return the destination of a new tile and its storage: the requested destination, an
     in-place subview, slices of a ring, or a new buffer.
     """
     type_ = tensor_type(value)
-    if (buffer := scope.destinations.get(value)) is not None:
+    if (buffer := state.destinations.get(value)) is not None:
         return buffer, SharedStorage()
-    if (buffer := _in_place_subview(scope, value)) is not None:
+    if (buffer := _in_place_subview_of_insertion(state, value)) is not None:
         return buffer
-    if (ring := scope.rings.nexts.get(value)) is not None:
-        scope.moves.wait(scope.builder, writes=[ring.storage])
-        ring.next_value = _next_slices(scope, ring)
-        buffer = reshape_buffer(scope, ring.next_value, type_.get_shape())
+    if (ring := state.rings.rings_by_next_slices.get(value)) is not None:
+        state.moves.wait_for_conflicting_moves(state.builder, writes=[ring.storage])
+        ring.next_value = _build_window_of_next_slices(state, ring)
+        buffer = reshape_buffer_or_window(state, ring.next_value, type_.get_shape())
         assert buffer is not None
-        return buffer, SharedStorage(enclosing=ring.storage)
-    if (ring := scope.rings.inits.get(value)) is not None:
-        ring.buffer = scope.allocate(_ring_type(ring))
-        ring.initial_value = _first_window_view(scope.builder, ring, ring.buffer)
-        buffer = reshape_buffer(scope, ring.initial_value, type_.get_shape())
+        return buffer, SharedStorage(enclosing_storage=ring.storage)
+    if (ring := state.rings.rings_by_first_window.get(value)) is not None:
+        ring.buffer = state.allocate_tile_buffer(_tile_type_of_ring(ring))
+        ring.initial_value = _build_first_window_subview(
+            state.builder, ring, ring.buffer
+        )
+        buffer = reshape_buffer_or_window(state, ring.initial_value, type_.get_shape())
         assert buffer is not None
         return buffer, SharedStorage()
-    return scope.allocate(type_), SharedStorage()
+    return state.allocate_tile_buffer(type_), SharedStorage()
 
 
-def _in_place_subview(
-    scope: BufferizationState, value: SSAValue
+def _in_place_subview_of_insertion(
+    state: BufferizationState, value: SSAValue
 ) -> tuple[SSAValue, SharedStorage] | None:
     """Return the in-place subview that a tile is inserted into, if possible."""
-    if (insertion := scope.parts.get(value)) is None:
+    if (insertion := state.parts.get(value)) is None:
         return None
-    tensor, shape = enclosing_tensor_of(insertion), tensor_type(value).get_shape()
-    offsets = scope.convert_indices(insertion.mixed_offsets)
+    tensor, shape = enclosing_destination_of(insertion), tensor_type(value).get_shape()
+    offsets = state.convert_index_operands(insertion.mixed_offsets)
     subview = build_subview(
-        scope.builder, scope.values[tensor], offsets, insertion.extents
+        state.builder, state.values[tensor], offsets, insertion.valid_box_extents
     )
-    if shape == insertion.extents:
+    if shape == insertion.valid_box_extents:
         view = subview
-    elif (view := reshape_strided(scope.builder, subview, shape)) is None:
+    elif (view := reshape_strided_buffer(state.builder, subview, shape)) is None:
         return None
-    scope.made[insertion] = subview
-    return view, SharedStorage(enclosing=scope.storages[tensor].outermost)
+    state.made[insertion] = subview
+    return view, SharedStorage(enclosing_storage=state.storages[tensor].outermost)
 
 
-def open_ring(scope: BufferizationState, ring: RingBuffer) -> None:
+def store_first_window_in_ring(state: BufferizationState, ring: RingBuffer) -> None:
     """Store the first window of a loop in its ring, before the loop."""
-    init = ring.init
-    source = scope.operand(init)
-    if ring.initial_value is source and _try_take_over(
-        scope, ring, scope.storages[init]
+    init = ring.first_window
+    source = state.lowered_operand_of(init)
+    if ring.initial_value is source and _try_reuse_window_buffer(
+        state, ring, state.storages[init]
     ):
         return
-    if ring.slots == ring.extent and not ring.has_outer_yield:
-        ring.buffer = acquire_writable_buffer(scope, ring.loop, init)[0]
+    if ring.slot_count == ring.window_extent and not ring.has_outer_yield:
+        ring.buffer = acquire_writable_buffer(state, ring.loop, init)[0]
         return
-    scope.wait_before_read(init)
-    ring.buffer = scope.allocate(_ring_type(ring))
+    state.wait_for_writes_in_flight(init)
+    ring.buffer = state.allocate_tile_buffer(_tile_type_of_ring(ring))
     copy_buffer(
-        scope, ring.loop, source, _first_window_view(scope.builder, ring, ring.buffer)
+        state,
+        ring.loop,
+        source,
+        _build_first_window_subview(state.builder, ring, ring.buffer),
     )
 
 
-def _try_take_over(
-    scope: BufferizationState, ring: RingBuffer, storage: SharedStorage
+def _try_reuse_window_buffer(
+    state: BufferizationState, ring: RingBuffer, storage: SharedStorage
 ) -> bool:
-    inits = [each for each in ring.loop.inits if scope.storages.get(each) is storage]
-    if len(inits) != 1 or not scope.liveness.try_reuse(storage, ring.loop):
+    inits = [each for each in ring.loop.inits if state.storages.get(each) is storage]
+    if len(inits) != 1 or not state.liveness.try_reuse_dead_storage(storage, ring.loop):
         return False
-    scope.moves.wait(scope.builder, writes=[storage])
+    state.moves.wait_for_conflicting_moves(state.builder, writes=[storage])
     return True
 
 
-def bind_carried_window(scope: BufferizationState, ring: RingBuffer) -> None:
+def bind_carried_window(state: BufferizationState, ring: RingBuffer) -> None:
     """Bind the carried window of a ring at the start of an iteration."""
-    window = _build_window(scope, ring, _slice_position(scope, ring, 0), ring.extent)
-    scope.bind(ring.loop.carried_values[ring.carried_index], window, ring.storage)
+    window = _build_ring_window(
+        state, ring, _ring_index_of_slice(state, ring, 0), ring.window_extent
+    )
+    state.bind_lowered_value(
+        ring.loop.carried_values[ring.carried_index], window, ring.storage
+    )
 
 
-def advance_window(
-    scope: BufferizationState, op: tile.RollOp, ring: RingBuffer
+def advance_ring_window(
+    state: BufferizationState, op: tile.RollOp, ring: RingBuffer
 ) -> None:
     """Advance a ring window; copy the next slices unless they are in the ring."""
-    if scope.operand(op.next) is ring.next_value:
-        scope.storages[op.next].is_writable = False
+    if state.lowered_operand_of(op.next) is ring.next_value:
+        state.storages[op.next].is_writable = False
     else:
         add_remark(op, PASS_NAME, "missed", "the next slices of the window are copied")
-        scope.wait_before_read(op.next)
-        scope.moves.wait(scope.builder, writes=[ring.storage])
-        copy_buffer(scope, op, scope.operand(op.next), _next_slices(scope, ring))
-    window = _build_window(
-        scope, ring, _slice_position(scope, ring, ring.new_slices), ring.extent
+        state.wait_for_writes_in_flight(op.next)
+        state.moves.wait_for_conflicting_moves(state.builder, writes=[ring.storage])
+        copy_buffer(
+            state,
+            op,
+            state.lowered_operand_of(op.next),
+            _build_window_of_next_slices(state, ring),
+        )
+    window = _build_ring_window(
+        state,
+        ring,
+        _ring_index_of_slice(state, ring, ring.new_slices),
+        ring.window_extent,
     )
-    scope.bind(op.result, window, ring.storage)
+    state.bind_lowered_value(op.result, window, ring.storage)
 
 
-def close_ring(scope: BufferizationState, ring: RingBuffer) -> None:
+def bind_final_window(state: BufferizationState, ring: RingBuffer) -> None:
     """Bind the final window of a ring to the loop result."""
     result = ring.loop.results[ring.carried_index]
     if not result.uses:
         return
-    trips = [count or 0 for count in trip_counts(ring.loop)]
-    window = _build_window(
-        scope, ring, prod(trips) * ring.new_slices % ring.slots, ring.extent
+    trips = [count or 0 for count in trip_counts_of_loops(ring.loop)]
+    window = _build_ring_window(
+        state, ring, prod(trips) * ring.new_slices % ring.slot_count, ring.window_extent
     )
-    scope.bind(result, window, SharedStorage(is_writable=False))
+    state.bind_lowered_value(result, window, SharedStorage(is_writable=False))
 
 
-def _ring_type(ring: RingBuffer) -> AnyTensor:
+def _tile_type_of_ring(ring: RingBuffer) -> AnyTensor:
     """Return the tile type of all slots of a ring."""
     window = tensor_type(ring.roll.window)
     shape = list(window.get_shape())
-    shape[ring.axis] = ring.slots
+    shape[ring.rolling_axis] = ring.slot_count
     return TensorType(window.element_type, shape, window.encoding)
 
 
-def _first_window_view(
+def _build_first_window_subview(
     builder: Builder, ring: RingBuffer, buffer: SSAValue
 ) -> SSAValue:
     """Build the subview of a ring's buffer that contains the first window."""
-    shape = tensor_type(ring.init).get_shape()
+    shape = tensor_type(ring.first_window).get_shape()
     return build_subview(builder, buffer, [0] * len(shape), shape)
 
 
-def _next_slices(scope: BufferizationState, ring: RingBuffer) -> SSAValue:
+def _build_window_of_next_slices(
+    state: BufferizationState, ring: RingBuffer
+) -> SSAValue:
     """Build the window of the slices behind the current window of an iteration."""
-    return _build_window(
-        scope, ring, _slice_position(scope, ring, ring.extent), ring.new_slices
+    return _build_ring_window(
+        state,
+        ring,
+        _ring_index_of_slice(state, ring, ring.window_extent),
+        ring.new_slices,
     )
 
 
-def _build_window(
-    scope: BufferizationState, ring: RingBuffer, position: Index, count: int
+def _build_ring_window(
+    state: BufferizationState, ring: RingBuffer, start: Index, slice_count: int
 ) -> SSAValue:
     """Build a ring window of `count` slices that starts at `position`."""
     assert ring.buffer is not None
     sizes = list(tensor_type(ring.roll.window).get_shape())
     offsets: list[Index] = [0] * len(sizes)
-    offsets[ring.axis], sizes[ring.axis] = position, count
-    window = mem.WindowOp(ring.buffer, offsets, sizes, ring.axis)
-    return scope.builder.insert(window).result
+    offsets[ring.rolling_axis], sizes[ring.rolling_axis] = start, slice_count
+    window = mem.WindowOp(ring.buffer, offsets, sizes, ring.rolling_axis)
+    return state.builder.insert(window).result
 
 
-def _slice_position(scope: BufferizationState, ring: RingBuffer, shift: int) -> Index:
+def _ring_index_of_slice(
+    state: BufferizationState, ring: RingBuffer, slice_offset: int
+) -> Index:
     """Return the slice `shift` behind the window start, before the modulo of slots."""
     loop = ring.loop
     operands: list[SSAValue] = []
-    total: AffineExpr = AffineExpr.constant(shift)
+    total: AffineExpr = AffineExpr.constant(slice_offset)
 
     def to_expression(index: Index) -> AffineExpr:
         if isinstance(index, int):
@@ -184,20 +215,20 @@ def _slice_position(scope: BufferizationState, ring: RingBuffer, shift: int) -> 
 
     slices = ring.new_slices
     nest = zip(
-        loop.mixed_lower, loop.step_values, loop.induction_variables, strict=True
+        loop.mixed_lower_bounds, loop.step_values, loop.induction_variables, strict=True
     )
-    trips = [count or 0 for count in trip_counts(loop)]
+    trips = [count or 0 for count in trip_counts_of_loops(loop)]
     for (lower, step, variable), count in reversed(list(zip(nest, trips, strict=True))):
-        distance = to_expression(scope.convert_index(variable))
+        distance = to_expression(state.convert_index_operand(variable))
         if lower != 0:
-            distance = distance - to_expression(scope.convert_index(lower))
+            distance = distance - to_expression(state.convert_index_operand(lower))
         if slices % step:
             total = distance // step * slices + total
         else:
             total = distance * (slices // step) + total
         slices *= count
     if not operands:
-        return shift
+        return slice_offset
     if total == AffineExpr.dimension(0):
         return operands[0]
-    return insert_apply(scope.builder, total, operands)
+    return insert_affine_apply(state.builder, total, operands)

@@ -14,63 +14,65 @@ from xdsl.ir import SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
 from tlf.dialects import mem
-from tlf.dialects.collapsing_interface import collapsed_axis
+from tlf.dialects.collapsing_interface import find_collapsed_axis
 from tlf.dialects.interfaces import MovementInterface
-from tlf.dialects.slice_views import reshaped_strides, row_major_strides
+from tlf.dialects.slice_views import row_major_strides, strides_of_reshaped_view
 from tlf.dialects.types import memref_type, tensor_type
 from tlf.lowering.tile_to_mem.bufferization_state import BufferizationState
 
 
-def slice_view(builder: Builder, source: SSAValue, op: MovementInterface) -> SSAValue:
+def build_strided_slice_view(
+    builder: Builder, source: SSAValue, op: MovementInterface
+) -> SSAValue:
     """Build the view of a buffer for a movement that is a strided slice."""
-    offset, strides = _static_layout(source)
+    offset, strides = _static_offset_and_strides(source)
     accesses = op.indexing_maps()[0] or ()
     for access, stride in zip(accesses, strides, strict=True):
         offset += access.offset * stride
     steps = [access.terms[0][1] for access in accesses]
     view_strides = [step * stride for step, stride in zip(steps, strides, strict=True)]
     shape = tensor_type(op.results[0]).get_shape()
-    return _build_view(builder, source, shape, offset, view_strides)
+    return _build_view_of_allocation(builder, source, shape, offset, view_strides)
 
 
 VIEW_OPERATIONS = memref.ReinterpretCastOp | memref.SubviewOp
 """View operations whose result type gives the offset in the allocated buffer."""
 
 
-def reshape_strided(
+def reshape_strided_buffer(
     builder: Builder, source: SSAValue, shape: Sequence[int]
 ) -> SSAValue | None:
     """Build a reshaped view of a strided buffer, if strides allow it."""
     if not _has_static_offset(source):
         return None
-    offset, strides = _static_layout(source)
+    offset, strides = _static_offset_and_strides(source)
     old = memref_type(source).get_shape()
-    view_strides = reshaped_strides(old, strides, shape)
+    view_strides = strides_of_reshaped_view(old, strides, shape)
     return (
         None
         if view_strides is None
-        else _build_view(builder, source, shape, offset, view_strides)
+        else _build_view_of_allocation(builder, source, shape, offset, view_strides)
     )
 
 
-def reshape_buffer(
-    scope: BufferizationState, place: SSAValue, shape: Sequence[int]
+def reshape_buffer_or_window(
+    state: BufferizationState, buffer: SSAValue, shape: Sequence[int]
 ) -> SSAValue | None:
     """Return a reshaped view of a buffer or ring window, if strides allow it."""
-    old = memref_type(place).get_shape()
+    old = memref_type(buffer).get_shape()
     if old == tuple(shape):
-        return place
-    original = scope.shown.get(place)
+        return buffer
+    original = state.shown.get(buffer)
     if original is not None and memref_type(original).get_shape() == tuple(shape):
         return original
-    if isinstance(place.owner, mem.WindowOp):
-        axis = collapsed_axis(old, shape)
+    if isinstance(buffer.owner, mem.WindowOp):
+        axis = find_collapsed_axis(old, shape)
         if axis is None:
             return None
-        view = scope.builder.insert(mem.CollapseOp(place, axis)).result
-    elif (view := reshape_strided(scope.builder, place, shape)) is None:
+        view = state.builder.insert(mem.CollapseOp(buffer, axis)).result
+    elif (view := reshape_strided_buffer(state.builder, buffer, shape)) is None:
         return None
-    scope.shown[view] = place
+    state.shown[view] = buffer
     return view
 
 
@@ -82,7 +84,7 @@ def _has_static_offset(buffer: SSAValue) -> bool:
     return type_.layout.get_offset() is not None
 
 
-def _static_layout(buffer: SSAValue) -> tuple[int, tuple[int, ...]]:
+def _static_offset_and_strides(buffer: SSAValue) -> tuple[int, tuple[int, ...]]:
     """Return the offset in the allocated buffer and the strides, in elements."""
     type_ = memref_type(buffer)
     offset = (
@@ -94,7 +96,7 @@ def _static_layout(buffer: SSAValue) -> tuple[int, tuple[int, ...]]:
     return offset, tuple(cast(Sequence[int], strides))
 
 
-def _build_view(
+def _build_view_of_allocation(
     builder: Builder,
     source: SSAValue,
     shape: Sequence[int],

@@ -30,7 +30,7 @@ from tlf.dialects.interfaces import (
     MovementInterface,
     ReductionInterface,
     TilingInterface,
-    splat_value_of,
+    splat_attribute_of,
     to_affine_map,
 )
 from tlf.dialects.types import (
@@ -52,7 +52,7 @@ class StructuredMap:
     body: Region
 
 
-def elementwise_map(op: ElementwiseInterface) -> StructuredMap:
+def structured_map_of_elementwise(op: ElementwiseInterface) -> StructuredMap:
     """Return an elementwise operation as a map; splat constants are in the body."""
     rank = len(op.iteration_domain())
     body = Block()
@@ -62,29 +62,35 @@ def elementwise_map(op: ElementwiseInterface) -> StructuredMap:
     elements: list[SSAValue] = []
     for operand, accesses in zip(op.operands, op.indexing_maps(), strict=True):
         element = tensor_type(operand).element_type
-        if (constant := splat_value_of(operand)) is not None and accesses is not None:
+        if (
+            constant := splat_attribute_of(operand)
+        ) is not None and accesses is not None:
             scalar = scalar_value(constant)
-            elements.append(_build_constant(builder, scalar, tensor_type(operand)))
+            elements.append(
+                _build_scalar_constant(builder, scalar, tensor_type(operand))
+            )
             continue
         inputs.append(operand)
         maps.append(to_affine_map(accesses or (), rank).data)
         elements.append(body.insert_arg(element, len(body.args)))
-    builder.insert(mem.YieldOp([op.build_scalar(builder, *elements)]))
+    builder.insert(mem.YieldOp([op.build_scalar_computation(builder, *elements)]))
     maps.append(AffineMap.identity(rank))
     domain = tensor_type(op.results[0]).get_shape()
     return StructuredMap(tuple(inputs), domain, tuple(maps), Region(body))
 
 
-def _build_constant(builder: Builder, number: float, model: AnyTensor) -> SSAValue:
-    attribute = scalar_attribute(number, model.element_type)
+def _build_scalar_constant(
+    builder: Builder, constant: float, model: AnyTensor
+) -> SSAValue:
+    attribute = scalar_attribute(constant, model.element_type)
     return builder.insert(arith.ConstantOp(attribute)).result
 
 
-def movement_map(op: MovementInterface) -> StructuredMap:
+def structured_map_of_movement(op: MovementInterface) -> StructuredMap:
     """Return a movement as a map from result elements to operand elements."""
     shape = tensor_type(op.results[0]).get_shape()
     source = op.indexing_maps()[0] or ()
-    axis_of = _axes_by_iterator(op, op.result_indexing_maps()[0])
+    axis_of = _operand_axes_by_iterator(op, op.result_indexing_maps()[0])
     expressions: list[AffineExpr] = []
     for access in source:
         axes = [axis_of.get(iterator) for iterator, _ in access.terms]
@@ -106,20 +112,20 @@ def movement_map(op: MovementInterface) -> StructuredMap:
         (op.operands[0],),
         shape,
         maps,
-        copy_body(tensor_type(op.operands[0]).element_type),
+        build_copy_body(tensor_type(op.operands[0]).element_type),
     )
 
 
-def element_strides(
-    op: MovementInterface, strides: Sequence[int]
+def result_strides_in_operand_buffer(
+    op: MovementInterface, buffer_strides: Sequence[int]
 ) -> tuple[int, ...] | None:
     """
     Return the strides, along the axes of a movement's result, in an operand buffer with
     the given strides; `None` if elements repeat along an axis.
     """
-    axis_of = _axes_by_iterator(op, op.result_indexing_maps()[0])
+    axis_of = _operand_axes_by_iterator(op, op.result_indexing_maps()[0])
     result_strides = [0] * tensor_type(op.results[0]).get_num_dims()
-    for access, stride in zip(op.indexing_maps()[0] or (), strides, strict=True):
+    for access, stride in zip(op.indexing_maps()[0] or (), buffer_strides, strict=True):
         for iterator, factor in access.terms:
             if access.width != 1 or (axis := axis_of.get(iterator)) is None:
                 return None
@@ -131,13 +137,17 @@ def element_strides(
     return tuple(stride or 1 for stride, _ in pairs)
 
 
-def first_element_offset(op: MovementInterface, strides: Sequence[int]) -> int:
+def offset_of_first_read_element(
+    op: MovementInterface, buffer_strides: Sequence[int]
+) -> int:
     """
     Return the offset of the first element that a movement reads, in an operand buffer
     with the given strides.
     """
     accesses = op.indexing_maps()[0] or ()
-    return sum(a.offset * stride for a, stride in zip(accesses, strides, strict=True))
+    return sum(
+        a.offset * stride for a, stride in zip(accesses, buffer_strides, strict=True)
+    )
 
 
 def is_permutation_or_broadcast(op: MovementInterface) -> bool:
@@ -153,7 +163,9 @@ def is_permutation_or_broadcast(op: MovementInterface) -> bool:
     )
 
 
-def _axes_by_iterator(op: TilingInterface, accesses: Accesses) -> dict[int, int]:
+def _operand_axes_by_iterator(
+    op: TilingInterface, accesses: Accesses
+) -> dict[int, int]:
     return {
         access.terms[0][0]: axis
         for axis, access in enumerate(accesses)
@@ -161,14 +173,14 @@ def _axes_by_iterator(op: TilingInterface, accesses: Accesses) -> dict[int, int]
     }
 
 
-def copy_body(element: Attribute) -> Region:
+def build_copy_body(element: Attribute) -> Region:
     """Build a body that yields its argument."""
     body = Block(arg_types=[element])
     body.add_op(mem.YieldOp([body.args[0]]))
     return Region(body)
 
 
-def reduction_body(op: ReductionInterface) -> Region:
+def build_combiner_body(op: ReductionInterface) -> Region:
     """Build a body that combines an element, promoted to the accumulator type."""
     element = tensor_type(op.operands[0]).element_type
     total = op.accumulator_type
@@ -177,7 +189,9 @@ def reduction_body(op: ReductionInterface) -> Region:
     value: SSAValue = body.args[0]
     if element != total:
         value = _promote_element(builder, op, value)
-    builder.insert(mem.YieldOp([op.combine(builder, value, body.args[1])]))
+    builder.insert(
+        mem.YieldOp([op.build_combination_of_scalars(builder, value, body.args[1])])
+    )
     return Region(body)
 
 
@@ -209,7 +223,7 @@ class StructuredAccumulation:
     build: Callable[[Sequence[SSAValue], SSAValue], Operation]
 
 
-def structured_accumulation(
+def structured_form_of_accumulation(
     op: ReductionInterface | ContractionInterface,
 ) -> StructuredAccumulation:
     """Return the structured form of an accumulating operation."""
@@ -222,7 +236,7 @@ def structured_accumulation(
                 f"{op.name}: expected every iteration to read one element"
             )
     maps = [to_affine_map(accesses or (), rank).data for accesses in inputs]
-    output, shape = _split_output(op, domain)
+    output, shape = _split_output_axes_by_iterator(op, domain)
     maps.append(AffineMap(rank, 0, output))
 
     def build(operands: Sequence[SSAValue], total: SSAValue) -> Operation:
@@ -230,13 +244,13 @@ def structured_accumulation(
             lhs, rhs = operands
             return mem.ContractOp(lhs, rhs, total, domain, maps, op.precision)
         types = [] if isinstance(total.type, MemRefType) else [total.type]
-        body = reduction_body(op)
+        body = build_combiner_body(op)
         return mem.ReduceOp(operands, [total], domain, maps, body, types)
 
     return StructuredAccumulation(domain, tuple(maps), shape, build)
 
 
-def _split_output(
+def _split_output_axes_by_iterator(
     op: TilingInterface, domain: Sequence[int]
 ) -> tuple[tuple[AffineExpr, ...], tuple[int, ...]]:
     """Split output axes indexed by several iterators into one axis per iterator."""

@@ -1,6 +1,6 @@
 """
-Helper of the passes `graph-fold-comparisons` and `graph-int-range-narrowing`: ranges of
-integers implied by a boolean condition that is true.
+Helper of the passes `graph-fold-comparisons` and `graph-int-range-narrowing` that only
+reads IR: ranges of integers implied by a boolean condition that is true.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from math import ceil, floor, inf, isnan, trunc
 from xdsl.ir import SSAValue
 
 from tlf.dialects import graph
-from tlf.dialects.graph.logic import Relation
-from tlf.dialects.graph.splat_tensors import splat_of
-from tlf.dialects.graph.tensor_types import element_of
+from tlf.dialects.graph.comparison_and_logic import Relation
+from tlf.dialects.graph.splat_tensors import splat_scalar_of
+from tlf.dialects.graph.tensor_types import element_type_of_value
 from tlf.dialects.interfaces import Scalar
 from tlf.dialects.types import is_float
 
@@ -31,7 +31,7 @@ SWAPPED_RELATIONS: Mapping[Relation, Relation] = {
 """The equivalent of each relation with its operands swapped."""
 
 
-def range_under_condition(
+def range_implied_by_condition(
     condition: SSAValue, value: SSAValue
 ) -> tuple[float, float] | None:
     """
@@ -41,23 +41,25 @@ def range_under_condition(
     floats that the tensor is truncated from. Unbounded sides are infinite; None if the
     condition cannot be true.
     """
-    source, is_cut = _float_source_of(value)
+    source, is_cut = _float_source_before_cast(value)
     least, most = -inf, inf
     for compared, relation, number in _implied_comparisons(condition):
         if compared not in (value, source) or isnan(number):
             continue
-        low, high = _range_of_relation(relation, number, is_cut and compared is source)
+        low, high = _integer_range_of_relation(
+            relation, number, is_cut and compared is source
+        )
         least, most = max(least, low), min(most, high)
     return (least, most) if least <= most else None
 
 
-def _float_source_of(value: SSAValue) -> tuple[SSAValue, bool]:
+def _float_source_before_cast(value: SSAValue) -> tuple[SSAValue, bool]:
     """
     Return the floats that an integer tensor is cast from and True, or the tensor itself
     and False.
     """
     op = value.owner
-    if isinstance(op, graph.CastOp) and is_float(element_of(op.operand)):
+    if isinstance(op, graph.CastOp) and is_float(element_type_of_value(op.operand)):
         return op.operand, True
     return value, False
 
@@ -83,14 +85,14 @@ def _comparisons_with_constants(
     Yield a comparison as (operand, relation, constant), once for each constant side.
     """
     relation = op.relation.data
-    if (number := splat_of(op.rhs)) is not None:
+    if (number := splat_scalar_of(op.rhs)) is not None:
         yield op.lhs, relation, number
-    if (number := splat_of(op.lhs)) is not None:
+    if (number := splat_scalar_of(op.lhs)) is not None:
         yield op.rhs, SWAPPED_RELATIONS[relation], number
 
 
-def _range_of_relation(
-    relation: Relation, number: float, is_cut: bool
+def _integer_range_of_relation(
+    relation: Relation, constant: float, is_truncated: bool
 ) -> tuple[float, float]:
     """
     Return the range of integers in a relation to a constant; with `is_cut`, the range
@@ -98,22 +100,24 @@ def _range_of_relation(
     """
     if relation is Relation.NE:
         return -inf, inf
-    least = _min_integer_above(number, relation is Relation.GT, is_cut)
-    most = -_min_integer_above(-number, relation is Relation.LT, is_cut)
+    least = _min_integer_above(constant, relation is Relation.GT, is_truncated)
+    most = -_min_integer_above(-constant, relation is Relation.LT, is_truncated)
     if relation in (Relation.LT, Relation.LE):
         return -inf, most
     return (least, most) if relation is Relation.EQ else (least, inf)
 
 
-def _min_integer_above(number: float, is_strict: bool, is_cut: bool) -> float:
+def _min_integer_above(
+    lower_bound: float, is_strict: bool, is_truncated: bool
+) -> float:
     """
     Return the smallest integer at or above a number, or strictly above it; with
     `is_cut`, the smallest truncated float of that range.
     """
-    if number in (-inf, inf):
+    if lower_bound in (-inf, inf):
         return -inf
-    if is_cut:
+    if is_truncated:
         # Truncation keeps integers and rounds other floats towards 0.
-        is_next = is_strict and number < 0 and number == floor(number)
-        return trunc(number) + is_next
-    return floor(number) + 1 if is_strict else ceil(number)
+        is_next = is_strict and lower_bound < 0 and lower_bound == floor(lower_bound)
+        return trunc(lower_bound) + is_next
+    return floor(lower_bound) + 1 if is_strict else ceil(lower_bound)

@@ -1,6 +1,7 @@
 """
-Helper of passes that rewrite contractions: contractions without windows in Einsum form,
-with two operands and an iterator per axis.
+Helper of passes that rewrite contractions: contractions without windows as Einsum
+terms, with two operands and an iterator per axis, from which `contract` operations are
+built.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ Axes = tuple[int, ...]
 """The iterator that runs along each axis of a tensor."""
 
 
-def axes_of_projection(accesses: Accesses | None) -> Axes | None:
+def iterators_of_plain_accesses(accesses: Accesses | None) -> Axes | None:
     """
     Return the iterators of accesses that are distinct plain dimensions; else None.
     """
@@ -50,7 +51,7 @@ class Product:
     result: Axes
 
     @staticmethod
-    def of(op: Operation) -> Product | None:
+    def from_operation(op: Operation) -> Product | None:
         """
         Return an operation as a product; None if it is not a product, or accumulates
         into a tensor.
@@ -60,7 +61,7 @@ class Product:
         return _product_of_accesses(op, op.indexing_maps()[:2])
 
     @staticmethod
-    def of_unit_windows(op: Operation) -> Product | None:
+    def from_unit_window_operation(op: Operation) -> Product | None:
         """
         Return an operation as a product with a new iterator for each unit axis without
         one, such as the axes of windows of one element; else None. Every iterator of
@@ -72,7 +73,7 @@ class Product:
         new = count(len(extents))
         pairs = zip(op.operands[:2], op.indexing_maps()[:2], strict=True)
         product = _product_of_accesses(
-            op, [_with_unit_iterators(value, each, new) for value, each in pairs]
+            op, [_add_iterators_of_unit_axes(value, each, new) for value, each in pairs]
         )
         if product is None:
             return None
@@ -88,13 +89,13 @@ class Product:
         )
         return Product(op, product.values, (lhs, rhs), result)
 
-    def has_all_iterators(self) -> bool:
+    def has_all_iterators_in_operands(self) -> bool:
         """Return `True` if every iterator runs along an operand."""
         return {*self.axes[0], *self.axes[1]} == {
             *range(len(self.op.iteration_domain()))
         }
 
-    def build_contract(self, element: Attribute | None = None) -> graph.ContractOp:
+    def build_contract(self, element_type: Attribute | None = None) -> graph.ContractOp:
         """
         Build the `contract` operation, of the same element type unless one is given.
         """
@@ -108,32 +109,34 @@ class Product:
             maps,
             acc=self.op.properties.get("acc"),
             precision=self.op.precision,
-            element=element or tensor_type(self.op.results[0]).element_type,
+            element=element_type or tensor_type(self.op.results[0]).element_type,
         )
         contract.location = self.op.location
         return contract
 
 
 def _product_of_accesses(
-    op: ContractionInterface, operands: Sequence[Accesses | None]
+    op: ContractionInterface, operand_accesses: Sequence[Accesses | None]
 ) -> Product | None:
     """Return the product with the given accesses to its two operands, or None."""
     if op.init_value is not None or is_in_planned_group(op):
         return None
-    lhs, rhs = map(axes_of_projection, operands)
-    result = axes_of_projection(op.result_indexing_maps()[0])
+    lhs, rhs = map(iterators_of_plain_accesses, operand_accesses)
+    result = iterators_of_plain_accesses(op.result_indexing_maps()[0])
     if lhs is None or rhs is None or result is None:
         return None
     return Product(op, (op.operands[0], op.operands[1]), (lhs, rhs), result)
 
 
-def _with_unit_iterators(
-    value: SSAValue, accesses: Accesses | None, new: Iterator[int]
+def _add_iterators_of_unit_axes(
+    value: SSAValue, accesses: Accesses | None, new_iterators: Iterator[int]
 ) -> Accesses | None:
     """Return accesses with a new iterator for each unit axis without one."""
     if accesses is None:
         return None
     return tuple(
-        IndexAccess.of(next(new)) if extent == 1 and access == IndexAccess() else access
+        IndexAccess.of_iterator(next(new_iterators))
+        if extent == 1 and access == IndexAccess()
+        else access
         for extent, access in zip(tensor_type(value).get_shape(), accesses, strict=True)
     )

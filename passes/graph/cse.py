@@ -30,48 +30,48 @@ def structural_key(op: Operation) -> Hashable:
     Return a key that equivalent operations share: equal names, operands, attributes and
     types, and regions that are equal up to the names of their values.
     """
-    return _op_key(op, {})
+    return _structural_key_of_op(op, {})
 
 
-def body_key(op: Operation) -> Hashable:
+def structural_key_of_regions(op: Operation) -> Hashable:
     """Return a key that operations with equivalent regions share."""
-    return tuple(_region_key(region, {}) for region in op.regions)
+    return tuple(_structural_key_of_region(region, {}) for region in op.regions)
 
 
-def _op_key(op: Operation, local: Numbering) -> Hashable:
+def _structural_key_of_op(op: Operation, numbering: Numbering) -> Hashable:
     key = (
         op.op_name.data if isinstance(op, UnregisteredOp) else op.name,
-        tuple(local.get(operand, operand) for operand in op.operands),
+        tuple(numbering.get(operand, operand) for operand in op.operands),
         op.result_types,
         frozenset(op.properties.items()),
         frozenset(op.attributes.items()),
-        tuple(local.get(successor, successor) for successor in op.successors),
-        tuple(_region_key(region, local) for region in op.regions),
+        tuple(numbering.get(successor, successor) for successor in op.successors),
+        tuple(_structural_key_of_region(region, numbering) for region in op.regions),
     )
     for result in op.results:
-        local[result] = len(local)
+        numbering[result] = len(numbering)
     return key
 
 
-def _region_key(region: Region, local: Numbering) -> Hashable:
+def _structural_key_of_region(region: Region, numbering: Numbering) -> Hashable:
     for block in region.blocks:
-        local[block] = len(local)
+        numbering[block] = len(numbering)
         for argument in block.args:
-            local[argument] = len(local)
+            numbering[argument] = len(numbering)
     return tuple(
         (
             tuple(argument.type for argument in block.args),
-            tuple(_op_key(op, local) for op in block.ops),
+            tuple(_structural_key_of_op(op, numbering) for op in block.ops),
         )
         for block in region.blocks
     )
 
 
 @dataclass
-class _Driver:
+class _SubexpressionElimination:
     """Walk over a program, with the available expressions by structural key."""
 
-    available: dict[Hashable, Operation] = field(
+    available_operations: dict[Hashable, Operation] = field(
         default_factory=dict[Hashable, Operation]
     )
     scope_log: list[tuple[Hashable, Operation | None]] = field(
@@ -86,14 +86,14 @@ class _Driver:
     write_count: int = 0
     """Number of visited operations that may write."""
 
-    def simplify_regions(self, op: Operation) -> None:
+    def eliminate_in_regions(self, op: Operation) -> None:
         for region in op.regions:
             for block in region.blocks:
-                with self._scope():
-                    self._simplify_block(block)
+                with self._restore_available_on_exit():
+                    self._eliminate_in_block(block)
 
     @contextmanager
-    def _scope(self) -> Generator[None]:
+    def _restore_available_on_exit(self) -> Generator[None]:
         """
         Restore on exit the expressions that were available on entry: values of a block
         are not visible outside of it.
@@ -102,35 +102,35 @@ class _Driver:
         yield
         for key, before in reversed(self.scope_log[outer:]):
             if before is None:
-                del self.available[key]
+                del self.available_operations[key]
             else:
-                self.available[key] = before
+                self.available_operations[key] = before
         del self.scope_log[outer:]
 
-    def _simplify_block(self, block: Block) -> None:
+    def _eliminate_in_block(self, block: Block) -> None:
         for op in list(block.ops):
             if op.has_trait(IsolatedFromAbove, value_if_unregistered=True):
-                _Driver().simplify_regions(op)
+                _SubexpressionElimination().eliminate_in_regions(op)
             else:
-                self.simplify_regions(op)
-            self._simplify_operation(op)
+                self.eliminate_in_regions(op)
+            self._erase_dead_or_merge_equivalent(op)
             self.visited.add(op)
 
-    def _simplify_operation(self, op: Operation) -> None:
+    def _erase_dead_or_merge_equivalent(self, op: Operation) -> None:
         if op.has_trait(IsTerminator):
             return
         if is_trivially_dead(op):
-            _remark_whole_tensor(op, "dropped, because nothing uses it")
+            _remark_on_whole_tensor_op(op, "dropped, because nothing uses it")
             Rewriter.erase_op(op)
             return
         if (key := self._equivalence_key(op)) is None:
             return
-        existing = self.available.get(key)
+        existing = self.available_operations.get(key)
         if existing is None or needs_longer_lifetime(existing, op, self.visited):
-            self.available[key] = op
+            self.available_operations[key] = op
             self.scope_log.append((key, existing))
             return
-        _remark_whole_tensor(existing, "computed once for all users")
+        _remark_on_whole_tensor_op(existing, "computed once for all users")
         for old, new in zip(op.results, existing.results, strict=True):
             old.replace_all_uses_with(new)
             new.name_hint = new.name_hint or old.name_hint
@@ -153,11 +153,11 @@ class _Driver:
         return (op.parent, self.write_count, structural_key(op))
 
 
-def _remark_whole_tensor(op: Operation, text: str) -> None:
+def _remark_on_whole_tensor_op(op: Operation, remark_text: str) -> None:
     """Emit a remark on an operation on whole tensors, unless it is a constant."""
     is_whole = isinstance(op.parent_op(), func.FuncOp) and op.name.startswith("graph.")
     if is_whole and op.operands and not isinstance(op, ViewInterface):
-        graph.add_remark(op, CsePass.name, "passed", text)
+        graph.add_remark(op, CsePass.name, "passed", remark_text)
 
 
 @dataclass(frozen=True)
@@ -178,4 +178,4 @@ class CsePass(ModulePass):
     name = "tlf-cse"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        _Driver().simplify_regions(op)
+        _SubexpressionElimination().eliminate_in_regions(op)

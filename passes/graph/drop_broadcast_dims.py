@@ -16,28 +16,36 @@ from xdsl.rewriter import InsertPoint
 from tlf.dialects import graph
 from tlf.dialects.interfaces import ContractionInterface
 from tlf.dialects.types import tensor_type
-from tlf.passes.graph.contraction_product import Axes, Product, axes_of_projection
+from tlf.passes.graph.contraction_product import (
+    Axes,
+    Product,
+    iterators_of_plain_accesses,
+)
 from tlf.passes.graph.permutations import reshape_to
 from tlf.passes.op_replacement import is_in_planned_group
 from tlf.support.affine.index_access import IndexAccess
 
 
-def _broadcast_axes_of(op: ContractionInterface, side: int) -> set[int]:
+def _unit_axes_without_iterator(
+    op: ContractionInterface, operand_index: int
+) -> set[int]:
     """Return the unit axes of an operand that no iterator runs along."""
-    shape = tensor_type(op.operands[side]).get_shape()
-    accesses = op.indexing_maps()[side] or ()
+    shape = tensor_type(op.operands[operand_index]).get_shape()
+    accesses = op.indexing_maps()[operand_index] or ()
     pairs = enumerate(zip(shape, accesses, strict=False))
     return {
         n for n, (extent, access) in pairs if extent == 1 and access == IndexAccess()
     }
 
 
-def _drop_axes(value: SSAValue, axes: Collection[int], builder: Builder) -> SSAValue:
+def _drop_unit_axes(
+    value: SSAValue, unit_axes: Collection[int], builder: Builder
+) -> SSAValue:
     """
     Return a value without some unit axes; a transposed value remains a transpose.
     """
     shape, producer = tensor_type(value).get_shape(), value.owner
-    remaining = [axis for axis in range(len(shape)) if axis not in axes]
+    remaining = [axis for axis in range(len(shape)) if axis not in unit_axes]
     if len(remaining) == len(shape):
         return value
     if not isinstance(producer, graph.TransposeOp):
@@ -52,28 +60,31 @@ def _drop_axes(value: SSAValue, axes: Collection[int], builder: Builder) -> SSAV
     return transpose.result
 
 
-def _remaining_axes(
-    op: ContractionInterface, side: int, dropped: Collection[int]
+def _operand_iterators_without_axes(
+    op: ContractionInterface, operand_index: int, dropped_axes: Collection[int]
 ) -> Axes | None:
-    accesses = op.indexing_maps()[side] or ()
-    return axes_of_projection(
-        tuple(a for n, a in enumerate(accesses) if n not in dropped)
+    accesses = op.indexing_maps()[operand_index] or ()
+    return iterators_of_plain_accesses(
+        tuple(a for n, a in enumerate(accesses) if n not in dropped_axes)
     )
 
 
-def _product_without_axes(
-    op: ContractionInterface, dropped: Sequence[Collection[int]]
+def _product_ignoring_axes(
+    op: ContractionInterface, dropped_axes: Sequence[Collection[int]]
 ) -> Product | None:
     """
     Return a contraction as a product that ignores the dropped axes of its operands;
     None if it has windows. The operands still have these axes.
     """
-    lhs, rhs = (_remaining_axes(op, side, axes) for side, axes in enumerate(dropped))
-    result = axes_of_projection(op.result_indexing_maps()[0])
+    lhs, rhs = (
+        _operand_iterators_without_axes(op, side, axes)
+        for side, axes in enumerate(dropped_axes)
+    )
+    result = iterators_of_plain_accesses(op.result_indexing_maps()[0])
     if lhs is None or rhs is None or result is None:
         return None
     product = Product(op, (op.operands[0], op.operands[1]), (lhs, rhs), result)
-    return product if product.has_all_iterators() else None
+    return product if product.has_all_iterators_in_operands() else None
 
 
 @dataclass
@@ -86,14 +97,14 @@ class DropBroadcastDimsPattern(RewritePattern):
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if not isinstance(op, ContractionInterface) or is_in_planned_group(op):
             return
-        dropped = [_broadcast_axes_of(op, side) for side in range(2)]
+        dropped = [_unit_axes_without_iterator(op, side) for side in range(2)]
         if op.init_value is not None or not any(dropped):
             return
-        if (product := _product_without_axes(op, dropped)) is None:
+        if (product := _product_ignoring_axes(op, dropped)) is None:
             return
         builder = Builder(InsertPoint.before(op))
         lhs, rhs = (
-            _drop_axes(value, axes, builder)
+            _drop_unit_axes(value, axes, builder)
             for value, axes in zip(product.values, dropped, strict=True)
         )
         text = f"{op.name.removeprefix('graph.')} is without axes of extent 1"

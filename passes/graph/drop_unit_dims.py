@@ -20,7 +20,7 @@ from tlf.passes.graph.contraction_product import Axes, Product
 from tlf.passes.graph.permutations import reshape_to
 
 
-def _has_added_unit_axes(value: SSAValue) -> bool:
+def _is_reshape_adding_unit_axes(value: SSAValue) -> bool:
     """Return `True` if a value is a reshape that adds unit axes."""
     if not isinstance(view := value.owner, graph.ReshapeOp):
         return False
@@ -31,38 +31,38 @@ def _has_added_unit_axes(value: SSAValue) -> bool:
     return len(before) < len(after) and extents[0] == extents[1]
 
 
-def _removable_iterators(product: Product, side: int) -> set[int]:
+def _removable_unit_iterators(product: Product, operand_index: int) -> set[int]:
     """
     Return the unit iterators along the result and only this operand, if other iterators
     along them are longer: the product has rows, or columns, without the unit iterators.
     """
-    if not _has_added_unit_axes(product.values[side]):
+    if not _is_reshape_adding_unit_axes(product.values[operand_index]):
         return set()
-    own = {*product.axes[side]}.difference(product.axes[1 - side])
+    own = {*product.axes[operand_index]}.difference(product.axes[1 - operand_index])
     free = own.intersection(product.result)
     iterators = product.op.iteration_domain()
     units = {axis for axis in free if iterators[axis].extent == 1}
     return units if units != free else set()
 
 
-def _drop_iterators(
-    product: Product, dropped: Collection[int], builder: Builder
+def _drop_unit_iterators(
+    product: Product, unit_iterators: Collection[int], builder: Builder
 ) -> Product:
     """Return a product without some of its unit iterators."""
     used = [
         axis
         for axis in range(len(product.op.iteration_domain()))
-        if axis not in dropped
+        if axis not in unit_iterators
     ]
 
     def remaining_axes(axes: Axes) -> Axes:
-        return tuple(used.index(axis) for axis in axes if axis not in dropped)
+        return tuple(used.index(axis) for axis in axes if axis not in unit_iterators)
 
     def drop_unit_dims(value: SSAValue, axes: Axes) -> SSAValue:
-        if not set(axes).intersection(dropped):
+        if not set(axes).intersection(unit_iterators):
             return value
         pairs = zip(tensor_type(value).get_shape(), axes, strict=True)
-        shape = [extent for extent, axis in pairs if axis not in dropped]
+        shape = [extent for extent, axis in pairs if axis not in unit_iterators]
         return reshape_to(cast(graph.ReshapeOp, value.owner).operand, shape, builder)
 
     lhs, rhs = map(drop_unit_dims, product.values, product.axes)
@@ -77,14 +77,16 @@ class DropUnitDimsPattern(RewritePattern):
     """
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if (product := Product.of(op)) is None:
+        if (product := Product.from_operation(op)) is None:
             return
-        dropped = _removable_iterators(product, 0) | _removable_iterators(product, 1)
+        dropped = _removable_unit_iterators(product, 0) | _removable_unit_iterators(
+            product, 1
+        )
         if not dropped:
             return
         builder = Builder(InsertPoint.before(op))
         contract = builder.insert(
-            _drop_iterators(product, dropped, builder).build_contract()
+            _drop_unit_iterators(product, dropped, builder).build_contract()
         )
         shape = tensor_type(op.results[0]).get_shape()
         mnemonic = op.name.removeprefix("graph.")

@@ -33,7 +33,10 @@ class ContiguousUnfoldPattern(RewritePattern):
     def match_and_rewrite(
         self, op: graph.UnfoldOp, rewriter: PatternRewriter, /
     ) -> None:
-        if is_in_planned_group(op) or (axis := _axis_to_make_innermost(op)) is None:
+        if (
+            is_in_planned_group(op)
+            or (axis := _operand_axis_to_make_innermost(op)) is None
+        ):
             return
         (accesses,) = op.indexing_maps()
         order = [each for each in range(len(accesses)) if each != axis]
@@ -46,7 +49,7 @@ class ContiguousUnfoldPattern(RewritePattern):
         rewriter.replace(op, [transposed, gathered])
 
 
-def _axis_to_make_innermost(op: graph.UnfoldOp) -> int | None:
+def _operand_axis_to_make_innermost(op: graph.UnfoldOp) -> int | None:
     """
     Return the axis of the operand that the innermost axis of the result runs along, if
     it should become the operand's innermost one; else None.

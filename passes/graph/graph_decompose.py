@@ -25,12 +25,12 @@ from tlf.dialects.interfaces import (
     AccumulatingInterface,
     ConstantInterface,
     DecompositionInterface,
-    IndexedInterface,
+    IndexedReadInterface,
 )
 from tlf.dialects.located_rewriting import rewrite_module
 from tlf.dialects.target import TargetSpec
-from tlf.dialects.types import tensor_type, type_like
-from tlf.passes.op_replacement import build_program, is_in_planned_group
+from tlf.dialects.types import tensor_type, tensor_type_like
+from tlf.passes.op_replacement import build_operations_before, is_in_planned_group
 from tlf.planner.cost.npu.indexed_costs import IndexedCosts
 
 NativeOperations: TypeAlias = Sequence[tuple[Callable[[Operation], bool], str]]
@@ -39,25 +39,27 @@ Predicates of operations that the target performs natively, each with its descri
 """
 
 
-def _mnemonic(op: Operation) -> str:
+def _mnemonic_of(op: Operation) -> str:
     return op.name.removeprefix("graph.")
 
 
-def _reason_to_keep(op: Operation, keep: tuple[str, ...]) -> str | None:
+def _reason_not_decomposed(
+    op: Operation, excluded_names: tuple[str, ...]
+) -> str | None:
     """
     Return the reason why an operation is not decomposed: it is named in `keep`, or its
     group has a plan; else None.
     """
     if is_in_planned_group(op):
         return "its group has a plan"
-    return "named in keep" if _mnemonic(op) in keep else None
+    return "named in keep" if _mnemonic_of(op) in excluded_names else None
 
 
-def _describe_operation_count(steps: Sequence[Operation]) -> str:
+def _describe_operation_count(operations: Sequence[Operation]) -> str:
     """
     Return a phrase for the number of operations other than constants.
     """
-    count = sum(not isinstance(each, ConstantInterface) for each in steps)
+    count = sum(not isinstance(each, ConstantInterface) for each in operations)
     if not count:
         return "its operand"
     return f"{count} operation" + "s" * (count > 1)
@@ -80,14 +82,19 @@ def _native_operations_of(op: ModuleOp) -> NativeOperations:
     """
     if not TargetSpec.is_attached_to(op):
         return ()
-    target = TargetSpec.of(op)
+    target = TargetSpec.read_from_module(op)
     native: list[tuple[Callable[[Operation], bool], str]] = []
     if target.has_indexed_loads:
         native.append(
-            (make_type_predicate(IndexedInterface), "loads follow its indices")
+            (
+                make_type_predicate(IndexedReadInterface),
+                "the target loads by indices natively",
+            )
         )
-    if (indexed := IndexedCosts.of(target)) is not None:
-        native.append((indexed.is_move_cheaper, "moves follow its indices"))
+    if (indexed := IndexedCosts.from_target(target)) is not None:
+        native.append(
+            (indexed.is_indexed_move_cheaper, "the target moves by indices natively")
+        )
     if target.can_concat_in_place:
         native.append(
             (
@@ -103,10 +110,13 @@ def make_type_predicate(kind: type[Operation]) -> Callable[[Operation], bool]:
     return lambda op: isinstance(op, kind)
 
 
-def _native_reason(op: Operation, native: NativeOperations) -> str | None:
+def _describe_native_operation(
+    op: Operation, native_operations: NativeOperations
+) -> str | None:
     """Return a description of how the target performs an operation, or None."""
     return next(
-        (description for is_native, description in native if is_native(op)), None
+        (description for is_native, description in native_operations if is_native(op)),
+        None,
     )
 
 
@@ -116,17 +126,19 @@ class DecomposePattern(RewritePattern):
     Replace a composite by its decomposition.
     """
 
-    keep: tuple[str, ...]
-    native: NativeOperations = ()
+    excluded_names: tuple[str, ...]
+    native_operations: NativeOperations = ()
     """Operations that the target performs natively."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if not isinstance(op, DecompositionInterface) or _reason_to_keep(op, self.keep):
+        if not isinstance(op, DecompositionInterface) or _reason_not_decomposed(
+            op, self.excluded_names
+        ):
             return
-        if _native_reason(op, self.native) is not None:
+        if _describe_native_operation(op, self.native_operations) is not None:
             return
-        steps, results = build_program(op, rewriter, op.decompose)
-        text = f"{_mnemonic(op)} became {_describe_operation_count(steps)}"
+        steps, results = build_operations_before(op, rewriter, op.decompose)
+        text = f"{_mnemonic_of(op)} became {_describe_operation_count(steps)}"
         graph.add_remark(op, GraphDecomposePass.name, "passed", text)
         rewriter.replace(op, [], results)
 
@@ -137,15 +149,17 @@ class PromoteAccumulatorPattern(RewritePattern):
     Let an accumulating operation return its accumulator's type, and cast the result.
     """
 
-    keep: tuple[str, ...]
+    excluded_names: tuple[str, ...]
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if not isinstance(op, AccumulatingInterface) or not _has_narrow_result(op):
             return
-        if _reason_to_keep(op, self.keep):
+        if _reason_not_decomposed(op, self.excluded_names):
             return
         result, wide = tensor_type(op.results[0]), op.accumulator_type
-        text = f"{_mnemonic(op)} keeps its accumulator of {wide}, and a cast rounds it"
+        text = (
+            f"{_mnemonic_of(op)} keeps its accumulator of {wide}, and a cast rounds it"
+        )
         graph.add_remark(op, GraphDecomposePass.name, "passed", text)
         operands: list[SSAValue] = list(op.inputs)
         if op.init_value is not None:
@@ -154,7 +168,7 @@ class PromoteAccumulatorPattern(RewritePattern):
             operands.append(init.result)
         widened = type(op).create(
             operands=operands,
-            result_types=[type_like(result, result.get_shape(), wide)],
+            result_types=[tensor_type_like(result, result.get_shape(), wide)],
             properties=dict(op.properties),
             attributes=dict(op.attributes),
         )
@@ -170,35 +184,35 @@ class PromoteIndexedWritePattern(RewritePattern):
     Let indexed writes accumulate in a type that moves can add, and cast the result.
     """
 
-    native: NativeOperations
+    native_operations: NativeOperations
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if not isinstance(op, IndexedWriteInterface) or is_in_planned_group(op):
             return
-        if not any(is_native(op) for is_native, _ in self.native):
+        if not any(is_native(op) for is_native, _ in self.native_operations):
             return
-        wide = op.move_element_type
+        wide = op.element_type_of_moves
         if wide in (None, tensor_type(op.results[0]).element_type):
             return
-        text = f"{_mnemonic(op)} adds in {wide}, and a cast rounds it"
+        text = f"{_mnemonic_of(op)} adds in {wide}, and a cast rounds it"
         graph.add_remark(op, GraphDecomposePass.name, "passed", text)
-        _, results = build_program(
-            op, rewriter, partial(op.build_with_element_type, element=wide)
+        _, results = build_operations_before(
+            op, rewriter, partial(op.build_with_element_type, element_type=wide)
         )
         rewriter.replace(op, [], results)
 
 
-def _remark_kept(
-    op: Operation, keep: tuple[str, ...], native: NativeOperations
+def _remark_not_decomposed(
+    op: Operation, excluded_names: tuple[str, ...], native_operations: NativeOperations
 ) -> None:
     """Emit a remark on why an operation is not decomposed."""
     if not isinstance(op, DecompositionInterface) and not _has_narrow_result(op):
         return
-    if (reason := _reason_to_keep(op, keep)) is not None:
-        text = f"{_mnemonic(op)} stays: {reason}"
+    if (reason := _reason_not_decomposed(op, excluded_names)) is not None:
+        text = f"{_mnemonic_of(op)} is not decomposed: {reason}"
         graph.add_remark(op, GraphDecomposePass.name, "missed", text)
-    elif (how := _native_reason(op, native)) is not None:
-        text = f"{_mnemonic(op)} stays: {how}"
+    elif (how := _describe_native_operation(op, native_operations)) is not None:
+        text = f"{_mnemonic_of(op)} is not decomposed: {how}"
         graph.add_remark(op, GraphDecomposePass.name, "passed", text)
 
 
@@ -241,4 +255,4 @@ class GraphDecomposePass(ModulePass):
         ]
         rewrite_module(op, GreedyRewritePatternApplier(patterns))
         for each in op.walk():
-            _remark_kept(each, self.keep, native)
+            _remark_not_decomposed(each, self.keep, native)

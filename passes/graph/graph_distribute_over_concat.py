@@ -15,11 +15,11 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tlf.dialects import graph
-from tlf.dialects.call_invariants import invariant_values
-from tlf.dialects.graph.whole_axes import WholeAxesOperation
+from tlf.dialects.call_invariants import call_invariant_values_of
+from tlf.dialects.graph.untiled_axes_operation import UntiledAxesOperation
 from tlf.dialects.interfaces import ElementwiseInterface
-from tlf.dialects.located_rewriting import replace_op, rewriter_at
-from tlf.dialects.reduction_combiner import build_combination
+from tlf.dialects.located_rewriting import located_rewriter_at, replace_op
+from tlf.dialects.reduction_combiner import build_combining_operation
 from tlf.dialects.types import tensor_type
 from tlf.passes.graph.pointwise import (
     is_pointwise,
@@ -29,7 +29,7 @@ from tlf.passes.graph.pointwise import (
 from tlf.passes.op_replacement import (
     is_in_planned_group,
     operations_between,
-    replace_by_program,
+    replace_by_built_values,
 )
 
 NAME = "graph-distribute-over-concat"
@@ -53,14 +53,14 @@ class _ConcatSlices:
         return self.concat.axis.value.data - rank
 
     @property
-    def offsets(self) -> list[int]:
+    def concat_offsets(self) -> list[int]:
         """
         Offsets of the concat operands along the axis, then the total extent.
         """
         extents = (tensor_type(v).get_shape()[self.axis] for v in self.concat.inputs)
         return list(accumulate(extents, initial=0))
 
-    def collect_users(self) -> list[Operation] | None:
+    def collect_splittable_users(self) -> list[Operation] | None:
         """
         Return the operations to split, in program order; None if any cannot be split.
         """
@@ -70,7 +70,7 @@ class _ConcatSlices:
                 op = use.operation
                 if op in users:
                     continue
-                if not self._is_splittable(op):
+                if not self._can_split_into_slices(op):
                     return None
                 users[op] = None
                 values += op.results if is_pointwise(op) else ()
@@ -78,7 +78,7 @@ class _ConcatSlices:
         assert block is not None
         return [op for op in block.ops if op in users]
 
-    def _is_splittable(self, op: Operation) -> bool:
+    def _can_split_into_slices(self, op: Operation) -> bool:
         if op.parent is not self.concat.parent or is_in_planned_group(op):
             return False
         match op:
@@ -86,31 +86,31 @@ class _ConcatSlices:
                 rank = len(tensor_type(op.operand).get_shape())
                 return op.init_value is None and op.axis_list == (rank + self.axis,)
             case graph.SliceOp():
-                return self._operand_index_of_slice(op) is not None
+                return self._index_of_concat_operand_with_slice(op) is not None
             case _:
                 return is_pointwise(op)
 
-    def _operand_index_of_slice(self, op: graph.SliceOp) -> int | None:
+    def _index_of_concat_operand_with_slice(self, op: graph.SliceOp) -> int | None:
         """Return the index of the concat operand that contains a slice, if one does."""
         first = op.offsets.get_values()[self.axis]
         stride = op.strides.get_values()[self.axis]
         extent = tensor_type(op.result).get_shape()[self.axis]
         last = first + stride * (extent - 1)
-        pairs = enumerate(pairwise(self.offsets))
+        pairs = enumerate(pairwise(self.concat_offsets))
         return next((n for n, (a, b) in pairs if a <= first and last < b), None)
 
-    def split_user(self, op: Operation) -> None:
+    def replace_user_by_slices(self, op: Operation) -> None:
         """Build an operation on each slice, and replace its uses."""
         builder = Builder(InsertPoint.before(op))
         before = op.prev_op
         match op:
             case graph.ReduceOp():
-                result = self._reduce_slices(op, builder)
+                result = self._rebuild_reduction_on_slices(op, builder)
             case graph.SliceOp():
-                result = self._slice_operand(op, builder)
+                result = self._slice_of_concat_operand(op, builder)
             case _:
                 result = None
-                self._rebuild_on_slices(op, builder)
+                self._rebuild_elementwise_on_slices(op, builder)
         for new in operations_between(before, op):
             new.location = op.location
         if result is not None:
@@ -122,24 +122,26 @@ class _ConcatSlices:
         if value in self.slices:
             return self.slices[value]
         shape = tensor_type(value).get_shape()
-        count = len(self.offsets) - 1
+        count = len(self.concat_offsets) - 1
         if not is_varying_along(value, self.axis):
             return [value] * count
         slices: list[SSAValue] = []
-        for first, last in pairwise(self.offsets):
+        for first, last in pairwise(self.concat_offsets):
             offsets, sizes = [0] * len(shape), list(shape)
             offsets[self.axis], sizes[self.axis] = first, last - first
             slices.append(builder.insert(graph.SliceOp(value, offsets, sizes)).result)
         self.slices[value] = slices
         return slices
 
-    def _reduce_slices(self, op: graph.ReduceOp, builder: Builder) -> SSAValue:
+    def _rebuild_reduction_on_slices(
+        self, op: graph.ReduceOp, builder: Builder
+    ) -> SSAValue:
         total: SSAValue | None = None
         for slice_ in self._slices_of(op.operand, builder):
             keeps = op.keepdims is not None
             partial = graph.ReduceOp(
                 slice_,
-                op.combination,
+                op.reduce_kind,
                 op.axis_list,
                 keeps,
                 acc=op.properties.get("acc"),
@@ -147,26 +149,28 @@ class _ConcatSlices:
             )
             value = builder.insert(partial).results[0]
             if total is not None:
-                value = builder.insert(build_combination(op, total, value)).result
+                value = builder.insert(
+                    build_combining_operation(op, total, value)
+                ).result
             total = value
         assert total is not None
         return total
 
-    def _slice_operand(self, op: graph.SliceOp, builder: Builder) -> SSAValue:
-        number = self._operand_index_of_slice(op)
+    def _slice_of_concat_operand(self, op: graph.SliceOp, builder: Builder) -> SSAValue:
+        number = self._index_of_concat_operand_with_slice(op)
         assert number is not None
         offsets = list(op.offsets.get_values())
-        offsets[self.axis] -= self.offsets[number]
+        offsets[self.axis] -= self.concat_offsets[number]
         source = self._slices_of(op.operand, builder)[number]
         sizes, strides = tensor_type(op.result).get_shape(), op.strides.get_values()
         return builder.insert(graph.SliceOp(source, offsets, sizes, strides)).result
 
-    def _rebuild_on_slices(self, op: Operation, builder: Builder) -> None:
+    def _rebuild_elementwise_on_slices(self, op: Operation, builder: Builder) -> None:
         assert isinstance(op, ElementwiseInterface)
         operands = [self._slices_of(each, builder) for each in op.operands]
         shape, slices = tensor_type(op.results[0]).get_shape(), list[SSAValue]()
         for inputs, (first, last) in zip(
-            zip(*operands, strict=True), pairwise(self.offsets), strict=True
+            zip(*operands, strict=True), pairwise(self.concat_offsets), strict=True
         ):
             sizes = list(shape)
             sizes[self.axis] = last - first
@@ -174,47 +178,47 @@ class _ConcatSlices:
         self.slices[op.results[0]] = slices
 
 
-def _decompose_users(joined: graph.ConcatOp) -> None:
+def _decompose_users_of_concat(concat: graph.ConcatOp) -> None:
     """
     Decompose the users of a concatenated tensor into elementwise operations and
     reductions.
     """
-    pending, visited = list[SSAValue]([joined.result]), set[SSAValue]()
+    pending, visited = list[SSAValue]([concat.result]), set[SSAValue]()
     while pending:
         value = pending.pop()
         visited.add(value)
         for user in [use.operation for use in value.uses]:
-            if isinstance(user, WholeAxesOperation) and not is_in_planned_group(user):
-                replace_by_program(user, rewriter_at(user), user.decompose)
+            if isinstance(user, UntiledAxesOperation) and not is_in_planned_group(user):
+                replace_by_built_values(user, located_rewriter_at(user), user.decompose)
         users = [use.operation for use in value.uses if is_pointwise(use.operation)]
         pending += (r for user in users for r in user.results if r not in visited)
 
 
-def split_concat(joined: graph.ConcatOp) -> bool:
+def distribute_users_over_concat(concat: graph.ConcatOp) -> bool:
     """
     Distribute the users of a concat over its operands, if possible for all of them.
     Return `True` on success.
     """
-    _decompose_users(joined)
-    split = _ConcatSlices(joined, {joined.result: list(joined.inputs)})
-    if not (users := split.collect_users()):
+    _decompose_users_of_concat(concat)
+    split = _ConcatSlices(concat, {concat.result: list(concat.inputs)})
+    if not (users := split.collect_splittable_users()):
         return False
     for op in users:
-        split.split_user(op)
-    for op in (*reversed(users), joined):
+        split.replace_user_by_slices(op)
+    for op in (*reversed(users), concat):
         if op.parent is not None:
             Rewriter.erase_op(op)
     return True
 
 
-def _split_concats_in(block: Block, last: Operation) -> None:
-    invariant = invariant_values(block)
+def _distribute_over_concats_in_block(block: Block, last: Operation) -> None:
+    invariant = call_invariant_values_of(block)
     for joined in [each for each in block.ops if isinstance(each, graph.ConcatOp)]:
         count = len(joined.inputs)
         if (
             joined.result not in invariant
             and not is_in_planned_group(joined)
-            and split_concat(joined)
+            and distribute_users_over_concat(joined)
         ):
             text = f"{count} concat operands are computed separately"
             graph.add_remark(last, NAME, "passed", text)
@@ -239,4 +243,4 @@ class GraphDistributeOverConcatPass(ModulePass):
         joining = [each for each in op.walk() if isinstance(each, graph.ConcatOp)]
         for block in dict.fromkeys(each.parent for each in joining):
             if block is not None and block.last_op is not None:
-                _split_concats_in(block, block.last_op)
+                _distribute_over_concats_in_block(block, block.last_op)

@@ -13,61 +13,65 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation
 from xdsl.passes import ModulePass
 
-from tlf.dialects.call_invariants import invariant_values
+from tlf.dialects.call_invariants import call_invariant_values_of
 from tlf.dialects.target import TargetSpec
 from tlf.passes.graph.reassociate.cascade_rewriting import (
     PASS_NAME,
-    OperationRewriting,
-    rewrite_operation,
+    ReassociationChange,
+    reassociate_operation,
 )
 from tlf.passes.graph.reassociate.change_evaluation import ChangeEvaluator
-from tlf.passes.graph.reassociate.reassociation_rules import rule_for
+from tlf.passes.graph.reassociate.reassociation_rules import reassociation_rule_for
 from tlf.planner.fusion.producer_closure import (
     Part,
     operands_of,
-    operations_in_order,
+    operations_with_reshapes,
     producer_closure_of,
 )
 from tlf.planner.settings.search_budgets import REASSOCIATION
 
 
-def expose_cascades(block: Block, trial: ChangeEvaluator) -> None:
+def expose_cascades_of_block(block: Block, evaluator: ChangeEvaluator) -> None:
     """Reassociate the sums of a block where that saves time by the cost model."""
-    if not any(map(rule_for, block.ops)):
+    if not any(map(reassociation_rule_for, block.ops)):
         return
-    groups = trial.groups_of_block(block)
-    pending = [op for op in reversed(list(groups)) if rule_for(op) is not None]
+    groups = evaluator.groups_of_block(block)
+    pending = [
+        op for op in reversed(list(groups)) if reassociation_rule_for(op) is not None
+    ]
     while pending:
         group = groups[pending[0]]
         parts = producer_closure_of(
             group, operands_of(group), groups, through_views=True
         )
-        if changed := _select_operations(parts, group, trial):
-            invariant = invariant_values(block)
+        if changed := _select_operations_to_reassociate(parts, group, evaluator):
+            invariant = call_invariant_values_of(block)
             for op in reversed(changed):
-                rewrite_operation(op, invariant)
+                reassociate_operation(op, invariant)
         visited = {pending[0], *changed}
         pending = [op for op in pending if op not in visited]
 
 
-def _select_operations(
-    parts: Sequence[Part], group: Part, trial: ChangeEvaluator
+def _select_operations_to_reassociate(
+    groups: Sequence[Part], group: Part, evaluator: ChangeEvaluator
 ) -> list[Operation]:
     """
     Return the operations to rewrite, in program order: all operations with a rule, or
     those of `group` only, whichever saves more cycles; none if neither pays.
     """
-    operations = operations_in_order(parts)
-    all_positions = [n for n, op in enumerate(operations) if rule_for(op) is not None]
+    operations = operations_with_reshapes(groups)
+    all_positions = [
+        n for n, op in enumerate(operations) if reassociation_rule_for(op) is not None
+    ]
     group_positions = [
         position for position in all_positions if operations[position] in group
     ]
     changes = [
-        OperationRewriting(positions)
+        ReassociationChange(positions)
         for positions in dict.fromkeys((tuple(all_positions), tuple(group_positions)))
     ]
-    saved = [trial.saved_cycles(parts, change) for change in changes]
-    best, cycles = max(saved), trial.cycles_of(parts) or 0
+    saved = [evaluator.cycles_saved_by_change(groups, change) for change in changes]
+    best, cycles = max(saved), evaluator.total_cycles_of_groups(groups) or 0
     if best <= REASSOCIATION.min_gain * cycles:
         return []
     return changes[saved.index(best)].select_operations(operations)
@@ -96,9 +100,13 @@ class GraphExposeCascadedReductionsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if not TargetSpec.is_attached_to(op):
             return
-        if (trial := ChangeEvaluator.of(ctx, TargetSpec.of(op))) is None:
+        if (
+            trial := ChangeEvaluator.create_for_target(
+                ctx, TargetSpec.read_from_module(op)
+            )
+        ) is None:
             return
         for function in list(op.walk()):
             if isinstance(function, func.FuncOp) and not function.is_declaration:
                 for block in function.body.blocks:
-                    expose_cascades(block, trial)
+                    expose_cascades_of_block(block, trial)

@@ -22,11 +22,11 @@ from tlf.dialects.graph.affine_tensors import AffineTensor, affine_tensor_of
 from tlf.dialects.interfaces import (
     ElementwiseInterface,
     Scalar,
-    splat_value_of,
+    splat_attribute_of,
     to_affine_map,
 )
-from tlf.dialects.types import scalar_value, tensor_type, type_like
-from tlf.passes.graph.graph_fold_constants import constant_values
+from tlf.dialects.types import scalar_value, tensor_type, tensor_type_like
+from tlf.passes.graph.graph_fold_constants import values_computed_from_constants
 from tlf.support.affine.index_access import IndexAccess, identity_accesses
 
 NAME = "graph-fold-affine-indices"
@@ -61,20 +61,20 @@ class IndexCombination:
     """Number of operations examined, including the rejected ones."""
 
     @property
-    def as_affine(self) -> AffineTensor:
+    def as_affine_tensor(self) -> AffineTensor:
         """The linear combination as an affine tensor."""
         return AffineTensor.from_coefficients(0, self.coefficients, self.shape)
 
     @property
-    def extent(self) -> int:
+    def value_range_extent(self) -> int:
         """
         Number of integers from the least to the greatest value of the combination.
         """
-        least, most = self.as_affine.value_range
+        least, most = self.as_affine_tensor.value_range
         return most - least + 1
 
     @staticmethod
-    def of(value: SSAValue) -> IndexCombination | None:
+    def find_in_tensor(value: SSAValue) -> IndexCombination | None:
         """
         Return the index combination that a tensor is a function of, if tabulating it
         pays; else None.
@@ -82,18 +82,18 @@ class IndexCombination:
         shape = tuple(tensor_type(value).get_shape())
         combination = IndexCombination((0,) * len(shape), shape)
         if (
-            not combination._collect_operations(value)
+            not combination._collect_operations_computing(value)
             or sum(map(bool, combination.coefficients)) < 2
         ):
             return None
-        if MIN_REUSE * combination.extent > prod(shape):
+        if MIN_REUSE * combination.value_range_extent > prod(shape):
             return None
         factors = map(
-            combination._multiple_of_combination, combination.affine_leaves.values()
+            combination._factor_to_affine_tensor, combination.affine_leaves.values()
         )
         return None if None in factors else combination
 
-    def _collect_operations(self, value: SSAValue) -> bool:
+    def _collect_operations_computing(self, value: SSAValue) -> bool:
         """
         Collect the operations that compute a value. Return `True` if all of them are
         supported.
@@ -101,7 +101,7 @@ class IndexCombination:
         if value in self.affine_leaves or value in self.splat_constants:
             return True
         op = value.owner
-        if splat_value_of(value) is not None:
+        if splat_attribute_of(value) is not None:
             self.splat_constants.add(value)
             return True
         if (affine := affine_tensor_of(value)) is not None:
@@ -120,118 +120,130 @@ class IndexCombination:
             or self.examined_count > MAX_OPERATIONS
         ):
             return False
-        if len(op.results) > 1 or not all(map(self._collect_operations, op.operands)):
+        if len(op.results) > 1 or not all(
+            map(self._collect_operations_computing, op.operands)
+        ):
             return False
         self.operations.append(op)
         return True
 
-    def _multiple_of_combination(self, ramp: AffineTensor) -> int | None:
+    def _factor_to_affine_tensor(self, affine_tensor: AffineTensor) -> int | None:
         """Return the factor between an affine tensor and the combination, or None."""
         axis = next(n for n, factor in enumerate(self.coefficients) if factor)
-        times, rest = divmod(ramp.coefficients[axis], self.coefficients[axis])
+        times, rest = divmod(affine_tensor.coefficients[axis], self.coefficients[axis])
         is_multiple = (
-            not rest and ramp.coefficients == self.as_affine.scale(times).coefficients
+            not rest
+            and affine_tensor.coefficients
+            == self.as_affine_tensor.multiply_by_constant(times).coefficients
         )
         return times if is_multiple else None
 
-    def build_table(self, value: SSAValue, builder: Builder) -> SSAValue:
+    def build_table_of_value(self, value: SSAValue, builder: Builder) -> SSAValue:
         """Build the table of a value: an entry for each value of the combination."""
         tables: dict[SSAValue, SSAValue] = {}
-        least, _ = self.as_affine.value_range
+        least, _ = self.as_affine_tensor.value_range
         for leaf, ramp in self.affine_leaves.items():
-            times = self._multiple_of_combination(ramp)
+            times = self._factor_to_affine_tensor(ramp)
             assert times is not None
             tabulated = AffineTensor.from_coefficients(
-                ramp.start + times * least, [times], [self.extent]
+                ramp.constant_term + times * least, [times], [self.value_range_extent]
             )
             tables[leaf] = _build_affine_tensor(tabulated, leaf, builder)
         for constant in self.splat_constants:
-            tables[constant] = _scalar_constant(constant, builder)
+            tables[constant] = _build_scalar_of_splat(constant, builder)
         for step in self.operations:
-            tables[step.results[0]] = self._build_operation(step, tables, builder)
+            tables[step.results[0]] = self._build_table_of_operation(
+                step, tables, builder
+            )
         return tables[value]
 
-    def _build_operation(
+    def _build_table_of_operation(
         self,
-        step: ElementwiseInterface,
-        made: Mapping[SSAValue, SSAValue],
+        operation: ElementwiseInterface,
+        tables: Mapping[SSAValue, SSAValue],
         builder: Builder,
     ) -> SSAValue:
-        operands = [made[each] for each in step.operands]
+        operands = [tables[each] for each in operation.operands]
         ranks = [tensor_type(each).get_num_dims() for each in operands]
-        model = tensor_type(step.results[0])
-        shape = [self.extent] if any(ranks) else []
-        rebuilt = type(step).create(
+        model = tensor_type(operation.results[0])
+        shape = [self.value_range_extent] if any(ranks) else []
+        rebuilt = type(operation).create(
             operands=operands,
-            result_types=[type_like(model, shape, model.element_type)],
-            properties=dict(step.properties),
-            attributes=dict(step.attributes),
+            result_types=[tensor_type_like(model, shape, model.element_type)],
+            properties=dict(operation.properties),
+            attributes=dict(operation.attributes),
         )
-        rebuilt.location = step.location
+        rebuilt.location = operation.location
         return builder.insert(rebuilt).results[0]
 
-    def table_access(self, axis: int) -> IndexAccess:
+    def index_access_to_table(self, axis: int) -> IndexAccess:
         """
         Return the access to the table entry of an element whose first index is iterator
         `axis`.
         """
-        least, _ = self.as_affine.value_range
+        least, _ = self.as_affine_tensor.value_range
         pairs = enumerate(self.coefficients)
         terms = tuple((axis + each, factor) for each, factor in pairs if factor)
         return IndexAccess(terms, -least)
 
 
 def _build_affine_tensor(
-    ramp: AffineTensor, model: SSAValue, builder: Builder
+    affine_tensor: AffineTensor, element_type_source: SSAValue, builder: Builder
 ) -> SSAValue:
     """Build a one-dimensional affine tensor of the element type of a value."""
-    type_ = tensor_type(model)
-    if ramp.uniform_value is not None:
-        return _fill_constant(ramp.start, model, builder)
-    wide = type_like(type_, ramp.shape, i64)
+    type_ = tensor_type(element_type_source)
+    if affine_tensor.uniform_value is not None:
+        return _build_scalar_constant(
+            affine_tensor.constant_term, element_type_source, builder
+        )
+    wide = tensor_type_like(type_, affine_tensor.shape, i64)
     value = builder.insert(graph.IotaOp(wide, 0)).result
-    times = _fill_constant(ramp.coefficients[0], value, builder)
-    start = _fill_constant(ramp.start, value, builder)
+    times = _build_scalar_constant(affine_tensor.coefficients[0], value, builder)
+    start = _build_scalar_constant(affine_tensor.constant_term, value, builder)
     value = builder.insert(graph.MulOp(value, times)).result
     value = builder.insert(graph.AddOp(value, start)).result
     return builder.insert(graph.CastOp(value, type_.element_type)).result
 
 
-def _scalar_constant(value: SSAValue, builder: Builder) -> SSAValue:
+def _build_scalar_of_splat(value: SSAValue, builder: Builder) -> SSAValue:
     """Build a scalar constant from a splat constant."""
-    splat = splat_value_of(value)
+    splat = splat_attribute_of(value)
     assert splat is not None
-    return _fill_constant(scalar_value(splat), value, builder)
+    return _build_scalar_constant(scalar_value(splat), value, builder)
 
 
-def _fill_constant(number: Scalar, model: SSAValue, builder: Builder) -> SSAValue:
-    type_ = TensorType(tensor_type(model).element_type, [])
-    return builder.insert(graph.ConstantOp.from_splat(number, type_)).result
+def _build_scalar_constant(
+    scalar: Scalar, element_type_source: SSAValue, builder: Builder
+) -> SSAValue:
+    type_ = TensorType(tensor_type(element_type_source).element_type, [])
+    return builder.insert(graph.ConstantOp.from_splat(scalar, type_)).result
 
 
-def fold_take(op: graph.TakeOp) -> None:
+def tabulate_take(op: graph.TakeOp) -> None:
     """
     Take slices once for each value of an index combination, and gather these by a map.
     """
-    if (found := IndexCombination.of(op.indices)) is None:
+    if (found := IndexCombination.find_in_tensor(op.indices)) is None:
         return
     builder = Builder(InsertPoint.before(op))
     axis, shape = op.axis.value.data, tensor_type(op.result).get_shape()
-    take = graph.TakeOp(op.operand, found.build_table(op.indices, builder), axis)
+    take = graph.TakeOp(
+        op.operand, found.build_table_of_value(op.indices, builder), axis
+    )
     take.location = op.location
     builder.insert(take)
     rank = tensor_type(take.result).get_num_dims()
     identity, inner = identity_accesses(len(shape)), len(shape) - (rank - axis - 1)
-    accesses = (*identity[:axis], found.table_access(axis), *identity[inner:])
-    _replace_by_gather(op, take.result, accesses, builder)
+    accesses = (*identity[:axis], found.index_access_to_table(axis), *identity[inner:])
+    _replace_by_map_gather(op, take.result, accesses, builder)
 
 
-def fold_elementwise(op: ElementwiseInterface) -> None:
+def tabulate_elementwise(op: ElementwiseInterface) -> None:
     """
     Compute the result once for each value of an index combination, and gather it by a
     map.
     """
-    if (found := IndexCombination.of(op.results[0])) is None:
+    if (found := IndexCombination.find_in_tensor(op.results[0])) is None:
         return
     work = sum(
         cost_in_additions(step) // prod(found.shape) for step in found.operations
@@ -239,11 +251,11 @@ def fold_elementwise(op: ElementwiseInterface) -> None:
     if work < FUNCTION_COST:
         return
     builder = Builder(InsertPoint.before(op))
-    table = found.build_table(op.results[0], builder)
-    _replace_by_gather(op, table, (found.table_access(0),), builder)
+    table = found.build_table_of_value(op.results[0], builder)
+    _replace_by_map_gather(op, table, (found.index_access_to_table(0),), builder)
 
 
-def _replace_by_gather(
+def _replace_by_map_gather(
     op: Operation, source: SSAValue, accesses: Sequence[IndexAccess], builder: Builder
 ) -> None:
     """Replace an operation by a gather with a map."""
@@ -275,25 +287,29 @@ class GraphFoldAffineIndicesPass(ModulePass):
             if not isinstance(function, func.FuncOp):
                 continue
             for block in function.body.blocks:
-                _fold_block(block)
+                _tabulate_operations_of_block(block)
 
 
-def _fold_block(block: Block) -> None:
-    constants = constant_values(block)
+def _tabulate_operations_of_block(block: Block) -> None:
+    constants = values_computed_from_constants(block)
     for op in reversed(list(block.ops)):
         if isinstance(op, graph.TakeOp) and op.indices in constants:
-            fold_take(op)
-        elif isinstance(op, ElementwiseInterface) and _is_constant_root(op, constants):
-            fold_elementwise(op)
+            tabulate_take(op)
+        elif isinstance(op, ElementwiseInterface) and _is_last_constant_operation(
+            op, constants
+        ):
+            tabulate_elementwise(op)
 
 
-def _is_constant_root(op: ElementwiseInterface, known: Collection[SSAValue]) -> bool:
+def _is_last_constant_operation(
+    op: ElementwiseInterface, constants: Collection[SSAValue]
+) -> bool:
     """
     Return `True` if an operation is computed from constants and used by an operation
     that is not.
     """
     (value,) = op.results
     users = (use.operation for use in value.uses)
-    return value in known and any(
-        each not in known for user in users for each in user.results
+    return value in constants and any(
+        each not in constants for user in users for each in user.results
     )

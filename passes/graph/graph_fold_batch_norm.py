@@ -16,13 +16,13 @@ from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter
 
 from tlf.dialects import graph
-from tlf.dialects.call_invariants import invariant_values
+from tlf.dialects.call_invariants import call_invariant_values_of
 from tlf.dialects.graph.tensor_builder import TensorBuilder
 from tlf.dialects.interfaces import ContractionInterface
-from tlf.dialects.located_rewriting import rewriter_at
+from tlf.dialects.located_rewriting import located_rewriter_at
 from tlf.dialects.module_paths import module_path_of
-from tlf.dialects.types import is_16_bit_float, tensor_type, type_like
-from tlf.passes.op_replacement import is_in_planned_group, replace_by_program
+from tlf.dialects.types import is_16_bit_float, tensor_type, tensor_type_like
+from tlf.passes.op_replacement import is_in_planned_group, replace_by_built_values
 
 NAME = "graph-fold-batch-norm"
 
@@ -35,26 +35,26 @@ class BatchNormFolding:
     """A contraction whose weight can absorb the scale of each channel."""
 
     op: ContractionInterface
-    side: int
+    weight_index: int
     """Index of the operand that is the weight."""
-    axis: int
+    weight_channel_axis: int
     """The axis of the weight that the channels of the result run along."""
-    shifts: tuple[SSAValue, ...]
+    added_values: tuple[SSAValue, ...]
     """
     Values added to the contraction, each with one element per channel or one for all.
     """
 
 
-def find_folding(
+def find_batch_norm_folding(
     norm: graph.BatchNormOp, invariant: set[SSAValue]
 ) -> BatchNormFolding | str:
     """Return the folding of a normalization, or the reason why it cannot be folded."""
     if any(value not in invariant for value in norm.parameters.values()):
         return "its statistics or parameters are not known before a call"
     value, shifts = norm.operand, list[SSAValue]()
-    while (step := _foldable_step_of(value, invariant)) is not None:
+    while (step := _foldable_operation_before_norm(value, invariant)) is not None:
         value = step.source
-        shifts += [] if step.shift is None else [step.shift]
+        shifts += [] if step.added_value is None else [step.added_value]
     op = value.owner
     if not isinstance(op, ContractionInterface) or op.init_value is not None:
         return "its operand is not the result of a contraction"
@@ -70,17 +70,17 @@ def find_folding(
     return "the weight of the contraction before it is not known before a call"
 
 
-class _FoldableStep(NamedTuple):
+class _OperationBeforeNorm(NamedTuple):
     """An operation between a contraction and a batch normalization."""
 
     source: SSAValue
-    shift: SSAValue | None
+    added_value: SSAValue | None
     """The value that the operation adds, if any."""
 
 
-def _foldable_step_of(
+def _foldable_operation_before_norm(
     value: SSAValue, invariant: set[SSAValue]
-) -> _FoldableStep | None:
+) -> _OperationBeforeNorm | None:
     """
     Return the step that computes a value, if it has one use and its operation adds an
     invariant value per channel, rounds to 16 bits, or reshapes the axes after the
@@ -90,30 +90,36 @@ def _foldable_step_of(
         return None
     match value.owner:
         case graph.AddOp() as add:
-            shifts = [n for n in range(2) if _is_channel_shift(add, n, invariant)]
+            shifts = [
+                n for n in range(2) if _is_addition_per_channel(add, n, invariant)
+            ]
             if not shifts:
                 return None
-            return _FoldableStep(add.operands[1 - shifts[0]], add.operands[shifts[0]])
+            return _OperationBeforeNorm(
+                add.operands[1 - shifts[0]], add.operands[shifts[0]]
+            )
         case graph.CastOp() as cast:
             types = [tensor_type(each).element_type for each in (cast.operand, value)]
             rounds = types[0] == f32 and is_16_bit_float(types[1])
-            return _FoldableStep(cast.operand, None) if rounds else None
+            return _OperationBeforeNorm(cast.operand, None) if rounds else None
         case graph.ReshapeOp() as reshape:
             shapes = [
                 tensor_type(each).get_shape() for each in (reshape.operand, value)
             ]
             keeps = shapes[0][: CHANNEL_AXIS + 1] == shapes[1][: CHANNEL_AXIS + 1]
-            return _FoldableStep(reshape.operand, None) if keeps else None
+            return _OperationBeforeNorm(reshape.operand, None) if keeps else None
         case _:
             return None
 
 
-def _is_channel_shift(add: graph.AddOp, side: int, invariant: set[SSAValue]) -> bool:
+def _is_addition_per_channel(
+    add: graph.AddOp, shift_index: int, invariant: set[SSAValue]
+) -> bool:
     """
     Return `True` if an operand is invariant and broadcasts along all axes but the
     channels, while the other operand has the shape of the sum.
     """
-    value, other = add.operands[side], add.operands[1 - side]
+    value, other = add.operands[shift_index], add.operands[1 - shift_index]
     total = tensor_type(add.result).get_shape()
     shape = tensor_type(value).get_shape()
     first = len(total) - len(shape)
@@ -128,23 +134,26 @@ def _is_channel_shift(add: graph.AddOp, side: int, invariant: set[SSAValue]) -> 
     )
 
 
-def build_folded_contraction(
+def build_contraction_with_norm(
     norm: graph.BatchNormOp, folding: BatchNormFolding, builder: PatternRewriter
 ) -> Sequence[SSAValue]:
     """Build the contraction with a scaled weight, and the addition of the shift."""
     program = TensorBuilder.for_operand(builder, norm.operand)
-    parameters = {name: program.promote(each) for name, each in norm.parameters.items()}
+    parameters = {
+        name: program.promote_to_builder_type(each)
+        for name, each in norm.parameters.items()
+    }
     epsilon = program.constant(norm.epsilon.value.data)
     scale = program.rsqrt(program.add(parameters["variance"], epsilon))
     if "weight" in parameters:
         scale = program.mul(scale, parameters["weight"])
     offset = parameters["mean"]
-    for shift in folding.shifts:
+    for shift in folding.added_values:
         flat = program.reshape(shift, (tensor_type(shift).element_count(),))
-        offset = program.sub(offset, program.promote(flat))
+        offset = program.sub(offset, program.promote_to_builder_type(flat))
     offset = program.mul(offset, scale)
     shape = tensor_type(norm.result).get_shape()
-    contraction = _scale_weight(folding, scale, program)
+    contraction = _build_contraction_with_scaled_weight(folding, scale, program)
     if tensor_type(contraction).get_shape() != shape:
         contraction = program.reshape(contraction, shape)
     rank = len(shape)
@@ -152,68 +161,76 @@ def build_folded_contraction(
     if "bias" in parameters:
         added = program.sub(parameters["bias"], offset)
         steps = [contraction, program.reshape(added, column)]
-        return [program.build_result(graph.AddOp, steps, norm.result.type)]
+        return [program.build_with_result_type(graph.AddOp, steps, norm.result.type)]
     steps = [contraction, program.reshape(offset, column)]
-    return [program.build_result(graph.SubOp, steps, norm.result.type)]
+    return [program.build_with_result_type(graph.SubOp, steps, norm.result.type)]
 
 
-def _scale_weight(
+def _build_contraction_with_scaled_weight(
     folding: BatchNormFolding, scale: SSAValue, program: TensorBuilder
 ) -> SSAValue:
     """
     Build the contraction with its weight times `scale`, in the program's element type.
     """
     op = folding.op
-    weight = op.operands[folding.side]
+    weight = op.operands[folding.weight_index]
     type_ = tensor_type(weight)
     shape = [1] * type_.get_num_dims()
-    shape[folding.axis] = tensor_type(scale).element_count()
-    wide = program.promote(weight)
+    shape[folding.weight_channel_axis] = tensor_type(scale).element_count()
+    wide = program.promote_to_builder_type(weight)
     factors = [wide, program.reshape(scale, shape)]
     operands = list(op.operands)
-    operands[folding.side] = program.build_result(graph.MulOp, factors, type_)
+    operands[folding.weight_index] = program.build_with_result_type(
+        graph.MulOp, factors, type_
+    )
     result = tensor_type(op.results[0])
     element = result.element_type
     if op.accumulator_type == program.element:
         element = program.element
     contraction = type(op).create(
         operands=operands,
-        result_types=[type_like(result, result.get_shape(), element)],
+        result_types=[tensor_type_like(result, result.get_shape(), element)],
         properties=dict(op.properties),
         attributes=dict(op.attributes),
     )
     contraction.location = op.location
-    return program.promote(program.insert(contraction))
+    return program.promote_to_builder_type(program.insert(contraction))
 
 
-def _replace_norm(norm: graph.BatchNormOp, found: BatchNormFolding) -> None:
+def _replace_norm_by_contraction(
+    norm: graph.BatchNormOp, batch_norm_folding: BatchNormFolding
+) -> None:
     """Replace the normalization by the folded contraction."""
     unused: list[Operation] = []
     value = norm.operand
-    while isinstance(op := value.owner, Operation) and op is not found.op:
+    while isinstance(op := value.owner, Operation) and op is not batch_norm_folding.op:
         unused.append(op)
-        value = next(each for each in op.operands if each not in found.shifts)
-    rewriter = rewriter_at(norm)
-    replace_by_program(
-        norm, rewriter, lambda _: build_folded_contraction(norm, found, rewriter)
+        value = next(
+            each for each in op.operands if each not in batch_norm_folding.added_values
+        )
+    rewriter = located_rewriter_at(norm)
+    replace_by_built_values(
+        norm,
+        rewriter,
+        lambda _: build_contraction_with_norm(norm, batch_norm_folding, rewriter),
     )
-    for op in (*unused, found.op):
+    for op in (*unused, batch_norm_folding.op):
         op.detach()
         op.erase()
 
 
-def _fold_block(block: Block) -> None:
-    invariant = invariant_values(block)
+def _fold_batch_norms_of_block(block: Block) -> None:
+    invariant = call_invariant_values_of(block)
     for norm in list(block.ops):
         if not isinstance(norm, graph.BatchNormOp) or is_in_planned_group(norm):
             continue
-        found = find_folding(norm, invariant)
+        found = find_batch_norm_folding(norm, invariant)
         if isinstance(found, str):
             graph.add_remark(norm, NAME, "missed", found)
             continue
         target = module_path_of(found.op) or found.op.name
         graph.add_remark(norm, NAME, "passed", f"folded into the weight of {target}")
-        _replace_norm(norm, found)
+        _replace_norm_by_contraction(norm, found)
 
 
 @dataclass(frozen=True)
@@ -235,4 +252,4 @@ class GraphFoldBatchNormPass(ModulePass):
         for function in op.walk():
             if isinstance(function, func.FuncOp):
                 for block in function.body.blocks:
-                    _fold_block(block)
+                    _fold_batch_norms_of_block(block)

@@ -12,7 +12,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tlf.dialects import graph
-from tlf.dialects.graph.splat_tensors import build_splat, splat_of
+from tlf.dialects.graph.splat_tensors import build_splat_tensor, splat_scalar_of
 from tlf.dialects.types import tensor_type
 from tlf.passes.graph.integer_bounds import BOOLEAN_RANGES, IntegerBounds
 from tlf.passes.op_replacement import (
@@ -47,7 +47,7 @@ class GraphFoldComparisonsPass(ModulePass):
             ) or is_in_planned_group(each):
                 continue
             before = each.prev_op
-            if (known := _fold_to_value(each, bounds)) is not None:
+            if (known := _fold_by_integer_bounds(each, bounds)) is not None:
                 for new in operations_between(before, each):
                     new.location = each.location
                 each.results[0].replace_all_uses_with(known)
@@ -59,7 +59,7 @@ class GraphFoldComparisonsPass(ModulePass):
                 Rewriter.erase_op(each)
 
 
-def _fold_to_value(op: Operation, bounds: IntegerBounds) -> SSAValue | None:
+def _fold_by_integer_bounds(op: Operation, bounds: IntegerBounds) -> SSAValue | None:
     """
     Return the value that an operation folds to, built before it if necessary; None if
     it does not fold.
@@ -68,12 +68,12 @@ def _fold_to_value(op: Operation, bounds: IntegerBounds) -> SSAValue | None:
     result = op.results[0]
     if (
         isinstance(op, FOLDABLE_TO_CONSTANT)
-        and (range_ := bounds.of(result)) in BOOLEAN_RANGES
+        and (range_ := bounds.range_of_tensor(result)) in BOOLEAN_RANGES
     ):
-        return build_splat(builder, range_[0], tensor_type(result))
+        return build_splat_tensor(builder, range_[0], tensor_type(result))
     if isinstance(op, FOLDABLE_TO_OPERAND) and any(
-        splat_of(e) is not None for e in op.operands
+        splat_scalar_of(e) is not None for e in op.operands
     ):
-        simplification = op.best_simplification()
+        simplification = op.find_best_simplification()
         return None if simplification is None else simplification.build(builder)
     return None

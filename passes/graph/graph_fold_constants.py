@@ -16,7 +16,7 @@ from tlf.analysis.work.flops_and_bytes import size_in_bytes
 from tlf.analysis.work.precompute_profit import (
     FREE_BYTES,
     producers_of,
-    select_profitable,
+    select_values_to_precompute,
     values_used_outside,
 )
 from tlf.dialects import graph
@@ -30,14 +30,14 @@ INTERMEDIATE_FACTOR = 16
 """Ratio of the size limit of intermediate values to the limit of constants."""
 
 
-def constant_values(block: Block) -> set[SSAValue]:
+def values_computed_from_constants(block: Block) -> set[SSAValue]:
     """
     Return the values that a block computes from constants inline in the program.
     """
     constants = set[SSAValue]()
     for op in block.ops:
         is_file = isinstance(op, graph.ConstantOp) and isinstance(
-            op.value, graph.FileAttr
+            op.value, graph.SideFileAttr
         )
         is_constant = all(operand in constants for operand in op.operands)
         if is_constant and not is_file and is_hoistable(op):
@@ -49,18 +49,22 @@ def constant_values(block: Block) -> set[SSAValue]:
 class _ConstantFolder:
     """Constant folding in a block, with the evaluated arrays."""
 
-    limit: int
+    size_limit: int
     constants: set[SSAValue]
     arrays: dict[SSAValue, Array]
 
-    def fold_block(self, block: Block) -> None:
+    def fold_constants_of_block(self, block: Block) -> None:
         roots = values_used_outside(block, self.constants)
-        for value in select_profitable(roots, self.constants, FREE_BYTES, views=True):
+        for value in select_values_to_precompute(
+            roots, self.constants, FREE_BYTES, includes_views=True
+        ):
             op = value.owner
             assert isinstance(op, Operation)
             size = size_in_bytes([value])
-            if (largest := self._largest_size(value)) > self.limit:
-                text = f"{largest} bytes are more than the limit of {self.limit}"
+            if (
+                largest := self._byte_size_compared_with_limit(value)
+            ) > self.size_limit:
+                text = f"{largest} bytes are more than the limit of {self.size_limit}"
                 graph.add_remark(op, NAME, "missed", text)
                 continue
             count = sum(1 for _ in producers_of(value, self.constants))
@@ -69,7 +73,7 @@ class _ConstantFolder:
             graph.add_remark(op, NAME, "passed", text)
             self._replace_by_constant(op, value)
 
-    def _largest_size(self, value: SSAValue) -> int:
+    def _byte_size_compared_with_limit(self, value: SSAValue) -> int:
         """
         Return the size in bytes to compare with the limit: the size of the value, or
         1 / `INTERMEDIATE_FACTOR` of its largest intermediate value.
@@ -81,7 +85,7 @@ class _ConstantFolder:
         return max([size_in_bytes([value]), *steps])
 
     def _replace_by_constant(self, op: Operation, value: SSAValue) -> None:
-        constant = graph.ConstantOp(self._evaluate(value), tensor_type(value))
+        constant = graph.ConstantOp(self._evaluate_value(value), tensor_type(value))
         constant.location = op.location
         constant.result.name_hint = value.name_hint
         Rewriter.insert_op(constant, InsertPoint.before(op))
@@ -89,7 +93,7 @@ class _ConstantFolder:
         self.arrays[constant.result] = self.arrays[value]
         self.constants.add(constant.result)
 
-    def _evaluate(self, value: SSAValue) -> Array:
+    def _evaluate_value(self, value: SSAValue) -> Array:
         """Return the elements of a value, evaluated after the values it depends on."""
         pending = [value]
         while pending:
@@ -129,6 +133,6 @@ class GraphFoldConstantsPass(ModulePass):
         for function in op.walk():
             if isinstance(function, func.FuncOp):
                 for block in function.body.blocks:
-                    _ConstantFolder(self.limit, constant_values(block), {}).fold_block(
-                        block
-                    )
+                    _ConstantFolder(
+                        self.limit, values_computed_from_constants(block), {}
+                    ).fold_constants_of_block(block)

@@ -24,7 +24,11 @@ from tlf.dialects.interfaces import (
 )
 from tlf.dialects.located_rewriting import rewrite_module
 from tlf.dialects.types import tensor_type
-from tlf.passes.graph.contraction_product import Axes, Product, axes_of_projection
+from tlf.passes.graph.contraction_product import (
+    Axes,
+    Product,
+    iterators_of_plain_accesses,
+)
 from tlf.passes.graph.drop_broadcast_dims import DropBroadcastDimsPattern
 from tlf.passes.graph.drop_unit_dims import DropUnitDimsPattern
 from tlf.passes.graph.gather_axis_order import (
@@ -38,15 +42,15 @@ from tlf.passes.graph.permutations import (
 from tlf.passes.op_replacement import is_in_planned_group
 
 
-def permutation_axes(op: Operation) -> tuple[Axes, Axes] | None:
+def iterators_of_permutation(op: Operation) -> tuple[Axes, Axes] | None:
     """
     Return the iterators along the operand and along the result of a movement that
     permutes or adds whole axes; None if it also slices or pads.
     """
     if not isinstance(op, MovementInterface) or len(op.operands) != 1:
         return None
-    source = axes_of_projection(op.indexing_maps()[0])
-    result = axes_of_projection(op.result_indexing_maps()[0])
+    source = iterators_of_plain_accesses(op.indexing_maps()[0])
+    result = iterators_of_plain_accesses(op.result_indexing_maps()[0])
     if source is None or result is None or op.padding_value(0) is not None:
         return None
     extents = dict(zip(result, tensor_type(op.results[0]).get_shape(), strict=True))
@@ -55,39 +59,41 @@ def permutation_axes(op: Operation) -> tuple[Axes, Axes] | None:
     return (source, result) if is_whole and not is_in_planned_group(op) else None
 
 
-def fold_operand_movement(product: Product, side: int) -> Product | None:
+def fold_movement_into_product(product: Product, operand_index: int) -> Product | None:
     """
     Return the product that reads the operand of a movement instead of its result, if
     the movement permutes whole axes and every iterator still runs along an operand;
     else None.
     """
-    movement = product.values[side].owner
+    movement = product.values[operand_index].owner
     if (
         not isinstance(movement, Operation)
-        or (permutation := permutation_axes(movement)) is None
+        or (permutation := iterators_of_permutation(movement)) is None
     ):
         return None
     source, moved = permutation
-    iterator = dict(zip(moved, product.axes[side], strict=True))
+    iterator = dict(zip(moved, product.axes[operand_index], strict=True))
     axes = tuple(iterator[axis] for axis in source)
     values, sides = list(product.values), list(product.axes)
-    values[side], sides[side] = movement.operands[0], axes
+    values[operand_index], sides[operand_index] = movement.operands[0], axes
     folded = Product(
         product.op,
         cast(tuple[SSAValue, SSAValue], tuple(values)),
         cast(tuple[Axes, Axes], tuple(sides)),
         product.result,
     )
-    return folded if folded.has_all_iterators() else None
+    return folded if folded.has_all_iterators_in_operands() else None
 
 
-def _mnemonic(op: Operation) -> str:
+def _mnemonic_of(op: Operation) -> str:
     return op.name.removeprefix("graph.")
 
 
-def _remark_folded(op: Operation, what: str, movement: Operation) -> None:
+def _remark_folded_movement(
+    op: Operation, access_verb: str, movement: Operation
+) -> None:
     """Emit a remark that a contraction `reads` or `writes` through a movement."""
-    text = f"{_mnemonic(op)} {what} through a {_mnemonic(movement)}"
+    text = f"{_mnemonic_of(op)} {access_verb} through a {_mnemonic_of(movement)}"
     graph.add_remark(op, GraphFoldTransposesPass.name, "passed", text)
 
 
@@ -96,12 +102,14 @@ class FoldOperandTransposePattern(RewritePattern):
     """Fold transposes of operands into a contraction."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if (product := Product.of(op)) is None:
+        if (product := Product.from_operation(op)) is None:
             return
         current = product
         for side in range(2):
-            if (folded := fold_operand_movement(current, side)) is not None:
-                _remark_folded(op, "reads", cast(Operation, current.values[side].owner))
+            if (folded := fold_movement_into_product(current, side)) is not None:
+                _remark_folded_movement(
+                    op, "reads", cast(Operation, current.values[side].owner)
+                )
                 current = folded
         if current is not product:
             rewriter.replace(op, current.build_contract())
@@ -112,7 +120,7 @@ class FoldResultTransposePattern(RewritePattern):
     """Fold a transpose into a contraction of which it is the only user."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if (permutation := permutation_axes(op)) is None:
+        if (permutation := iterators_of_permutation(op)) is None:
             return
         source, moved = permutation
         owner = op.operands[0].owner
@@ -120,17 +128,17 @@ class FoldResultTransposePattern(RewritePattern):
             return
         if op.operands[0].uses.get_length() != 1:
             return
-        if (product := Product.of(owner)) is None:
+        if (product := Product.from_operation(owner)) is None:
             return
         iterator = dict(zip(source, product.result, strict=True))
         result = tuple(iterator[axis] for axis in moved)
         folded = Product(product.op, product.values, product.axes, result)
-        _remark_folded(owner, "writes", op)
+        _remark_folded_movement(owner, "writes", op)
         rewriter.replace(op, folded.build_contract())
         rewriter.erase(product.op)
 
 
-def transpose_patterns() -> Sequence[RewritePattern]:
+def transpose_folding_patterns() -> Sequence[RewritePattern]:
     """Return the rewrite patterns of the pass."""
     return (
         FoldOperandTransposePattern(),
@@ -144,22 +152,22 @@ def transpose_patterns() -> Sequence[RewritePattern]:
     )
 
 
-def _reason_not_foldable(op: ContractionInterface) -> str | None:
+def _reason_cannot_absorb_movements(op: ContractionInterface) -> str | None:
     """Return the reason why a contraction cannot absorb movements; None if it can."""
     if is_in_planned_group(op):
         return "the group has a plan"
     if op.init_value is not None:
-        return f"the {_mnemonic(op)} starts from a tensor"
-    return None if Product.of(op) else f"the {_mnemonic(op)} has windows"
+        return f"the {_mnemonic_of(op)} starts from a tensor"
+    return None if Product.from_operation(op) else f"the {_mnemonic_of(op)} has windows"
 
 
-def _reason_not_permutation(movement: MovementInterface) -> str | None:
+def _reason_not_whole_axis_permutation(movement: MovementInterface) -> str | None:
     """
     Return the reason why a movement is not a permutation of whole axes; None if it is.
     """
     if is_in_planned_group(movement):
         return "the group has a plan"
-    if permutation_axes(movement) is not None:
+    if iterators_of_permutation(movement) is not None:
         return None
     accesses = movement.indexing_maps()[0] or ()
     if any(not access.terms for access in accesses):
@@ -167,35 +175,42 @@ def _reason_not_permutation(movement: MovementInterface) -> str | None:
     return "an axis is sliced, padded or a window"
 
 
-def _movement_of(op: object) -> MovementInterface | None:
+def _as_movement_of_tensor(op: object) -> MovementInterface | None:
     """Return an operation as a movement of one tensor, unless it is a view."""
     if not isinstance(op, MovementInterface) or isinstance(op, ViewInterface):
         return None
     return op if len(op.operands) == 1 else None
 
 
-def _remark_operand_movement(op: ContractionInterface, side: int) -> None:
+def _remark_unfolded_operand_movement(
+    op: ContractionInterface, operand_index: int
+) -> None:
     """Emit a remark on why the movement of an operand is not folded."""
-    if (movement := _movement_of(op.operands[side].owner)) is None:
+    if (movement := _as_movement_of_tensor(op.operands[operand_index].owner)) is None:
         return
-    reason = _reason_not_foldable(op) or _reason_not_permutation(movement)
+    reason = _reason_cannot_absorb_movements(op) or _reason_not_whole_axis_permutation(
+        movement
+    )
     reason = reason or "an axis would run along no operand"
-    text = f"{_mnemonic(movement)} before {_mnemonic(op)} stays: {reason}"
+    text = f"{_mnemonic_of(movement)} before {_mnemonic_of(op)} is not folded: {reason}"
     graph.add_remark(op, GraphFoldTransposesPass.name, "missed", text)
 
 
-def _remark_result_movement(op: Operation) -> None:
+def _remark_unfolded_result_movement(op: Operation) -> None:
     """Emit a remark on why the movement of a contraction's result is not folded."""
-    if (movement := _movement_of(op)) is None:
+    if (movement := _as_movement_of_tensor(op)) is None:
         return
     product = movement.operands[0].owner
     if not isinstance(product, ContractionInterface):
         return
-    reason = _reason_not_foldable(product) or _reason_not_permutation(movement)
+    reason = _reason_cannot_absorb_movements(
+        product
+    ) or _reason_not_whole_axis_permutation(movement)
     if reason is None and movement.operands[0].uses.get_length() > 1:
         reason = "the result has other users"
     reason = reason or "the result is repeated"
-    text = f"{_mnemonic(movement)} after {_mnemonic(product)} stays: {reason}"
+    names = f"{_mnemonic_of(movement)} after {_mnemonic_of(product)}"
+    text = f"{names} is not folded: {reason}"
     graph.add_remark(movement, GraphFoldTransposesPass.name, "missed", text)
 
 
@@ -221,12 +236,12 @@ class GraphFoldTransposesPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         applier = GreedyRewritePatternApplier(
-            list(transpose_patterns()), dce_enabled=True
+            list(transpose_folding_patterns()), dce_enabled=True
         )
         rewrite_module(op, applier)
         for each in op.walk():
             if isinstance(each, ContractionInterface):
-                _remark_operand_movement(each, 0)
-                _remark_operand_movement(each, 1)
+                _remark_unfolded_operand_movement(each, 0)
+                _remark_unfolded_operand_movement(each, 1)
             else:
-                _remark_result_movement(each)
+                _remark_unfolded_result_movement(each)

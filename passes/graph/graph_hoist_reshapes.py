@@ -20,13 +20,13 @@ from tlf.dialects import graph
 from tlf.dialects.interfaces import (
     ContractionInterface,
     ElementwiseInterface,
-    PositionInterface,
+    PositionDependentInterface,
     ReductionInterface,
     TilingInterface,
     ViewInterface,
 )
 from tlf.dialects.located_rewriting import rewrite_module
-from tlf.dialects.types import tensor_type, type_like
+from tlf.dialects.types import tensor_type, tensor_type_like
 from tlf.passes.graph.contraction_product import Product
 from tlf.passes.graph.permutations import (
     inverse_permutation,
@@ -45,29 +45,31 @@ from tlf.passes.graph.split_axes import (
     PASS_NAME,
     AxisFactors,
     IteratorSplits,
-    flatten_factors,
-    operand_split_shape,
-    remark_split,
-    single_use_split_factors,
-    split_factors,
-    split_positions,
-    split_product,
+    factor_indices_of_axes,
+    remark_split_before_op,
+    shape_of_factors,
+    split_factors_of_shapes,
+    split_factors_of_single_use,
+    split_iterators_of_product,
+    split_shape_of_operand,
 )
 from tlf.passes.graph.split_axis_reductions import (
     SplitReductionPattern,
-    can_other_users_follow,
-    replace_with_split,
-    split_factors_with_reductions,
+    can_other_users_read_split,
+    replace_reshape_by_split_tensor,
+    split_factors_readable_by_users,
 )
 from tlf.passes.op_replacement import is_in_planned_group
 
 
-def _remark_missed_split(op: Operation) -> None:
+def _remark_reshape_not_hoisted(op: Operation) -> None:
     """Emit a remark on why a reshape was not hoisted above the operation before it."""
-    if not isinstance(op, graph.ReshapeOp) or not _has_compute_user(op.result):
+    if not isinstance(op, graph.ReshapeOp) or not _has_elementwise_or_reduction_user(
+        op.result
+    ):
         return
     shapes = [tensor_type(value).get_shape() for value in (op.operand, op.result)]
-    factors, before = split_factors(*shapes), op.operand.owner
+    factors, before = split_factors_of_shapes(*shapes), op.operand.owner
     if factors is None or all(len(each) == 1 for each in factors):
         return
     if not isinstance(before, ElementwiseInterface | ContractionInterface):
@@ -82,7 +84,9 @@ def _remark_missed_split(op: Operation) -> None:
     graph.add_remark(before, GraphHoistReshapesPass.name, "missed", text)
 
 
-def _has_compute_user(value: SSAValue, near: bool = False) -> bool:
+def _has_elementwise_or_reduction_user(
+    value: SSAValue, allows_contractions_and_slices: bool = False
+) -> bool:
     """
     Return `True` if an elementwise operation or a reduction reads a value, directly or
     through views and transposes; with `near` also if a contraction reads the value, or
@@ -91,13 +95,22 @@ def _has_compute_user(value: SSAValue, near: bool = False) -> bool:
     readers = (
         ElementwiseInterface,
         ReductionInterface,
-        *((ContractionInterface,) if near else ()),
+        *((ContractionInterface,) if allows_contractions_and_slices else ()),
     )
-    through = (ViewInterface, graph.TransposeOp, *((graph.SliceOp,) if near else ()))
+    through = (
+        ViewInterface,
+        graph.TransposeOp,
+        *((graph.SliceOp,) if allows_contractions_and_slices else ()),
+    )
     users = [use.operation for use in value.uses]
     return any(
         isinstance(user, readers)
-        or (isinstance(user, through) and _has_compute_user(user.results[0], near))
+        or (
+            isinstance(user, through)
+            and _has_elementwise_or_reduction_user(
+                user.results[0], allows_contractions_and_slices
+            )
+        )
         for user in users
     )
 
@@ -115,33 +128,33 @@ class SplitElementwisePattern(RewritePattern):
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if not isinstance(op, graph.ReshapeOp):
             return
-        if (factors := split_factors_with_reductions(op)) is None:
+        if (factors := split_factors_readable_by_users(op)) is None:
             return
         before = op.operand.owner
         if not isinstance(before, ElementwiseInterface) or is_in_planned_group(before):
             return
-        if isinstance(before, PositionInterface):
+        if isinstance(before, PositionDependentInterface):
             return
-        is_used = _has_compute_user(op.result, self.has_residency)
-        if not (is_used or _can_undo_reshape(before, factors)):
+        is_used = _has_elementwise_or_reduction_user(op.result, self.has_residency)
+        if not (is_used or _can_cancel_reshape_of_operands(before, factors)):
             return
-        remark_split(before)
+        remark_split_before_op(before)
         rewriter.insertion_point = InsertPoint.before(before)
         operands = [
-            reshape_to(operand, _broadcast_shape(operand, factors), rewriter)
+            reshape_to(operand, _split_shape_of_broadcast(operand, factors), rewriter)
             for operand in before.operands
         ]
         element = tensor_type(before.results[0]).element_type
         shape = tensor_type(op.result).get_shape()
-        type_ = type_like(tensor_type(op.result), shape, element)
+        type_ = tensor_type_like(tensor_type(op.result), shape, element)
         rebuilt = before.tiled_implementation(operands, [type_])
         rebuilt.location = before.location
         rewriter.insert(rebuilt)
-        replace_with_split(op, rebuilt.results[0], factors, rewriter)
+        replace_reshape_by_split_tensor(op, rebuilt.results[0], factors, rewriter)
         rewriter.erase(before)
 
 
-def _broadcast_shape(operand: SSAValue, factors: AxisFactors) -> list[int]:
+def _split_shape_of_broadcast(operand: SSAValue, factors: AxisFactors) -> list[int]:
     """Return the shape of a possibly broadcast operand with its axes split."""
     shape = tensor_type(operand).get_shape()
     first = len(factors) - len(shape)
@@ -166,24 +179,26 @@ class SplitContractionPattern(RewritePattern):
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if not isinstance(op, graph.ReshapeOp):
             return
-        if (factors := split_factors_with_reductions(op)) is None:
+        if (factors := split_factors_readable_by_users(op)) is None:
             return
         before = op.operand.owner
         if not isinstance(before, Operation):
             return
-        if (product := Product.of(before)) is None:
+        if (product := Product.from_operation(before)) is None:
             return
         splits = dict(zip(product.result, factors, strict=True))
         is_permuted = isinstance(single_user_of(op.result), graph.TransposeOp)
-        is_used = is_permuted or _has_compute_user(op.result, self.has_residency)
-        if not (is_used or _undoes_operand_reshape(product, splits)):
+        is_used = is_permuted or _has_elementwise_or_reduction_user(
+            op.result, self.has_residency
+        )
+        if not (is_used or _can_cancel_reshape_of_product(product, splits)):
             return
-        remark_split(before)
+        remark_split_before_op(before)
         rewriter.insertion_point = InsertPoint.before(before)
         contract = rewriter.insert(
-            split_product(product, splits, rewriter).build_contract()
+            split_iterators_of_product(product, splits, rewriter).build_contract()
         )
-        replace_with_split(op, contract.results[0], factors, rewriter)
+        replace_reshape_by_split_tensor(op, contract.results[0], factors, rewriter)
         rewriter.erase(before)
 
 
@@ -197,7 +212,7 @@ class SplitBeforeTransposePattern(RewritePattern):
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if (
             not isinstance(op, graph.ReshapeOp)
-            or (factors := single_use_split_factors(op)) is None
+            or (factors := split_factors_of_single_use(op)) is None
         ):
             return
         before = op.operand.owner
@@ -207,8 +222,8 @@ class SplitBeforeTransposePattern(RewritePattern):
             return
         factors_by_axis = dict(zip(before.axis_list, factors, strict=True))
         source = tuple(factors_by_axis[axis] for axis in range(len(factors)))
-        split = reshape_to(before.operand, flatten_factors(source), rewriter)
-        order = split_positions(source, before.axis_list)
+        split = reshape_to(before.operand, shape_of_factors(source), rewriter)
+        order = factor_indices_of_axes(source, before.axis_list)
         rewriter.replace(op, graph.TransposeOp(split, order))
         rewriter.erase(before)
 
@@ -237,12 +252,12 @@ class SliceBeforeTransposePattern(RewritePattern):
         rewriter.replace(op, graph.TransposeOp(slice_, before.axis_list))
 
 
-def _can_undo_reshape(op: Operation, factors: AxisFactors) -> bool:
+def _can_cancel_reshape_of_operands(op: Operation, factors: AxisFactors) -> bool:
     """
     Return `True` if splitting the axes of an elementwise operation cancels out with a
     reshape of its operands, or of the operands of a contraction before it.
     """
-    split = flatten_factors(factors)
+    split = shape_of_factors(factors)
     for operand in op.operands:
         before = operand.owner
         if tensor_type(operand).get_shape() != tensor_type(op.results[0]).get_shape():
@@ -251,22 +266,24 @@ def _can_undo_reshape(op: Operation, factors: AxisFactors) -> bool:
             if tensor_type(before.operand).get_shape() == split:
                 return True
             continue
-        if not isinstance(before, Operation) or not can_other_users_follow(
+        if not isinstance(before, Operation) or not can_other_users_read_split(
             operand, op, factors
         ):
             continue
         if isinstance(before, ElementwiseInterface):
-            if _can_undo_reshape(before, factors):
+            if _can_cancel_reshape_of_operands(before, factors):
                 return True
-        elif (product := Product.of(before)) is not None:
-            if _undoes_operand_reshape(
+        elif (product := Product.from_operation(before)) is not None:
+            if _can_cancel_reshape_of_product(
                 product, dict(zip(product.result, factors, strict=True))
             ):
                 return True
     return False
 
 
-def _undoes_operand_reshape(product: Product, parts: IteratorSplits) -> bool:
+def _can_cancel_reshape_of_product(
+    product: Product, iterator_splits: IteratorSplits
+) -> bool:
     """
     Return `True` if splitting an operand cancels out with a reshape of a computed
     value, up to unit axes.
@@ -279,7 +296,7 @@ def _undoes_operand_reshape(product: Product, parts: IteratorSplits) -> bool:
         is_computed = isinstance(viewed.owner, TilingInterface)
         shape = non_unit_extents(tensor_type(viewed).get_shape())
         if is_computed and shape == non_unit_extents(
-            operand_split_shape(value, axes, parts)
+            split_shape_of_operand(value, axes, iterator_splits)
         ):
             return True
     return False
@@ -327,4 +344,4 @@ class GraphHoistReshapesPass(ModulePass):
         applier = GreedyRewritePatternApplier(patterns, dce_enabled=True)
         rewrite_module(op, applier)
         for each in op.walk():
-            _remark_missed_split(each)
+            _remark_reshape_not_hoisted(each)

@@ -12,33 +12,38 @@ from xdsl.ir import Block, Operation
 from xdsl.passes import ModulePass
 
 from tlf.dialects import graph
-from tlf.dialects.call_invariants import invariant_values
+from tlf.dialects.call_invariants import call_invariant_values_of
 from tlf.dialects.located_rewriting import replace_op
 from tlf.passes.graph.contraction_product import Product
-from tlf.passes.graph.hoist_scalars.hoist_scale import OperandScale, hoist_operand_scale
-from tlf.passes.graph.hoist_scalars.log_sum_exp import rewrite_exp_of_log_sum
+from tlf.passes.graph.hoist_scalars.hoist_scale import (
+    OperandScale,
+    hoist_scale_to_result,
+)
+from tlf.passes.graph.hoist_scalars.log_sum_exp import (
+    rewrite_exp_of_log_sum_as_quotient,
+)
 from tlf.passes.graph.hoist_scalars.scaled_exponents import fold_scale_into_exp
-from tlf.passes.graph.hoist_scalars.sink_scale import ResultScale, find_placement
+from tlf.passes.graph.hoist_scalars.sink_scale import ResultScale, find_scale_placement
 
 NAME = "graph-hoist-scales"
 
 LOGARITHM_REMARK = "it takes the logarithm in its exponent as a divisor"
-SCALE_REMARK = "it takes the scale of the scores in its exponent"
+SCALE_REMARK = "the scale of the scores is hoisted into its exponent"
 """Remarks on rewritten exponentials."""
 
 
-def _sink_scales(block: Block) -> None:
+def _sink_scales_of_results(block: Block) -> None:
     """Sink constant scales of contraction results into their operands."""
     for op in list(block.ops):
-        if (scaling := ResultScale.of(op)) is None:
+        if (scaling := ResultScale.from_operation(op)) is None:
             continue
         contraction = scaling.contraction
-        invariant = invariant_values(block)
+        invariant = call_invariant_values_of(block)
         placement = min(
-            (find_placement(contraction, side, invariant) for side in (0, 1)),
-            key=lambda each: each.cost,
+            (find_scale_placement(contraction, side, invariant) for side in (0, 1)),
+            key=lambda each: each.multiplication_count,
         )
-        if placement.cost >= scaling.multiplication_count:
+        if placement.multiplication_count >= scaling.multiplication_count:
             continue
         name = contraction.name.removeprefix("graph.")
         if not scaling.is_exact:
@@ -47,36 +52,37 @@ def _sink_scales(block: Block) -> None:
             )
             graph.add_remark(op, NAME, "missed", text)
             continue
-        graph.add_remark(op, NAME, "passed", f"operands of {name} take its scale")
-        for operand in placement.operands:
-            scaling.scale_operand(*operand)
-        replace_op(scaling.op, [], [scaling.op.operands[scaling.side]])
+        text = f"the scale of the result moves into the operands of {name}"
+        graph.add_remark(op, NAME, "passed", text)
+        for operand in placement.scaled_operands:
+            scaling.multiply_operand_by_scale(*operand)
+        replace_op(scaling.op, [], [scaling.op.operands[scaling.result_index]])
 
 
-def _hoist_scales(block: Block) -> None:
+def _hoist_scales_of_operands(block: Block) -> None:
     """Hoist scales of contraction operands to the results."""
-    invariant = invariant_values(block)
+    invariant = call_invariant_values_of(block)
     for op in list(block.ops):
         for side in (0, 1):
-            product = Product.of(op)
+            product = Product.from_operation(op)
             if product is None or product.values[side] in invariant:
                 continue
-            scale = OperandScale.of(product, side)
+            scale = OperandScale.find_in_operand(product, side)
             if scale is not None and scale.is_profitable:
                 name = op.name.removeprefix("graph.")
-                text = f"the result of {name} takes a factor of its operand"
+                text = f"a scale of an operand is hoisted to the result of {name}"
                 graph.add_remark(op, NAME, "passed", text)
-                hoist_operand_scale(scale)
+                hoist_scale_to_result(scale)
                 break
 
 
-def _rewrite_exponentials(
-    block: Block, change: Callable[[graph.ExpOp], Operation | None], text: str
+def _rewrite_exponentials_of_block(
+    block: Block, rewrite: Callable[[graph.ExpOp], Operation | None], remark_text: str
 ) -> None:
     """Apply a rewrite to each exponential of a block, and emit a remark on success."""
     for op in [each for each in block.ops if isinstance(each, graph.ExpOp)]:
-        if (rewritten := change(op)) is not None:
-            graph.add_remark(rewritten, NAME, "passed", text)
+        if (rewritten := rewrite(op)) is not None:
+            graph.add_remark(rewritten, NAME, "passed", remark_text)
 
 
 @dataclass(frozen=True)
@@ -103,9 +109,11 @@ class GraphHoistScalesPass(ModulePass):
         for function in op.walk():
             if isinstance(function, func.FuncOp):
                 for block in function.body.blocks:
-                    _rewrite_exponentials(
-                        block, rewrite_exp_of_log_sum, LOGARITHM_REMARK
+                    _rewrite_exponentials_of_block(
+                        block, rewrite_exp_of_log_sum_as_quotient, LOGARITHM_REMARK
                     )
-                    _sink_scales(block)
-                    _hoist_scales(block)
-                    _rewrite_exponentials(block, fold_scale_into_exp, SCALE_REMARK)
+                    _sink_scales_of_results(block)
+                    _hoist_scales_of_operands(block)
+                    _rewrite_exponentials_of_block(
+                        block, fold_scale_into_exp, SCALE_REMARK
+                    )

@@ -12,9 +12,9 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tlf.dialects import graph
-from tlf.dialects.graph.tensor_types import element_of, integer_limits
-from tlf.dialects.interfaces import IndexedInterface
-from tlf.dialects.types import AnyTensor, tensor_type, type_like
+from tlf.dialects.graph.tensor_types import element_type_of_value, integer_limits
+from tlf.dialects.interfaces import IndexedReadInterface
+from tlf.dialects.types import AnyTensor, tensor_type, tensor_type_like
 from tlf.passes.graph.integer_bounds import INTEGER_RULES, IntegerBounds
 
 MOVEMENT_OPS = (graph.BroadcastOp, graph.ReshapeOp, graph.SliceOp, graph.TransposeOp)
@@ -22,7 +22,7 @@ MOVEMENT_OPS = (graph.BroadcastOp, graph.ReshapeOp, graph.SliceOp, graph.Transpo
 NARROWABLE_OPS = (*INTEGER_RULES, graph.IotaOp, graph.SelectOp, *MOVEMENT_OPS)
 """Operations that are computed in 32 bits if operands and results fit."""
 
-READER_OPS = (graph.CastOp, graph.CompareOp, IndexedInterface)
+READER_OPS = (graph.CastOp, graph.CompareOp, IndexedReadInterface)
 """Operations that read integers, and whose results are not narrowed."""
 
 
@@ -40,52 +40,57 @@ class GraphIntRangeNarrowingPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         bounds = IntegerBounds()
-        candidates = [each for each in op.walk() if _is_candidate(each, bounds)]
+        candidates = [each for each in op.walk() if _can_narrow_to_i32(each, bounds)]
         for each in candidates:
-            _narrow_operation(each)
+            _narrow_operation_to_i32(each)
 
 
-def _is_candidate(op: Operation, bounds: IntegerBounds) -> bool:
+def _can_narrow_to_i32(op: Operation, bounds: IntegerBounds) -> bool:
     """
     Return `True` if all 64-bit integers that an operation reads and computes fit into
     32 bits.
     """
     if not isinstance(op, NARROWABLE_OPS + READER_OPS):
         return False
-    if isinstance(op, graph.CastOp) and element_of(op.result) in (i32, i64):
+    if isinstance(op, graph.CastOp) and element_type_of_value(op.result) in (i32, i64):
         return False
     # Elements that are not selected may be out of range: they are not used.
-    read = [] if isinstance(op, graph.SelectOp) else _wide_operands_of(op)
-    wide = [*read, *_wide_results_of(op)]
-    return bool(wide) and all(_is_i32_range(bounds.of(each)) for each in wide)
+    read = [] if isinstance(op, graph.SelectOp) else _narrowable_operands_of(op)
+    wide = [*read, *_narrowable_results_of(op)]
+    return bool(wide) and all(
+        _is_within_i32(bounds.range_of_tensor(each)) for each in wide
+    )
 
 
-def _wide_operands_of(op: Operation) -> list[SSAValue]:
+def _narrowable_operands_of(op: Operation) -> list[SSAValue]:
     """
     Return the 64-bit operands of an operation that can be narrowed: all operands, or
     only the indices of an indexed operation.
     """
-    is_indexed = isinstance(op, IndexedInterface)
-    operands = [op.operands[op.index_operand]] if is_indexed else op.operands
-    return [each for each in operands if element_of(each) == i64]
+    is_indexed = isinstance(op, IndexedReadInterface)
+    operands = [op.operands[op.indices_operand_index]] if is_indexed else op.operands
+    return [each for each in operands if element_type_of_value(each) == i64]
 
 
-def _wide_results_of(op: Operation) -> list[SSAValue]:
+def _narrowable_results_of(op: Operation) -> list[SSAValue]:
     """Return the 64-bit results of an operation that can be narrowed."""
     if isinstance(op, READER_OPS):
         return []
-    return [each for each in op.results if element_of(each) == i64]
+    return [each for each in op.results if element_type_of_value(each) == i64]
 
 
-def _is_i32_range(bounds: tuple[int, int] | None) -> bool:
+def _is_within_i32(bounds: tuple[int, int] | None) -> bool:
     least, most = integer_limits(i32)
     return bounds is not None and least <= bounds[0] and bounds[1] <= most
 
 
-def _narrow_operation(op: Operation) -> None:
+def _narrow_operation_to_i32(op: Operation) -> None:
     """Rebuild an operation on 32-bit integers."""
-    builder, narrowed = Builder(InsertPoint.before(op)), _wide_results_of(op)
-    narrow = {each: _narrow_value(each, builder) for each in _wide_operands_of(op)}
+    builder, narrowed = Builder(InsertPoint.before(op)), _narrowable_results_of(op)
+    narrow = {
+        each: _narrow_value_to_i32(each, builder)
+        for each in _narrowable_operands_of(op)
+    }
     new = type(op).create(
         operands=[narrow.get(each, each) for each in op.operands],
         result_types=[
@@ -107,10 +112,12 @@ def _narrow_operation(op: Operation) -> None:
     Rewriter.erase_op(op)
 
 
-def _narrow_value(value: SSAValue, builder: Builder) -> SSAValue:
+def _narrow_value_to_i32(value: SSAValue, builder: Builder) -> SSAValue:
     """Return a value in 32 bits: a narrower constant for a constant, else a cast."""
     op = value.owner
-    if isinstance(op, graph.ConstantOp) and not isinstance(op.value, graph.FileAttr):
+    if isinstance(op, graph.ConstantOp) and not isinstance(
+        op.value, graph.SideFileAttr
+    ):
         return builder.insert(
             graph.ConstantOp(op.to_array(), _i32_type_of(value))
         ).result
@@ -119,4 +126,4 @@ def _narrow_value(value: SSAValue, builder: Builder) -> SSAValue:
 
 def _i32_type_of(value: SSAValue) -> AnyTensor:
     type_ = tensor_type(value)
-    return type_like(type_, type_.get_shape(), i32)
+    return tensor_type_like(type_, type_.get_shape(), i32)

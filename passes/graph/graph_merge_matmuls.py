@@ -14,11 +14,11 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from tlf.analysis.work.flops_and_bytes import size_in_bytes
 from tlf.dialects import graph
-from tlf.dialects.call_invariants import invariant_values
-from tlf.dialects.graph.tensor_types import element_of
+from tlf.dialects.call_invariants import call_invariant_values_of
+from tlf.dialects.graph.tensor_types import element_type_of_value
 from tlf.dialects.interfaces import ElementwiseInterface, ViewInterface
 from tlf.dialects.topological_order import sort_topologically
-from tlf.dialects.types import tensor_type, type_like
+from tlf.dialects.types import tensor_type, tensor_type_like
 from tlf.passes.graph.contraction_product import Axes, Product
 
 NAME = "graph-merge-matmuls"
@@ -31,15 +31,15 @@ class Projection:
     """
 
     product: Product
-    side: int
+    weight_index: int
     """Index of the operand that is the weight."""
-    axis: int
+    concat_iterator: int
     """The first iterator of the result that runs along the weight only."""
 
     @staticmethod
-    def of(op: Operation, invariant: set[SSAValue]) -> Projection | None:
+    def from_operation(op: Operation, invariant: set[SSAValue]) -> Projection | None:
         """Return an operation as a projection, or None."""
-        if (product := Product.of(op)) is None:
+        if (product := Product.from_operation(op)) is None:
             return None
         sides = [side for side in range(2) if product.values[side] in invariant]
         if len(sides) != 1:
@@ -51,22 +51,22 @@ class Projection:
     @property
     def weight(self) -> SSAValue:
         """The weight."""
-        return self.product.values[self.side]
+        return self.product.values[self.weight_index]
 
     @property
-    def source(self) -> SSAValue:
+    def shared_operand(self) -> SSAValue:
         """The other operand of the product."""
-        return self.product.values[1 - self.side]
+        return self.product.values[1 - self.weight_index]
 
     @property
-    def weight_axis(self) -> int:
+    def weight_concat_axis(self) -> int:
         """The axis of the weight along which weights are concatenated."""
-        return self.product.axes[self.side].index(self.axis)
+        return self.product.axes[self.weight_index].index(self.concat_iterator)
 
     @property
-    def result_axis(self) -> int:
+    def result_concat_axis(self) -> int:
         """The corresponding axis of the result."""
-        return self.product.result.index(self.axis)
+        return self.product.result.index(self.concat_iterator)
 
     def merge_key(self) -> Hashable:
         """Return the key that products share if they can be merged."""
@@ -78,16 +78,16 @@ class Projection:
 
         maps = [
             renumber_axes(self.product.axes[side])
-            for side in (1 - self.side, self.side)
+            for side in (1 - self.weight_index, self.weight_index)
         ]
         shape = list(tensor_type(self.weight).get_shape())
-        del shape[self.weight_axis]
+        del shape[self.weight_concat_axis]
         return (
-            self.source,
-            self.side,
+            self.shared_operand,
+            self.weight_index,
             *maps,
             renumber_axes(self.product.result),
-            numbers[self.axis],
+            numbers[self.concat_iterator],
             tuple(shape),
             tensor_type(op.results[0]).element_type,
             op.properties.get("acc"),
@@ -100,37 +100,41 @@ class MatmulFamily:
     """Projections of one tensor to be merged, and their current results."""
 
     members: Sequence[Projection]
-    values: list[SSAValue]
+    current_results: list[SSAValue]
     """For each member, its result or the result of the last common step."""
-    axis: int
+    concat_axis: int
     """The axis along which the values are concatenated."""
     invariant: set[SSAValue]
 
-    def total_extent(self) -> int:
+    def total_concat_extent(self) -> int:
         """Return the total extent of all values along the axis."""
-        return sum(tensor_type(each).get_shape()[self.axis] for each in self.values)
+        return sum(
+            tensor_type(each).get_shape()[self.concat_axis]
+            for each in self.current_results
+        )
 
-    def common_next_step(self) -> list[ElementwiseInterface] | None:
+    def common_elementwise_users(self) -> list[ElementwiseInterface] | None:
         """
         Return the only user of each value, if these are equal elementwise operations
         whose other operands are invariant; else None.
         """
         steps: list[ElementwiseInterface] = []
-        for value in self.values:
+        for value in self.current_results:
             users = [use.operation for use in value.uses]
             if len(users) != 1 or not isinstance(
                 user := users[0], ElementwiseInterface
             ):
                 return None
             steps.append(user)
-        first, index = steps[0], list(steps[0].operands).index(self.values[0])
+        first, index = steps[0], list(steps[0].operands).index(self.current_results[0])
         alike = all(
             type(step) is type(first)
             and step.properties == first.properties
             and step.operands[index] is value
-            and element_of(step.results[0]) == element_of(first.results[0])
-            and self._has_shape_of(step, value)
-            for step, value in zip(steps, self.values, strict=True)
+            and element_type_of_value(step.results[0])
+            == element_type_of_value(first.results[0])
+            and self._has_result_shape_of(step, value)
+            for step, value in zip(steps, self.current_results, strict=True)
         )
         other_indices = [n for n in range(len(first.operands)) if n != index]
         is_known = alike and all(
@@ -140,7 +144,7 @@ class MatmulFamily:
         return steps if is_known else None
 
     @staticmethod
-    def _has_shape_of(step: Operation, value: SSAValue) -> bool:
+    def _has_result_shape_of(step: Operation, value: SSAValue) -> bool:
         shape = tensor_type(step.results[0]).get_shape()
         return shape == tensor_type(value).get_shape() and len(step.results) == 1
 
@@ -151,33 +155,38 @@ class MatmulFamily:
         """
         if any(operand not in self.invariant for operand in operands):
             return None
-        if len(set(operands)) == 1 and self._extent_along_axis(operands[0], 0) == 1:
+        if (
+            len(set(operands)) == 1
+            and self._extent_along_concat_axis(operands[0], 0) == 1
+        ):
             return -1
         shapes: set[tuple[int, ...]] = set()
         for position, operand in enumerate(operands):
-            width = tensor_type(self.values[position]).get_shape()[self.axis]
+            width = tensor_type(self.current_results[position]).get_shape()[
+                self.concat_axis
+            ]
             axis = self._operand_axis_of(operand, position)
-            if axis < 0 or self._extent_along_axis(operand, position) != width:
+            if axis < 0 or self._extent_along_concat_axis(operand, position) != width:
                 return None
             shape = list(tensor_type(operand).get_shape())
             del shape[axis]
             shapes.add(tuple(shape))
         return self._operand_axis_of(operands[0], 0) if len(shapes) == 1 else None
 
-    def _operand_axis_of(self, operand: SSAValue, position: int) -> int:
+    def _operand_axis_of(self, operand: SSAValue, member_index: int) -> int:
         """
         Return the axis of a broadcast operand that corresponds to the concat axis;
         negative if the operand lacks this axis.
         """
-        rank = tensor_type(self.values[position]).get_num_dims()
-        return self.axis - rank + tensor_type(operand).get_num_dims()
+        rank = tensor_type(self.current_results[member_index]).get_num_dims()
+        return self.concat_axis - rank + tensor_type(operand).get_num_dims()
 
-    def _extent_along_axis(self, operand: SSAValue, position: int) -> int:
-        axis = self._operand_axis_of(operand, position)
+    def _extent_along_concat_axis(self, operand: SSAValue, member_index: int) -> int:
+        axis = self._operand_axis_of(operand, member_index)
         return tensor_type(operand).get_shape()[axis] if axis >= 0 else 1
 
-    def concat_operands(
-        self, operands: Sequence[SSAValue], ops: list[Operation]
+    def concat_operands_of_step(
+        self, operands: Sequence[SSAValue], new_operations: list[Operation]
     ) -> SSAValue:
         """Return the concatenation of the other operands of a step."""
         axis = self._concat_axis_of(operands)
@@ -185,76 +194,82 @@ class MatmulFamily:
         if axis < 0:
             return operands[0]
         concat = graph.ConcatOp(operands, axis)
-        ops.append(concat)
+        new_operations.append(concat)
         return concat.result
 
 
-def merge_family(family: MatmulFamily) -> int:
+def merge_matmul_family(family: MatmulFamily) -> int:
     """
     Replace a family and the common elementwise steps after it by one product, one
     operation per step, and slices. Return the number of these steps.
     """
     ops, count = list[Operation](), 0
-    merged = _build_merged_product(family, ops)
-    while (steps := family.common_next_step()) is not None:
+    merged = _build_merged_matmul(family, ops)
+    while (steps := family.common_elementwise_users()) is not None:
         operands = [
             merged
-            if step_operands[0] is family.values[0]
-            else family.concat_operands(step_operands, ops)
+            if step_operands[0] is family.current_results[0]
+            else family.concat_operands_of_step(step_operands, ops)
             for step_operands in zip(*(step.operands for step in steps), strict=True)
         ]
         result = tensor_type(steps[0].results[0])
         shape = tensor_type(merged).get_shape()
-        type_ = type_like(result, shape, result.element_type)
+        type_ = tensor_type_like(result, shape, result.element_type)
         step = steps[0].tiled_implementation(operands, [type_])
         step.location = steps[0].location
         ops.append(step)
         merged, count = step.results[0], count + 1
-        family.values = [each.results[0] for each in steps]
-    last = family.values[-1].owner
+        family.current_results = [each.results[0] for each in steps]
+    last = family.current_results[-1].owner
     assert isinstance(last, Operation)
-    slices = _slice_members(family, merged)
+    slices = _slice_merged_result(family, merged)
     Rewriter.insert_op([*ops, *slices], InsertPoint.after(last))
-    for value, slice_ in zip(family.values, slices, strict=True):
+    for value, slice_ in zip(family.current_results, slices, strict=True):
         slice_.result.name_hint = value.name_hint
         value.replace_all_uses_with(slice_.result)
     return count
 
 
-def _build_merged_product(family: MatmulFamily, ops: list[Operation]) -> SSAValue:
+def _build_merged_matmul(
+    family: MatmulFamily, new_operations: list[Operation]
+) -> SSAValue:
     first = family.members[0]
-    weight = graph.ConcatOp([each.weight for each in family.members], first.weight_axis)
+    weight = graph.ConcatOp(
+        [each.weight for each in family.members], first.weight_concat_axis
+    )
     values = list(first.product.values)
-    values[first.side] = weight.result
+    values[first.weight_index] = weight.result
     product = first.product
     concatenated = Product(
         product.op, (values[0], values[1]), product.axes, product.result
     )
-    ops += [weight, merged := concatenated.build_contract()]
+    new_operations += [weight, merged := concatenated.build_contract()]
     return merged.result
 
 
-def _slice_members(family: MatmulFamily, merged: SSAValue) -> list[graph.SliceOp]:
+def _slice_merged_result(family: MatmulFamily, merged: SSAValue) -> list[graph.SliceOp]:
     slices: list[graph.SliceOp] = []
     start = 0
-    for value in family.values:
+    for value in family.current_results:
         shape = tensor_type(value).get_shape()
-        offsets = [start if axis == family.axis else 0 for axis in range(len(shape))]
+        offsets = [
+            start if axis == family.concat_axis else 0 for axis in range(len(shape))
+        ]
         slice_ = graph.SliceOp(merged, offsets, shape)
         assert isinstance(value.owner, Operation)
         slice_.location = value.owner.location
         slices.append(slice_)
-        start += shape[family.axis]
+        start += shape[family.concat_axis]
     return slices
 
 
-def lost_fusion_bytes(family: MatmulFamily) -> int:
+def traffic_of_lost_fusion(family: MatmulFamily) -> int:
     """
     Return the bytes written and read again because elementwise users of single members
     cannot be fused with the merged product.
     """
     lost = 0
-    for value in family.values:
+    for value in family.current_results:
         viewed = value
         while isinstance(user := _single_user_of(viewed), ViewInterface):
             viewed = user.results[0]
@@ -268,65 +283,76 @@ def _single_user_of(value: SSAValue) -> Operation | None:
     return users.pop() if len(users) == 1 else None
 
 
-def find_families(block: Block, invariant: set[SSAValue]) -> list[list[Projection]]:
+def find_mergeable_matmuls(
+    block: Block, invariant: set[SSAValue]
+) -> list[list[Projection]]:
     """Return lists of two or more projections of a block that can be merged."""
     families: dict[Hashable, list[Projection]] = {}
     for op in block.ops:
-        if (projection := Projection.of(op, invariant)) is not None:
+        if (projection := Projection.from_operation(op, invariant)) is not None:
             families.setdefault(projection.merge_key(), []).append(projection)
     return [members for members in families.values() if len(members) > 1]
 
 
-def _remark_non_weights(block: Block, invariant: set[SSAValue]) -> None:
+def _remark_products_without_weight(block: Block, invariant: set[SSAValue]) -> None:
     """
     Emit a remark on products of one tensor whose other operand is not invariant.
     """
     readers: dict[SSAValue, list[Operation]] = {}
     for op in block.ops:
-        if (product := Product.of(op)) is not None:
+        if (product := Product.from_operation(op)) is not None:
             for value in set(product.values) - invariant:
                 readers.setdefault(value, []).append(op)
     for ops in readers.values():
         computed = [op for op in ops if not any(v in invariant for v in op.operands)]
         for op in computed if len(ops) > 1 else ():
-            text = "products of one tensor stay: their other operands are not weights"
+            text = (
+                "products of one tensor are not merged: their other operands are not "
+                "weights"
+            )
             graph.add_remark(op, NAME, "missed", text)
 
 
-def _merge_block(block: Block) -> None:
-    invariant = invariant_values(block)
-    _remark_non_weights(block, invariant)
-    for members in find_families(block, invariant):
-        _merge_if_profitable(
-            _build_family([each.product.op for each in members], invariant)
+def _merge_matmuls_of_block(block: Block) -> None:
+    invariant = call_invariant_values_of(block)
+    _remark_products_without_weight(block, invariant)
+    for members in find_mergeable_matmuls(block, invariant):
+        _merge_family_if_profitable(
+            _build_matmul_family([each.product.op for each in members], invariant)
         )
     sort_topologically(block)
 
 
-def _build_family(ops: Sequence[Operation], invariant: set[SSAValue]) -> MatmulFamily:
+def _build_matmul_family(
+    ops: Sequence[Operation], invariant: set[SSAValue]
+) -> MatmulFamily:
     """
     Build the family of products from their current operands: an earlier merge may have
     replaced an operand by a slice.
     """
-    projections = [Projection.of(op, invariant) for op in ops]
+    projections = [Projection.from_operation(op, invariant) for op in ops]
     members = [each for each in projections if each is not None]
     values: list[SSAValue] = [each.product.op.results[0] for each in members]
-    return MatmulFamily(members, values, members[0].result_axis, invariant)
+    return MatmulFamily(members, values, members[0].result_concat_axis, invariant)
 
 
-def _merge_if_profitable(family: MatmulFamily) -> None:
+def _merge_family_if_profitable(family: MatmulFamily) -> None:
     first = family.members[0].product.op
     after = MatmulFamily(
-        family.members, list(family.values), family.axis, family.invariant
+        family.members,
+        list(family.current_results),
+        family.concat_axis,
+        family.invariant,
     )
-    while (steps := after.common_next_step()) is not None:
-        after.values = [each.results[0] for each in steps]
+    while (steps := after.common_elementwise_users()) is not None:
+        after.current_results = [each.results[0] for each in steps]
     count = len(family.members)
-    saved = (count - 1) * size_in_bytes([family.members[0].source])
-    if (lost := lost_fusion_bytes(after)) > saved:
+    saved = (count - 1) * size_in_bytes([family.members[0].shared_operand])
+    if (lost := traffic_of_lost_fusion(after)) > saved:
         text = (
-            f"{count} products of one tensor stay: merging them saves {saved} bytes of "
-            f"reading it, and costs {lost} between them and their users"
+            f"{count} products of one tensor are not merged: merging them saves "
+            f"{saved} bytes of reading it, and costs {lost} between them and "
+            "their users"
         )
         for member in family.members:
             graph.add_remark(member.product.op, NAME, "missed", text)
@@ -335,7 +361,7 @@ def _merge_if_profitable(family: MatmulFamily) -> None:
     for member in family.members:
         graph.add_remark(member.product.op, NAME, "passed", text)
     graph.add_remark(first, NAME, "passed", text)
-    merge_family(family)
+    merge_matmul_family(family)
 
 
 @dataclass(frozen=True)
@@ -358,4 +384,4 @@ class GraphMergeMatmulsPass(ModulePass):
         for function in op.walk():
             if isinstance(function, func.FuncOp):
                 for block in function.body.blocks:
-                    _merge_block(block)
+                    _merge_matmuls_of_block(block)

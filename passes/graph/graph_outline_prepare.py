@@ -19,13 +19,17 @@ from tlf.analysis.work.precompute_profit import (
     DEFAULT_ADDITIONS_PER_BYTE,
     additions_per_byte,
     producers_of,
-    select_profitable,
+    select_values_to_precompute,
     values_used_outside,
 )
 from tlf.dialects import graph
-from tlf.dialects.call_invariants import invariant_values, is_entry_function
-from tlf.dialects.prepack import is_preparation, mark_preparation, preparation_of
+from tlf.dialects.call_invariants import call_invariant_values_of, is_entry_function
 from tlf.dialects.target import TargetSpec
+from tlf.dialects.weight_preparation_attributes import (
+    is_preparation_function,
+    mark_preparation_function,
+    preparation_function_of,
+)
 
 NAME = "graph-outline-prepare"
 
@@ -38,11 +42,11 @@ def outline_preparation(
     there is nothing to outline.
     """
     block = function.body.block
-    invariant = invariant_values(block)
+    invariant = call_invariant_values_of(block)
     additions = (
         DEFAULT_ADDITIONS_PER_BYTE if target is None else additions_per_byte(target)
     )
-    values = select_profitable(
+    values = select_values_to_precompute(
         values_used_outside(block, invariant), invariant, additions=additions
     )
     if not values:
@@ -53,10 +57,14 @@ def outline_preparation(
         for argument in block.args
         if any(argument in op.operands for op in needed)
     ]
-    preparation = _build_preparation(function, block, values, needed, arguments)
-    mark_preparation(preparation, function, [argument.index for argument in arguments])
+    preparation = _build_preparation_function(
+        function, block, values, needed, arguments
+    )
+    mark_preparation_function(
+        preparation, function, [argument.index for argument in arguments]
+    )
     for value in values:
-        _replace_by_argument(block, value)
+        _replace_by_function_argument(block, value)
     types = [argument.type for argument in block.args]
     outputs = function.function_type.outputs.data
     function.function_type = FunctionType.from_lists(types, outputs)
@@ -66,33 +74,38 @@ def outline_preparation(
     return preparation
 
 
-def _build_preparation(
+def _build_preparation_function(
     function: func.FuncOp,
     block: Block,
-    values: Sequence[SSAValue],
-    needed: set[Operation],
-    taken: Sequence[SSAValue],
+    prepared_values: Sequence[SSAValue],
+    needed_operations: set[Operation],
+    weight_arguments: Sequence[SSAValue],
 ) -> func.FuncOp:
     """
     Build the function from weights to prepared values, with clones of the needed
     operations.
     """
-    body = Block(arg_types=[argument.type for argument in taken])
+    body = Block(arg_types=[argument.type for argument in weight_arguments])
     copies: dict[SSAValue, SSAValue] = {}
-    for argument, copy in zip(taken, body.args, strict=True):
+    for argument, copy in zip(weight_arguments, body.args, strict=True):
         copy.name_hint = argument.name_hint
         copies[argument] = copy
-    constants = {each.owner for op in needed for each in op.operands} - needed
+    constants = {
+        each.owner for op in needed_operations for each in op.operands
+    } - needed_operations
     for op in block.ops:
-        if op in needed or op in constants:
+        if op in needed_operations or op in constants:
             body.add_op(clone := op.clone(copies))
             clone.location = op.location
-    body.add_op(func.ReturnOp(*(copies[value] for value in values)))
-    types = [argument.type for argument in taken], [value.type for value in values]
-    return func.FuncOp(_unique_name(function), types, Region(body))
+    body.add_op(func.ReturnOp(*(copies[value] for value in prepared_values)))
+    types = (
+        [argument.type for argument in weight_arguments],
+        [value.type for value in prepared_values],
+    )
+    return func.FuncOp(_unused_symbol_name(function), types, Region(body))
 
 
-def _unique_name(function: func.FuncOp) -> str:
+def _unused_symbol_name(function: func.FuncOp) -> str:
     """Return an unused symbol name for the new function."""
     module = function.parent_op()
     siblings = () if module is None else module.regions[0].block.ops
@@ -103,7 +116,7 @@ def _unique_name(function: func.FuncOp) -> str:
     return name
 
 
-def _replace_by_argument(block: Block, value: SSAValue) -> None:
+def _replace_by_function_argument(block: Block, value: SSAValue) -> None:
     """Replace a value by a new argument of the function."""
     op = value.owner
     assert isinstance(op, Operation)
@@ -137,12 +150,15 @@ class GraphOutlinePreparePass(ModulePass):
     name = NAME
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        target = TargetSpec.of(op) if TargetSpec.is_attached_to(op) else None
+        target = (
+            TargetSpec.read_from_module(op) if TargetSpec.is_attached_to(op) else None
+        )
         for function in list(op.ops):
             if not isinstance(function, func.FuncOp) or not function.body.blocks:
                 continue
             is_prepared = (
-                is_preparation(function) or preparation_of(function) is not None
+                is_preparation_function(function)
+                or preparation_function_of(function) is not None
             )
             if (
                 is_prepared
@@ -152,10 +168,10 @@ class GraphOutlinePreparePass(ModulePass):
                 continue
             if (preparation := outline_preparation(function, target)) is not None:
                 Rewriter.insert_op(preparation, InsertPoint.before(function))
-                _erase_unused(function.body.block)
+                _erase_unused_tensor_operations(function.body.block)
 
 
-def _erase_unused(block: Block) -> None:
+def _erase_unused_tensor_operations(block: Block) -> None:
     """Erase unused operations on whole tensors."""
     for op in reversed(list(block.ops)):
         is_used = any(result.uses.get_length() for result in op.results)

@@ -18,8 +18,8 @@ from xdsl.rewriter import Rewriter
 from tlf.dialects import graph
 from tlf.dialects.interfaces import SimplificationInterface
 from tlf.dialects.located_rewriting import rewrite_module
-from tlf.dialects.numerics import Numerics, numerics_of
-from tlf.passes.op_replacement import dead_operations, replace_by_program
+from tlf.dialects.numerics_attribute import Numerics, numerics_of
+from tlf.passes.op_replacement import dead_operations, replace_by_built_values
 
 
 @dataclass
@@ -31,21 +31,25 @@ class SimplifyPattern(RewritePattern):
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if not isinstance(op, SimplificationInterface):
             return
-        if (simplification := op.best_simplification(self.relaxed)) is not None:
-            graph.add_remark(op, GraphSimplifyPass.name, "passed", simplification.text)
-            replace_by_program(op, rewriter, lambda each: [simplification.build(each)])
+        if (simplification := op.find_best_simplification(self.relaxed)) is not None:
+            graph.add_remark(
+                op, GraphSimplifyPass.name, "passed", simplification.equation
+            )
+            replace_by_built_values(
+                op, rewriter, lambda each: [simplification.build(each)]
+            )
 
 
-def _remark_missed(op: Operation) -> None:
+def _remark_forbidden_simplification(op: Operation) -> None:
     """Emit a remark on a simplification that strict numerics forbid."""
     if not isinstance(op, SimplificationInterface):
         return
-    if (simplification := op.best_simplification(is_relaxed=True)) is not None:
-        text = f"{simplification.text} only where numerics are relaxed"
+    if (simplification := op.find_best_simplification(is_relaxed=True)) is not None:
+        text = f"{simplification.equation} only where numerics are relaxed"
         graph.add_remark(op, GraphSimplifyPass.name, "missed", text)
 
 
-def _erase_unused(module: ModuleOp) -> None:
+def _erase_unused_tensor_operations(module: ModuleOp) -> None:
     """Erase unused operations on whole tensors."""
     for op in dead_operations(module):
         if op.operands:
@@ -79,11 +83,11 @@ class GraphSimplifyPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         numerics = numerics_of(op, self.name)
         relaxed = self.relaxed or numerics is Numerics.RELAXED
-        _erase_unused(op)
+        _erase_unused_tensor_operations(op)
         applier = GreedyRewritePatternApplier(
             [SimplifyPattern(relaxed)], dce_enabled=True
         )
         rewrite_module(op, applier)
         if not relaxed:
             for each in op.walk():
-                _remark_missed(each)
+                _remark_forbidden_simplification(each)

@@ -24,22 +24,22 @@ from tlf.dialects.interfaces import (
     TilingInterface,
 )
 from tlf.dialects.target import TargetSpec
-from tlf.passes.graph.reassociate.cascade_rewriting import rewrite_and_collect
+from tlf.passes.graph.reassociate.cascade_rewriting import reassociate_and_collect
 from tlf.passes.graph.reassociate.change_evaluation import ChangeEvaluator
-from tlf.passes.graph.reassociate.reassociation_rules import rule_for
+from tlf.passes.graph.reassociate.reassociation_rules import reassociation_rule_for
 from tlf.passes.graph.split_reductions.reduction_splitting import (
     SplittableReductions,
     longest_reduced_extent,
 )
 from tlf.passes.graph.split_reductions.split_counts import (
     candidate_split_counts,
-    hill_climb_count,
-    min_result_tiles,
+    min_tile_count_of_results,
+    select_count_by_hill_climbing,
 )
 from tlf.planner.fusion.producer_closure import (
     Part,
     operands_of,
-    operations_in_order,
+    operations_with_reshapes,
     producer_closure_of,
 )
 from tlf.planner.settings.search_budgets import PARTITION, REASSOCIATION
@@ -61,7 +61,7 @@ class SplitScope(Enum):
 
 
 @dataclass(frozen=True)
-class _SplitChange:
+class _ReductionSplitChange:
     """A rewrite that splits reductions into partial reductions."""
 
     scope: SplitScope
@@ -70,36 +70,39 @@ class _SplitChange:
     count: int
     """Number of partial reductions."""
 
-    def is_possible(self, operations: Sequence[TilingInterface]) -> bool:
+    def can_split_reductions(self, operations: Sequence[TilingInterface]) -> bool:
         """
         Return `True` if there may be reductions to split. The answer is conservative
         for `WITH_CASCADES`, which requires the rewrite.
         """
         return (
             self.scope is SplitScope.WITH_CASCADES
-            or self._find_reductions(operations) is not None
+            or self._find_splittable_reductions(operations) is not None
         )
 
-    def _find_reductions(
+    def _find_splittable_reductions(
         self, operations: Sequence[TilingInterface]
     ) -> SplittableReductions | None:
         if self.scope is not SplitScope.GROUP:
-            return SplittableReductions.of(operations, operations, expands=False)
-        return SplittableReductions.of(
+            return SplittableReductions.find_in_group(
+                operations, operations, allows_expansions=False
+            )
+        return SplittableReductions.find_in_group(
             [operations[n] for n in self.group_indices], operations
         )
 
     def __call__(self, operations: Sequence[TilingInterface]) -> bool:
         if self.scope is SplitScope.WITH_CASCADES:
-            operations = rewrite_and_collect(operations)
-        if (reductions := self._find_reductions(operations)) is None:
+            operations = reassociate_and_collect(operations)
+        if (reductions := self._find_splittable_reductions(operations)) is None:
             return False
-        name = reductions.first.op.name.removeprefix("graph.")
+        name = reductions.first_reduction.op.name.removeprefix("graph.")
         text = (
-            f"{name} of {reductions.extent} elements is computed of {self.count} parts"
+            f"{name} of {reductions.reduced_extent} elements is computed of "
+            f"{self.count} parts"
         )
-        graph.add_remark(reductions.first.op, NAME, "passed", text)
-        return reductions.split_into(self.count)
+        graph.add_remark(reductions.first_reduction.op, NAME, "passed", text)
+        return reductions.split_into_parts(self.count)
 
 
 @dataclass
@@ -113,55 +116,57 @@ class _ReductionScope:
     @cached_property
     def operations(self) -> Sequence[TilingInterface]:
         """Operations of all groups, in program order."""
-        return operations_in_order(self.groups)
+        return operations_with_reshapes(self.groups)
 
-    def _is_profitable(self, processors: int) -> bool:
+    def _can_profit_from_split(self, processors: int) -> bool:
         """
         Return `True` if a group with a reduction leaves processors idle, or the group
         reads the result of a contraction from memory.
         """
-        if len(self.operations) > PARTITION.closure_operations:
+        if len(self.operations) > PARTITION.max_closure_operations:
             return False
         if not any(isinstance(op, ContractionInterface) for op in self.group) and any(
             isinstance(op, ContractionInterface) for op in self.operations
         ):
             return True
         reducing = (part for part in self.groups if _has_reduction(part))
-        programs = (self.evaluator.tile_count_of(part) for part in reducing)
+        programs = (self.evaluator.tile_count_of_group(part) for part in reducing)
         return any(each < processors for each in programs)
 
-    def candidate_scopes(self) -> Iterator[Sequence[SplitScope]]:
+    def candidate_split_scopes(self) -> Iterator[Sequence[SplitScope]]:
         """Yield lists of split scopes, most promising list first."""
         exposed = (
-            [SplitScope.WITH_CASCADES] if any(map(rule_for, self.operations)) else []
+            [SplitScope.WITH_CASCADES]
+            if any(map(reassociation_rule_for, self.operations))
+            else []
         )
         with_producers = [SplitScope.WITH_PRODUCERS] if len(self.groups) > 1 else []
         yield [*with_producers, *exposed]
         yield [SplitScope.GROUP]
 
-    def find_best_change(self, processors: int) -> _SplitChange | None:
+    def find_best_split(self, processors: int) -> _ReductionSplitChange | None:
         """Return the change that saves the most cycles, or None if none saves any."""
-        if not self._is_profitable(processors):
+        if not self._can_profit_from_split(processors):
             return None
         members = set(self.group)
         indices = tuple(n for n, op in enumerate(self.operations) if op in members)
-        for scopes in self.candidate_scopes():
-            changes = [_SplitChange(scope, indices, 1) for scope in scopes]
+        for scopes in self.candidate_split_scopes():
+            changes = [_ReductionSplitChange(scope, indices, 1) for scope in scopes]
             candidates = [
-                self._with_best_count(change, processors) for change in changes
+                self._select_best_split_count(change, processors) for change in changes
             ]
             if profitable := [each for each in candidates if each is not None]:
-                return max(profitable, key=self._saved_cycles)
+                return max(profitable, key=self._cycles_saved_by)
         return None
 
-    def _with_best_count(
-        self, change: _SplitChange, processors: int
-    ) -> _SplitChange | None:
+    def _select_best_split_count(
+        self, change: _ReductionSplitChange, processors: int
+    ) -> _ReductionSplitChange | None:
         """
         Return a change with the split count that saves the most cycles, or None if none
         saves any.
         """
-        if not change.is_possible(self.operations):
+        if not change.can_split_reductions(self.operations):
             return None
         operations = self.group if change.scope is SplitScope.GROUP else self.operations
         reductions = [op for op in operations if isinstance(op, AccumulatingInterface)]
@@ -171,28 +176,32 @@ class _ReductionScope:
         counts = candidate_split_counts(
             reductions, longest_reduced_extent(last), processors
         )
-        start = processors // min_result_tiles(reductions)
+        start = processors // min_tile_count_of_results(reductions)
         least = -int(
-            REASSOCIATION.max_split_loss * (self.evaluator.cycles_of(self.groups) or 0)
+            REASSOCIATION.max_split_loss
+            * (self.evaluator.total_cycles_of_groups(self.groups) or 0)
         )
-        best = hill_climb_count(
-            counts, start, lambda n: self._saved_cycles(replace(change, count=n)), least
+        best = select_count_by_hill_climbing(
+            counts,
+            start,
+            lambda n: self._cycles_saved_by(replace(change, count=n)),
+            least,
         )
         return None if best is None else replace(change, count=best)
 
-    def _saved_cycles(self, change: _SplitChange) -> int:
-        return self.evaluator.saved_cycles(self.groups, change)
+    def _cycles_saved_by(self, change: _ReductionSplitChange) -> int:
+        return self.evaluator.cycles_saved_by_change(self.groups, change)
 
 
-def _has_reduction(part: Part) -> bool:
-    return any(isinstance(op, AccumulatingInterface) for op in part)
+def _has_reduction(group: Part) -> bool:
+    return any(isinstance(op, AccumulatingInterface) for op in group)
 
 
-def split_block_reductions(
-    block: Block, trial: ChangeEvaluator, processors: int
+def split_reductions_of_block(
+    block: Block, evaluator: ChangeEvaluator, processors: int
 ) -> None:
     """Split the reductions of a block where the cost model estimates fewer cycles."""
-    groups, visited = trial.groups_of_block(block), set[Operation]()
+    groups, visited = evaluator.groups_of_block(block), set[Operation]()
     for op in reversed(list(groups)):
         group = groups[op]
         if op in visited:
@@ -200,8 +209,8 @@ def split_block_reductions(
         visited.update(group)
         closure = producer_closure_of(group, operands_of(group), groups)
         for parts in (closure, [group]) if len(closure) > 1 else ([group],):
-            scope = _ReductionScope(trial, parts, group)
-            change = scope.find_best_change(processors)
+            scope = _ReductionScope(evaluator, parts, group)
+            change = scope.find_best_split(processors)
             if change is not None:
                 visited.update(scope.operations)
                 change(scope.operations)
@@ -226,12 +235,15 @@ class GraphSplitKReductionsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if not TargetSpec.is_attached_to(op):
             return
-        target = TargetSpec.of(op)
-        trial, processors = ChangeEvaluator.of(ctx, target), Engines.of(target).cores
+        target = TargetSpec.read_from_module(op)
+        trial, processors = (
+            ChangeEvaluator.create_for_target(ctx, target),
+            Engines.of(target).engine_count,
+        )
         if trial is None or processors == 1:
             return
         for function in list(op.walk()):
             if isinstance(function, func.FuncOp) and not function.is_declaration:
                 for block in function.body.blocks:
-                    split_block_reductions(block, trial, processors)
+                    split_reductions_of_block(block, trial, processors)
         DeadCodeElimination().apply(ctx, op)

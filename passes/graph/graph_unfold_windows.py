@@ -17,7 +17,7 @@ from xdsl.pattern_rewriter import (
 
 from tlf.dialects.interfaces import WindowInterface
 from tlf.dialects.located_rewriting import rewrite_module
-from tlf.passes.op_replacement import is_in_planned_group, replace_by_program
+from tlf.passes.op_replacement import is_in_planned_group, replace_by_built_values
 
 
 class UnfoldWindowsPattern(RewritePattern):
@@ -25,7 +25,7 @@ class UnfoldWindowsPattern(RewritePattern):
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if isinstance(op, WindowInterface) and not is_in_planned_group(op):
-            replace_by_program(op, rewriter, op.decompose_windows)
+            replace_by_built_values(op, rewriter, op.decompose_windows)
 
 
 @dataclass(frozen=True)

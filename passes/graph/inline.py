@@ -12,7 +12,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
-from tlf.dialects.calls import Functions, callee_name, calls_in, functions_of
+from tlf.dialects.function_calls import Functions, callee_name, calls_in, functions_of
 from tlf.dialects.located_rewriting import replace_op
 
 
@@ -32,29 +32,29 @@ class InlinePass(ModulePass):
         functions = functions_of(op)
         called = set(map(callee_name, calls_in(op)))
         for function in functions.values():
-            inline_calls(function, functions)
+            inline_calls_in_function(function, functions)
         for name in called.difference(map(callee_name, calls_in(op))):
             if _is_private(functions[name]):
                 functions[name].detach()
                 functions[name].erase()
 
 
-def inline_calls(
-    function: func.FuncOp, functions: Functions, outside: tuple[str, ...] = ()
+def inline_calls_in_function(
+    function: func.FuncOp, functions: Functions, call_path: tuple[str, ...] = ()
 ) -> None:
     """
     Inline the calls of `functions` in `function`. `outside` are the names of the
     functions on the call path to `function`. Raises `PassFailedException` for recursive
     functions.
     """
-    path = (*outside, function.sym_name.data)
+    path = (*call_path, function.sym_name.data)
     for call in list(calls_in(function)):
         callee = functions[callee_name(call)]
         if not _can_inline(callee):
             continue
         if callee_name(call) in path:
-            _reject_recursion(call)
-        inline_calls(callee, functions, path)
+            _raise_recursive_call(call)
+        inline_calls_in_function(callee, functions, path)
         _inline_call(call, callee)
 
 
@@ -83,7 +83,7 @@ def _is_private(function: func.FuncOp) -> bool:
     return visibility is not None and visibility.data == "private"
 
 
-def _reject_recursion(call: func.CallOp) -> None:
+def _raise_recursive_call(call: func.CallOp) -> None:
     message = (
         f"{call.name}: expected calls that come to an end, got a function that calls "
         f"itself, @{callee_name(call)}"

@@ -17,7 +17,7 @@ from tlf.dialects.interfaces import (
     ContractionInterface,
     ElementwiseInterface,
 )
-from tlf.dialects.types import tensor_type, type_like
+from tlf.dialects.types import tensor_type, tensor_type_like
 from tlf.passes.graph.pointwise import is_pointwise
 from tlf.passes.op_replacement import is_in_planned_group
 
@@ -29,7 +29,9 @@ def inverse_permutation(permutation: Permutation) -> Permutation:
     return tuple(permutation.index(axis) for axis in range(len(permutation)))
 
 
-def permuted_shape(value: SSAValue, permutation: Permutation) -> Permutation | None:
+def shape_of_permuted_broadcast(
+    value: SSAValue, permutation: Permutation
+) -> Permutation | None:
     """
     Return the shape of a broadcast operand whose result is transposed, if a reshape of
     the operand suffices; else None.
@@ -56,7 +58,7 @@ def reshape_to(value: SSAValue, shape: Sequence[int], builder: Builder) -> SSAVa
     return builder.insert(graph.ReshapeOp(value, shape)).result
 
 
-def can_permute_past(op: Operation) -> bool:
+def can_move_transpose_past(op: Operation) -> bool:
     """Return `True` if a transpose can move past an operation."""
     return is_pointwise(op) and not is_in_planned_group(op)
 
@@ -73,7 +75,7 @@ def is_read_by_contraction(value: SSAValue) -> bool:
     between.
     """
     user = single_user_of(value)
-    while user is not None and can_permute_past(user):
+    while user is not None and can_move_transpose_past(user):
         shape = tensor_type(user.results[0]).get_shape()
         if shape != tensor_type(value).get_shape():
             return False
@@ -94,18 +96,18 @@ def is_result_of_contraction(value: SSAValue) -> bool:
         if isinstance(op, ContractionInterface):
             return True
         same = [v for v in op.operands if tensor_type(v).get_shape() == shape]
-        if not can_permute_past(op) or len(same) != 1:
+        if not can_move_transpose_past(op) or len(same) != 1:
             return False
         value = same[0]
     return False
 
 
-def _rebuild_permuted(
+def _rebuild_on_permuted_operands(
     op: Operation, operands: Sequence[SSAValue], shape: Sequence[int]
 ) -> Operation:
     assert isinstance(op, ElementwiseInterface)
     result = tensor_type(op.results[0])
-    type_: Attribute = type_like(result, shape, result.element_type)
+    type_: Attribute = tensor_type_like(result, shape, result.element_type)
     rebuilt = op.tiled_implementation(operands, [type_])
     rebuilt.location = op.location
     return rebuilt
@@ -118,19 +120,22 @@ class SinkPermutationPattern(RewritePattern):
     """
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if not can_permute_past(op) or not is_read_by_contraction(op.results[0]):
+        if not can_move_transpose_past(op) or not is_read_by_contraction(op.results[0]):
             return
         transposes = [
             v.owner for v in op.operands if isinstance(v.owner, graph.TransposeOp)
         ]
         movement = next(
-            (each for each in transposes if self._is_sinkable(each, op)), None
+            (each for each in transposes if self._can_sink_transpose_below(each, op)),
+            None,
         )
         if movement is None:
             return
         inverse = inverse_permutation(movement.axis_list)
         other_values = [value for value in op.operands if value is not movement.result]
-        shapes = {value: permuted_shape(value, inverse) for value in other_values}
+        shapes = {
+            value: shape_of_permuted_broadcast(value, inverse) for value in other_values
+        }
         if None in shapes.values():
             return
         operands = [
@@ -140,11 +145,11 @@ class SinkPermutationPattern(RewritePattern):
             for value in op.operands
         ]
         shape = tensor_type(movement.operand).get_shape()
-        rebuilt = rewriter.insert(_rebuild_permuted(op, operands, shape))
+        rebuilt = rewriter.insert(_rebuild_on_permuted_operands(op, operands, shape))
         rewriter.replace(op, graph.TransposeOp(rebuilt.results[0], movement.axis_list))
 
     @staticmethod
-    def _is_sinkable(movement: graph.TransposeOp, op: Operation) -> bool:
+    def _can_sink_transpose_below(movement: graph.TransposeOp, op: Operation) -> bool:
         shape = tensor_type(op.results[0]).get_shape()
         same = tensor_type(movement.result).get_shape() == shape
         return same and single_user_of(movement.result) is not None
@@ -161,14 +166,17 @@ class HoistPermutationPattern(RewritePattern):
         if not isinstance(op, graph.TransposeOp) or is_read_by_contraction(op.result):
             return
         before = op.operand.owner
-        if not isinstance(before, Operation) or not can_permute_past(before):
+        if not isinstance(before, Operation) or not can_move_transpose_past(before):
             return
         if not is_result_of_contraction(op.operand):
             return
         shape = tensor_type(op.operand).get_shape()
         full_size = [v for v in before.operands if tensor_type(v).get_shape() == shape]
         other_values = [value for value in before.operands if value not in full_size]
-        shapes = {value: permuted_shape(value, op.axis_list) for value in other_values}
+        shapes = {
+            value: shape_of_permuted_broadcast(value, op.axis_list)
+            for value in other_values
+        }
         if None in shapes.values():
             return
         operands = [
@@ -178,5 +186,5 @@ class HoistPermutationPattern(RewritePattern):
             for value in before.operands
         ]
         permuted = tensor_type(op.result).get_shape()
-        rewriter.replace(op, _rebuild_permuted(before, operands, permuted))
+        rewriter.replace(op, _rebuild_on_permuted_operands(before, operands, permuted))
         rewriter.erase(before)

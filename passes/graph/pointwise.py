@@ -1,5 +1,6 @@
 """
-Helpers of passes that rewrite elementwise operations which do not depend on positions.
+Helper of passes on whole tensors: tests and rebuilding of elementwise operations that
+do not depend on positions.
 """
 
 from __future__ import annotations
@@ -12,10 +13,10 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from tlf.dialects.interfaces import (
     ElementwiseInterface,
-    PositionInterface,
+    PositionDependentInterface,
     TilingInterface,
 )
-from tlf.dialects.types import tensor_type, type_like
+from tlf.dialects.types import tensor_type, tensor_type_like
 
 
 def is_pointwise(owner: Operation | Block) -> TypeIs[ElementwiseInterface]:
@@ -23,12 +24,12 @@ def is_pointwise(owner: Operation | Block) -> TypeIs[ElementwiseInterface]:
     Return `True` if an operation is elementwise and does not depend on positions.
     """
     return isinstance(owner, ElementwiseInterface) and not isinstance(
-        owner, PositionInterface
+        owner, PositionDependentInterface
     )
 
 
 def leaf_values_of(
-    value: SSAValue, follows: Callable[[SSAValue], bool] = lambda _: True
+    value: SSAValue, can_expand: Callable[[SSAValue], bool] = lambda _: True
 ) -> list[SSAValue]:
     """
     Return the leaves of the elementwise expression that computes a value. Values that
@@ -37,7 +38,7 @@ def leaf_values_of(
     pending, visited = [value], dict[SSAValue, None]()
     while pending:
         each = pending.pop()
-        if each in visited or not follows(each):
+        if each in visited or not can_expand(each):
             continue
         visited[each] = None
         pending += each.owner.operands if is_pointwise(each.owner) else ()
@@ -56,7 +57,7 @@ def rebuild_elementwise(
     """
     type_ = tensor_type(op.results[0])
     rebuilt = op.tiled_implementation(
-        operands, [type_like(type_, shape, type_.element_type)]
+        operands, [tensor_type_like(type_, shape, type_.element_type)]
     )
     rebuilt.location = op.location
     return builder.insert(rebuilt).results[0]

@@ -20,12 +20,12 @@ from tlf.passes.graph.permutations import inverse_permutation, reshape_to
 from tlf.passes.graph.sink_collapse import sink_collapse_past_users
 from tlf.passes.graph.split_axes import (
     AxisFactors,
-    factors_along,
-    flatten_factors,
-    remark_split,
-    split_factors,
-    split_positions,
-    split_product,
+    axis_factors_from_splits,
+    factor_indices_of_axes,
+    remark_split_before_op,
+    shape_of_factors,
+    split_factors_of_shapes,
+    split_iterators_of_product,
 )
 
 
@@ -38,29 +38,39 @@ class SplitBroadcastPattern(RewritePattern):
     """
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if (product := Product.of(op)) is None:
+        if (product := Product.from_operation(op)) is None:
             return
         for side, value in enumerate(product.values):
-            collapsed = _CollapsedBroadcast.of(value)
-            if collapsed is None or not collapsed.can_split(product, side):
+            collapsed = _CollapsedBroadcast.from_value(value)
+            if collapsed is None or not collapsed.can_split_in_product(product, side):
                 continue
-            remark_split(op)
+            remark_split_before_op(op)
             rewriter.insertion_point = InsertPoint.before(op)
-            self._split_contraction(product, side, collapsed, rewriter)
+            self._split_broadcast_axis_of_product(product, side, collapsed, rewriter)
             return
 
-    def _split_contraction(
+    def _split_broadcast_axis_of_product(
         self,
         product: Product,
-        side: int,
-        found: _CollapsedBroadcast,
+        operand_index: int,
+        collapsed_broadcast: _CollapsedBroadcast,
         rewriter: PatternRewriter,
     ) -> None:
-        splits = dict(zip(product.axes[side], found.axis_factors, strict=True))
-        factors = factors_along(product.op.results[0], product.result, splits)
-        split = split_product(product, splits, rewriter)
+        splits = dict(
+            zip(
+                product.axes[operand_index],
+                collapsed_broadcast.axis_factors,
+                strict=True,
+            )
+        )
+        factors = axis_factors_from_splits(
+            product.op.results[0], product.result, splits
+        )
+        split = split_iterators_of_product(product, splits, rewriter)
         contract = rewriter.insert(
-            found.read_broadcast_source(split, side, rewriter).build_contract()
+            collapsed_broadcast.replace_operand_by_broadcast_source(
+                split, operand_index, rewriter
+            ).build_contract()
         )
         sink_collapse_past_users(product.op, contract.result, factors, rewriter)
 
@@ -72,11 +82,11 @@ class _CollapsedBroadcast:
     broadcast: graph.BroadcastOp
     axis_factors: AxisFactors
     """The extents that each axis of the tensor was collapsed from."""
-    positions: Axes
+    transposed_factor_indices: Axes
     """Index of each axis of the broadcast among the flattened factors."""
 
     @staticmethod
-    def of(value: SSAValue) -> _CollapsedBroadcast | None:
+    def from_value(value: SSAValue) -> _CollapsedBroadcast | None:
         """Return a tensor as a collapsed broadcast, possibly transposed, or None."""
         permutation: Sequence[int] = range(len(tensor_type(value).get_shape()))
         if isinstance(transpose := value.owner, graph.TransposeOp):
@@ -86,14 +96,14 @@ class _CollapsedBroadcast:
             return None
         broadcast = collapse.operand.owner
         shapes = [tensor_type(each).get_shape() for each in (value, collapse.operand)]
-        factors = split_factors(*shapes)
+        factors = split_factors_of_shapes(*shapes)
         if factors is None or not isinstance(broadcast, graph.BroadcastOp):
             return None
         axis_factors = tuple(factors[axis] for axis in permutation)
         return _CollapsedBroadcast(
             broadcast,
             axis_factors,
-            inverse_permutation(split_positions(factors, permutation)),
+            inverse_permutation(factor_indices_of_axes(factors, permutation)),
         )
 
     @property
@@ -105,33 +115,36 @@ class _CollapsedBroadcast:
         pairs = enumerate(zip(source, shape, strict=True))
         return [axis for axis, (before, after) in pairs if before == after]
 
-    def can_split(self, product: Product, side: int) -> bool:
+    def can_split_in_product(self, product: Product, operand_index: int) -> bool:
         """
         Return `True` if an axis of the result is collapsed from broadcast and other
         axes, and the other operand runs along all axes with broadcast factors.
         """
-        read_positions = {self.positions[axis] for axis in self.non_broadcast_axes}
-        extents, is_mixed = flatten_factors(self.axis_factors), False
-        for dim, axis in enumerate(product.axes[side]):
+        read_positions = {
+            self.transposed_factor_indices[axis] for axis in self.non_broadcast_axes
+        }
+        extents, is_mixed = shape_of_factors(self.axis_factors), False
+        for dim, axis in enumerate(product.axes[operand_index]):
             sizes = {True: 1, False: 1}
-            for position in split_positions(self.axis_factors, [dim]):
+            for position in factor_indices_of_axes(self.axis_factors, [dim]):
                 sizes[position in read_positions] *= extents[position]
-            if sizes[False] > 1 and axis not in product.axes[1 - side]:
+            if sizes[False] > 1 and axis not in product.axes[1 - operand_index]:
                 return False
             is_mixed |= axis in product.result and min(sizes.values()) > 1
         return is_mixed
 
-    def read_broadcast_source(
-        self, product: Product, side: int, rewriter: PatternRewriter
+    def replace_operand_by_broadcast_source(
+        self, product: Product, operand_index: int, rewriter: PatternRewriter
     ) -> Product:
         """Return the product that reads the broadcast's operand along split axes."""
         shape = tensor_type(self.broadcast.result).get_shape()
         source = [shape[axis] for axis in self.non_broadcast_axes]
-        iterators = product.axes[side]
+        iterators = product.axes[operand_index]
         values, axes = list(product.values), list(product.axes)
-        values[side] = reshape_to(self.broadcast.operand, source, rewriter)
-        axes[side] = tuple(
-            iterators[self.positions[axis]] for axis in self.non_broadcast_axes
+        values[operand_index] = reshape_to(self.broadcast.operand, source, rewriter)
+        axes[operand_index] = tuple(
+            iterators[self.transposed_factor_indices[axis]]
+            for axis in self.non_broadcast_axes
         )
         return replace(
             product,

@@ -22,11 +22,11 @@ from tlf.passes.graph.permutations import reshape_to
 from tlf.passes.graph.split_axes import (
     AxisFactors,
     IteratorSplits,
-    is_split,
-    remark_split,
-    single_use_split_factors,
-    split_factors,
-    split_product,
+    has_several_factors,
+    remark_split_before_op,
+    split_factors_of_shapes,
+    split_factors_of_single_use,
+    split_iterators_of_product,
 )
 from tlf.passes.op_replacement import is_in_planned_group
 
@@ -37,7 +37,8 @@ def has_residency_levels(module: ModuleOp) -> bool:
     groups.
     """
     return (
-        TargetSpec.is_attached_to(module) and len(TargetSpec.of(module).tile_levels) > 1
+        TargetSpec.is_attached_to(module)
+        and len(TargetSpec.read_from_module(module).tile_levels) > 1
     )
 
 
@@ -46,14 +47,17 @@ class SplitReducedDimsPattern(RewritePattern):
     """Split a reduction axis of a contraction that a reshape collapsed."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if (product := Product.of(op)) is None:
+        if (product := Product.from_operation(op)) is None:
             return
         for value, axes in zip(product.values, product.axes, strict=True):
             if splits := _reduced_axis_splits(value, axes, product.result):
-                remark_split(op)
+                remark_split_before_op(op)
                 rewriter.insertion_point = InsertPoint.before(op)
                 rewriter.replace(
-                    op, split_product(product, splits, rewriter).build_contract()
+                    op,
+                    split_iterators_of_product(
+                        product, splits, rewriter
+                    ).build_contract(),
                 )
                 return
 
@@ -66,10 +70,10 @@ def _reduced_axis_splits(value: SSAValue, axes: Axes, result: Axes) -> IteratorS
     if not isinstance(op := value.owner, graph.ReshapeOp):
         return {}
     shapes = [tensor_type(each).get_shape() for each in (op.result, op.operand)]
-    if (factors := split_factors(*shapes)) is None:
+    if (factors := split_factors_of_shapes(*shapes)) is None:
         return {}
     splits = dict(zip(axes, factors, strict=True))
-    split = {axis for axis, extents in splits.items() if is_split(extents)}
+    split = {axis for axis, extents in splits.items() if has_several_factors(extents)}
     if split & {*result} or not all(factors):
         return {}
     return {axis: splits[axis] for axis in split}
@@ -85,13 +89,13 @@ class SplitBeforeSlicePattern(RewritePattern):
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if (
             not isinstance(op, graph.ReshapeOp)
-            or (factors := single_use_split_factors(op)) is None
+            or (factors := split_factors_of_single_use(op)) is None
         ):
             return
         before = op.operand.owner
         if not isinstance(before, graph.SliceOp) or is_in_planned_group(before):
             return
-        if not _is_slice_of_split(before, factors):
+        if not _is_slice_along_first_factors(before, factors):
             return
         shape: list[int] = []
         starts: list[int] = []
@@ -103,14 +107,14 @@ class SplitBeforeSlicePattern(RewritePattern):
             shape += (extent // inner, *extents[1:])
             starts += (start // inner, *(0 for _ in extents[1:]))
             steps += (step, *(1 for _ in extents[1:]))
-        split = _shared_reshape(before.operand, shape, rewriter)
+        split = _reshape_shared_by_slices(before.operand, shape, rewriter)
         sizes = tensor_type(op.result).get_shape()
         rewriter.insertion_point = InsertPoint.before(op)
         rewriter.replace(op, graph.SliceOp(split, starts, sizes, steps))
         rewriter.erase(before)
 
 
-def _is_slice_of_split(op: graph.SliceOp, factors: AxisFactors) -> bool:
+def _is_slice_along_first_factors(op: graph.SliceOp, factors: AxisFactors) -> bool:
     """
     Return `True` if a slice of axes is a slice along the first of their factors only.
     """
@@ -127,7 +131,7 @@ def _is_slice_of_split(op: graph.SliceOp, factors: AxisFactors) -> bool:
     )
 
 
-def _shared_reshape(
+def _reshape_shared_by_slices(
     value: SSAValue, shape: Sequence[int], rewriter: PatternRewriter
 ) -> SSAValue:
     """Return a reshaped value; slices of the value share one reshape."""

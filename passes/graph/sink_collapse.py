@@ -19,19 +19,23 @@ from tlf.dialects.interfaces import (
     ElementwiseInterface,
     ReductionInterface,
 )
-from tlf.dialects.types import tensor_type, type_like
+from tlf.dialects.types import tensor_type, tensor_type_like
 from tlf.passes.graph.contraction_product import Product
-from tlf.passes.graph.permutations import can_permute_past, reshape_to, single_user_of
+from tlf.passes.graph.permutations import (
+    can_move_transpose_past,
+    reshape_to,
+    single_user_of,
+)
 from tlf.passes.graph.pointwise import is_pointwise, leaf_values_of
 from tlf.passes.graph.split_axes import (
     AxisFactors,
-    factors_along,
-    flatten_factors,
-    is_split,
-    remark_split,
+    axis_factors_from_splits,
+    factor_indices_of_axes,
+    has_several_factors,
+    remark_split_before_op,
+    shape_of_factors,
     split_factors_between,
-    split_positions,
-    split_product,
+    split_iterators_of_product,
 )
 from tlf.passes.op_replacement import is_in_planned_group
 
@@ -45,26 +49,26 @@ class SplitBatchDimsPattern(RewritePattern):
     """
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if (product := Product.of(op)) is None:
+        if (product := Product.from_operation(op)) is None:
             return
         for value, axes in zip(product.values, product.axes, strict=True):
-            if (factors := _collapse_factors_before(value)) is None:
+            if (factors := _collapse_factors_before_elementwise(value)) is None:
                 continue
             splits = dict(zip(axes, factors, strict=True))
             split = {axis for axis, extents in splits.items() if len(extents) != 1}
             if not split <= {*product.axes[0]} & {*product.axes[1]} & {*product.result}:
                 continue
-            remark_split(op)
+            remark_split_before_op(op)
             rewriter.insertion_point = InsertPoint.before(op)
-            result = factors_along(op.results[0], product.result, splits)
+            result = axis_factors_from_splits(op.results[0], product.result, splits)
             contract = rewriter.insert(
-                split_product(product, splits, rewriter).build_contract()
+                split_iterators_of_product(product, splits, rewriter).build_contract()
             )
             sink_collapse_past_users(op, contract.result, result, rewriter)
             return
 
 
-def _collapse_factors_before(value: SSAValue) -> AxisFactors | None:
+def _collapse_factors_before_elementwise(value: SSAValue) -> AxisFactors | None:
     """
     Return the factors of the axes that a reshape collapsed before the elementwise
     operations that compute a value with one use; None if there is no such reshape.
@@ -79,7 +83,9 @@ def _collapse_factors_before(value: SSAValue) -> AxisFactors | None:
 
     for leaf in leaf_values_of(value, follows):
         owner = leaf.owner
-        if isinstance(owner, graph.ReshapeOp) and _is_computed(owner.operand):
+        if isinstance(owner, graph.ReshapeOp) and _is_result_of_computation(
+            owner.operand
+        ):
             if (factors := _collapse_factors_of(owner)) is not None:
                 return factors
     return None
@@ -91,12 +97,12 @@ def _collapse_factors_of(op: graph.ReshapeOp) -> AxisFactors | None:
     axes.
     """
     factors = split_factors_between(op.result, op.operand)
-    if factors is None or not any(map(is_split, factors)):
+    if factors is None or not any(map(has_several_factors, factors)):
         return None
     return factors
 
 
-def _is_computed(value: SSAValue) -> bool:
+def _is_result_of_computation(value: SSAValue) -> bool:
     """Return `True` if a tensor is computed, not the result of a movement or view."""
     return isinstance(
         value.owner, ElementwiseInterface | ContractionInterface | ReductionInterface
@@ -117,14 +123,17 @@ class SinkCollapsePattern(RewritePattern):
         collapse = op.operand.owner
         if not isinstance(collapse, graph.ReshapeOp) or not op.operand.has_one_use():
             return
-        if not _is_computed(collapse.operand) or not collapse.operand.has_one_use():
+        if (
+            not _is_result_of_computation(collapse.operand)
+            or not collapse.operand.has_one_use()
+        ):
             return
         if (factors := _collapse_factors_of(collapse)) is None:
             return
         users = [use.operation for use in op.result.uses]
         if any(isinstance(user, ContractionInterface) for user in users):
             return
-        order = split_positions(factors, op.axis_list)
+        order = factor_indices_of_axes(factors, op.axis_list)
         transpose = rewriter.insert(graph.TransposeOp(collapse.operand, order))
         transpose.location = op.location
         shape = [prod(factors[axis]) for axis in op.axis_list]
@@ -133,7 +142,10 @@ class SinkCollapsePattern(RewritePattern):
 
 
 def sink_collapse_past_users(
-    op: Operation, split: SSAValue, factors: AxisFactors, rewriter: PatternRewriter
+    op: Operation,
+    split_result: SSAValue,
+    factors: AxisFactors,
+    rewriter: PatternRewriter,
 ) -> None:
     """
     Replace a result by one with split axes: a chain of only users with one operand is
@@ -143,27 +155,33 @@ def sink_collapse_past_users(
     while (user := single_user_of(replaced[-1].results[0])) is not None:
         if isinstance(user, graph.TransposeOp) and not is_in_planned_group(user):
             rebuilt: Operation = graph.TransposeOp(
-                split, split_positions(factors, user.axis_list)
+                split_result, factor_indices_of_axes(factors, user.axis_list)
             )
             factors = tuple(factors[axis] for axis in user.axis_list)
-        elif _is_unary(user):
+        elif _is_unary_pointwise(user):
             element = tensor_type(user.results[0]).element_type
             rebuilt = user.tiled_implementation(
-                [split],
-                [type_like(tensor_type(split), flatten_factors(factors), element)],
+                [split_result],
+                [
+                    tensor_type_like(
+                        tensor_type(split_result), shape_of_factors(factors), element
+                    )
+                ],
             )
         else:
             break
         rebuilt.location = user.location
         rewriter.insertion_point = InsertPoint.before(user)
-        split = rewriter.insert(rebuilt).results[0]
+        split_result = rewriter.insert(rebuilt).results[0]
         replaced.append(user)
     rewriter.insertion_point = InsertPoint.before(replaced[-1])
-    collapsed = reshape_to(split, [prod(extents) for extents in factors], rewriter)
+    collapsed = reshape_to(
+        split_result, [prod(extents) for extents in factors], rewriter
+    )
     for each in reversed(replaced):
         rewriter.replace(each, [], [collapsed if each is replaced[-1] else None])
 
 
-def _is_unary(op: Operation) -> TypeGuard[ElementwiseInterface]:
+def _is_unary_pointwise(op: Operation) -> TypeGuard[ElementwiseInterface]:
     """Return `True` if an operation is pointwise with one operand, and has no plan."""
-    return can_permute_past(op) and len(op.operands) == 1
+    return can_move_transpose_past(op) and len(op.operands) == 1

@@ -16,26 +16,26 @@ from tlf.dialects.types import tensor_type
 from tlf.passes.graph.permutations import reshape_to
 from tlf.passes.graph.split_axes import (
     AxisFactors,
-    flatten_factors,
-    remark_split,
-    reshape_split_factors,
-    single_use_split_factors,
-    split_positions,
+    factor_indices_of_axes,
+    remark_split_before_op,
+    shape_of_factors,
+    split_factors_of_reshape,
+    split_factors_of_single_use,
 )
 from tlf.passes.op_replacement import is_in_planned_group
 
 
-def split_factors_with_reductions(op: graph.ReshapeOp) -> AxisFactors | None:
+def split_factors_readable_by_users(op: graph.ReshapeOp) -> AxisFactors | None:
     """
     Return the factors by which a reshape splits axes of a tensor, if all other users
     can read the split tensor; else None.
     """
-    if (factors := reshape_split_factors(op)) is None:
+    if (factors := split_factors_of_reshape(op)) is None:
         return None
-    return factors if can_other_users_follow(op.operand, op, factors) else None
+    return factors if can_other_users_read_split(op.operand, op, factors) else None
 
 
-def can_other_users_follow(
+def can_other_users_read_split(
     value: SSAValue, user: Operation, factors: AxisFactors
 ) -> bool:
     """
@@ -43,13 +43,15 @@ def can_other_users_follow(
     that split the same axes, and reductions along axes that are not split.
     """
     users = [use.operation for use in value.uses]
-    return all(each is user or _can_read_split(each, factors) for each in users)
+    return all(
+        each is user or _can_read_with_split_axes(each, factors) for each in users
+    )
 
 
-def _can_read_split(op: Operation, factors: AxisFactors) -> bool:
+def _can_read_with_split_axes(op: Operation, factors: AxisFactors) -> bool:
     """Return `True` if an operation can read a tensor with split axes."""
     if isinstance(op, graph.ReshapeOp):
-        return tensor_type(op.result).get_shape() == flatten_factors(factors)
+        return tensor_type(op.result).get_shape() == shape_of_factors(factors)
     if (
         not isinstance(op, graph.ReduceOp)
         or op.init is not None
@@ -59,7 +61,7 @@ def _can_read_split(op: Operation, factors: AxisFactors) -> bool:
     return all(len(factors[axis]) == 1 for axis in op.axis_list)
 
 
-def replace_with_split(
+def replace_reshape_by_split_tensor(
     op: graph.ReshapeOp,
     split: SSAValue,
     factors: AxisFactors,
@@ -74,19 +76,19 @@ def replace_with_split(
             continue
         assert isinstance(user, graph.ReduceOp)
         rewriter.insertion_point = InsertPoint.before(user)
-        reduced = _reduce_split(user, split, factors, rewriter)
+        reduced = _rebuild_reduction_on_split(user, split, factors, rewriter)
         shape = tensor_type(user.result).get_shape()
         rewriter.replace(user, [], [reshape_to(reduced, shape, rewriter)])
 
 
-def _reduce_split(
+def _rebuild_reduction_on_split(
     op: graph.ReduceOp, split: SSAValue, factors: AxisFactors, rewriter: PatternRewriter
 ) -> SSAValue:
     """Rebuild a reduction on a tensor whose axes are split."""
     reduction = graph.ReduceOp(
         split,
-        op.combination,
-        split_positions(factors, op.axis_list),
+        op.reduce_kind,
+        factor_indices_of_axes(factors, op.axis_list),
         keepdims=op.keepdims is not None,
         acc=op.acc,
         element=tensor_type(op.result).element_type,
@@ -105,7 +107,7 @@ class SplitReductionPattern(RewritePattern):
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if (
             not isinstance(op, graph.ReshapeOp)
-            or (result_factors := single_use_split_factors(op)) is None
+            or (result_factors := split_factors_of_single_use(op)) is None
         ):
             return
         before = op.operand.owner
@@ -114,22 +116,26 @@ class SplitReductionPattern(RewritePattern):
         collapse = before.operand.owner
         if not isinstance(collapse, graph.ReshapeOp):
             return
-        factors = _operand_factors(before, result_factors)
-        if tensor_type(collapse.operand).get_shape() != flatten_factors(factors):
+        factors = _operand_factors_of_reduction(before, result_factors)
+        if tensor_type(collapse.operand).get_shape() != shape_of_factors(factors):
             return
-        if not _can_read_split(before, factors):
+        if not _can_read_with_split_axes(before, factors):
             return
-        remark_split(before)
+        remark_split_before_op(before)
         rewriter.insertion_point = InsertPoint.before(before)
-        reduced = _reduce_split(before, collapse.operand, factors, rewriter)
+        reduced = _rebuild_reduction_on_split(
+            before, collapse.operand, factors, rewriter
+        )
         result = tensor_type(op.result).get_shape()
         rewriter.replace(op, [], [reshape_to(reduced, result, rewriter)])
         rewriter.erase(before)
 
 
-def _operand_factors(op: graph.ReduceOp, factors: AxisFactors) -> AxisFactors:
+def _operand_factors_of_reduction(
+    op: graph.ReduceOp, result_factors: AxisFactors
+) -> AxisFactors:
     """Return the factors of a reduction's operand, given those of its result."""
-    shape, remaining = tensor_type(op.operand).get_shape(), list(factors)
+    shape, remaining = tensor_type(op.operand).get_shape(), list(result_factors)
     operand_factors: list[tuple[int, ...]] = []
     for axis, extent in enumerate(shape):
         is_reduced = axis in op.axis_list

@@ -11,7 +11,7 @@ from xdsl.ir import Operation, SSAValue
 from tlf.dialects import mem
 
 
-def hoist_waits_to_free(function: func.FuncOp, level: str) -> bool:
+def hoist_waits_to_free_sources(function: func.FuncOp, level: str) -> bool:
     """
     Hoist waits for moves out of a memory level above later allocations in the level, so
     that the sources of the moves can be freed. The operations in between no longer
@@ -28,7 +28,7 @@ def hoist_waits_to_free(function: func.FuncOp, level: str) -> bool:
                 allocation.parent.insert_op_before(mem.WaitOp([token]), allocation)
         if len(remaining) < len(wait.tokens):
             has_changed = True
-            _restrict_wait(wait, remaining)
+            _restrict_wait_to_tokens(wait, remaining)
     return has_changed
 
 
@@ -52,11 +52,13 @@ def _first_allocation_between(
     return None
 
 
-def _restrict_wait(wait: mem.WaitOp, tokens: list[SSAValue]) -> None:
+def _restrict_wait_to_tokens(
+    wait: mem.WaitOp, remaining_tokens: list[SSAValue]
+) -> None:
     """Restrict a wait to some of its tokens; erase it if there are none."""
     block = wait.parent
     assert block is not None
-    if tokens:
-        block.insert_op_before(mem.WaitOp(tokens), wait)
+    if remaining_tokens:
+        block.insert_op_before(mem.WaitOp(remaining_tokens), wait)
     wait.detach()
     wait.erase()

@@ -17,13 +17,13 @@ from tlf.analysis.buffers.normalized_loops import (
     Nest,
     loop_ranges_of,
     operations_before,
-    trips_of,
+    trip_count_of_nest,
 )
-from tlf.dialects.affine_values import constant_value_of, insert_apply
+from tlf.dialects.affine_values import constant_value_of, insert_affine_apply
 from tlf.dialects.located_rewriting import replace_op
 
 
-def normalize_nest(nest: Sequence[Nest]) -> scf.ForOp:
+def replace_nest_by_normalized_loop(nest: Sequence[Nest]) -> scf.ForOp:
     """
     Replace a nest by one loop from 0 with step 1, whose body computes the induction
     variables of the nest. Bounds and steps must be constant; in a nest of one loop,
@@ -32,18 +32,18 @@ def normalize_nest(nest: Sequence[Nest]) -> scf.ForOp:
     op = nest[0]
     body = op.body.block
     for inner in nest[1:]:
-        body = _inline_inner_body(body, inner)
+        body = _move_into_inner_body(body, inner)
     ranges = [loop_range for loop in nest for loop_range in loop_ranges_of(loop)]
     before = Builder(InsertPoint.before(op))
-    zero, one = (index_constant(before, constant) for constant in (0, 1))
-    if (trips := trips_of(nest)) is not None:
-        count = index_constant(before, trips)
+    zero, one = (build_index_constant(before, constant) for constant in (0, 1))
+    if (trips := trip_count_of_nest(nest)) is not None:
+        count = build_index_constant(before, trips)
     else:
         count = _insert_trip_count(before, ranges[0])
-    return _build_loop(op, body, ranges, (zero, count, one))
+    return _replace_nest_by_loop(op, body, ranges, (zero, count, one))
 
 
-def _inline_inner_body(body: Block, inner: Nest) -> Block:
+def _move_into_inner_body(body: Block, inner: Nest) -> Block:
     """Move the operations before an inner loop into its body, and return that body."""
     assert inner.parent is body
     first = inner.body.block.first_op
@@ -54,20 +54,20 @@ def _inline_inner_body(body: Block, inner: Nest) -> Block:
     return inner.body.block
 
 
-def index_constant(builder: Builder, number: int) -> SSAValue:
+def build_index_constant(builder: Builder, value: int) -> SSAValue:
     """Build a constant of type `index`."""
-    return builder.insert(arith.ConstantOp(IntegerAttr(number, IndexType()))).result
+    return builder.insert(arith.ConstantOp(IntegerAttr(value, IndexType()))).result
 
 
-def _insert_trip_count(builder: Builder, counter: LoopRange) -> SSAValue:
-    step = constant_value_of(counter.step)
+def _insert_trip_count(builder: Builder, loop_range: LoopRange) -> SSAValue:
+    step = constant_value_of(loop_range.step)
     assert step is not None
     upper, lower = AffineExpr.dimension(0), AffineExpr.dimension(1)
     trips = (upper - lower).ceil_div(step)
-    return insert_apply(builder, trips, [counter.upper, counter.lower])
+    return insert_affine_apply(builder, trips, [loop_range.upper, loop_range.lower])
 
 
-def _build_loop(
+def _replace_nest_by_loop(
     op: Nest,
     body: Block,
     nest: Sequence[LoopRange],
@@ -79,7 +79,7 @@ def _build_loop(
     builder = Builder(InsertPoint.at_end(new))
     inner = 1
     for position, loop_range in reversed(list(enumerate(nest))):
-        value = _rebuild_variable(
+        value = _compute_induction_variable(
             builder, loop_range, new.args[0], inner, position == 0
         )
         if value is not new.args[0] and value is not loop_range.lower:
@@ -101,31 +101,35 @@ def _build_loop(
     return loop
 
 
-def _rebuild_variable(
-    builder: Builder, counter: LoopRange, count: SSAValue, inner: int, outermost: bool
+def _compute_induction_variable(
+    builder: Builder,
+    loop_range: LoopRange,
+    flat_iteration: SSAValue,
+    inner_iterations: int,
+    is_outermost: bool,
 ) -> SSAValue:
     """
     Compute the induction variable of one loop of the nest, with `inner` iterations of
     inner loops per iteration, from the count.
     """
-    if counter.trips == 1:
-        return counter.lower
+    if loop_range.trips == 1:
+        return loop_range.lower
     value: AffineExpr = AffineExpr.dimension(0)
-    if inner > 1:
-        value = value // inner
-    if not outermost and counter.trips is not None:
-        value = value % counter.trips
-    step = constant_value_of(counter.step)
+    if inner_iterations > 1:
+        value = value // inner_iterations
+    if not is_outermost and loop_range.trips is not None:
+        value = value % loop_range.trips
+    step = constant_value_of(loop_range.step)
     assert step is not None
     value = value * step if step > 1 else value
-    if (lower := constant_value_of(counter.lower)) is None:
-        return insert_apply(
-            builder, value + AffineExpr.dimension(1), [count, counter.lower]
+    if (lower := constant_value_of(loop_range.lower)) is None:
+        return insert_affine_apply(
+            builder, value + AffineExpr.dimension(1), [flat_iteration, loop_range.lower]
         )
     if lower:
         value = value + lower
     return (
-        count
+        flat_iteration
         if value == AffineExpr.dimension(0)
-        else insert_apply(builder, value, [count])
+        else insert_affine_apply(builder, value, [flat_iteration])
     )

@@ -15,15 +15,15 @@ from xdsl.passes import ModulePass
 
 from tlf.analysis.buffers.chunk_rates import ConsumeRate, consume_rate_of
 from tlf.analysis.buffers.mem_liveness import users_of_buffer as users_of
-from tlf.analysis.buffers.memory_effects import root_of
+from tlf.analysis.buffers.memory_effects import root_buffer_of
 from tlf.analysis.buffers.normalized_loops import Nest
-from tlf.analysis.buffers.view_offsets import offset_along
+from tlf.analysis.buffers.view_offsets import offset_between_views
 from tlf.dialects import mem
 from tlf.dialects.located_rewriting import replace_op
 from tlf.dialects.target import Level, TargetSpec
 from tlf.passes.mem.pipelining.move_chunking import (
-    chunk_move,
-    is_wait_or_address,
+    is_wait_or_address_computation,
+    replace_move_by_chunk_loop,
     select_move_chunking,
 )
 
@@ -43,7 +43,7 @@ class MemChunkLoadsPass(ModulePass):
     name = "mem-chunk-loads"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        outermost = TargetSpec.of(op).outermost
+        outermost = TargetSpec.read_from_module(op).outermost_level
         for function in op.ops:
             if isinstance(function, func.FuncOp) and not function.is_declaration:
                 for loop in list(function.body.block.ops):
@@ -51,9 +51,9 @@ class MemChunkLoadsPass(ModulePass):
                         _chunk_loads_before(loop, outermost)
 
 
-def _chunk_loads_before(loop: Nest, far: Level) -> None:
+def _chunk_loads_before(loop: Nest, outer_level: Level) -> None:
     """Split the loads right before a loop into chunks."""
-    for load in [*_loads_before(loop, far)][::-1]:
+    for load in [*_chunkable_loads_before(loop, outer_level)][::-1]:
         if (reader := _single_reader_of(load, loop)) is None:
             continue
         filling = LoadedBox.of(load)
@@ -64,7 +64,7 @@ def _chunk_loads_before(loop: Nest, far: Level) -> None:
             reader: mem.DmaOp = reader,
             filling: LoadedBox = filling,
         ) -> ConsumeRate | None:
-            shift = offset_along(filling.load.destination, reader.source, axis)
+            shift = offset_between_views(filling.load.destination, reader.source, axis)
             if shift is None:
                 return None
             chunks = [
@@ -73,13 +73,17 @@ def _chunk_loads_before(loop: Nest, far: Level) -> None:
             return consume_rate_of(chunks, axis, reader, loop)
 
         chunking = select_move_chunking(
-            load.source_type, filling.source_offsets, filling.box, far, consume_rate
+            load.source_type,
+            filling.source_offsets,
+            filling.box,
+            outer_level,
+            consume_rate,
         )
         if chunking is not None and filling.is_chunk_aligned(
             chunking.axis, chunking.size
         ):
             move = filling.narrow_load()
-            chunk_move(
+            replace_move_by_chunk_loop(
                 move, _chunk_insertion_point(move, loop), chunking.axis, chunking.size
             )
 
@@ -92,7 +96,7 @@ def _chunk_insertion_point(load: mem.DmaOp, loop: Nest) -> Operation:
     needed = _required_buffers(load, loop)
     op = load.next_op
     while op is not None and op is not loop:
-        if isinstance(op, mem.DmaOp) and root_of(op.destination) not in needed:
+        if isinstance(op, mem.DmaOp) and root_buffer_of(op.destination) not in needed:
             return op
         op = op.next_op
     return loop
@@ -104,50 +108,52 @@ def _required_buffers(load: mem.DmaOp, loop: Nest) -> set[SSAValue]:
     and the loop.
     """
     buffers = {
-        root_of(value)
+        root_buffer_of(value)
         for op in loop.walk()
         for value in op.operands
         if isinstance(value.type, MemRefType)
     }
     op = loop.prev_op
     while op is not None and op is not load:
-        if isinstance(op, mem.DmaOp) and root_of(op.destination) in buffers:
-            buffers.add(root_of(op.source))
+        if isinstance(op, mem.DmaOp) and root_buffer_of(op.destination) in buffers:
+            buffers.add(root_buffer_of(op.source))
         op = op.prev_op
     return buffers
 
 
-def _loads_before(loop: Nest, far: Level) -> Iterator[mem.DmaOp]:
+def _chunkable_loads_before(loop: Nest, outer_level: Level) -> Iterator[mem.DmaOp]:
     """
     Yield the loads of constant boxes before a loop, last first, without computation in
     between and without other moves that access their destinations.
     """
     accessed: set[SSAValue] = set()
     op = loop.prev_op
-    while op is not None and (is_wait_or_address(op) or isinstance(op, mem.DmaOp)):
+    while op is not None and (
+        is_wait_or_address_computation(op) or isinstance(op, mem.DmaOp)
+    ):
         before = op.prev_op
         if isinstance(op, mem.DmaOp):
-            if mem.level_of(op.destination.type) == far.name:
+            if mem.level_of(op.destination.type) == outer_level.name:
                 return
-            ends = {root_of(op.source), root_of(op.destination)}
-            is_load = mem.level_of(op.source.type) == far.name
+            ends = {root_buffer_of(op.source), root_buffer_of(op.destination)}
+            is_load = mem.level_of(op.source.type) == outer_level.name
             if (
                 is_load
-                and root_of(op.destination) not in accessed
-                and _has_fixed_box(op)
+                and root_buffer_of(op.destination) not in accessed
+                and _is_load_at_constant_offsets(op)
             ):
                 yield op
             accessed |= ends
         op = before
 
 
-def _has_fixed_box(load: mem.DmaOp) -> bool:
+def _is_load_at_constant_offsets(load: mem.DmaOp) -> bool:
     """
     Return `True` if a load fills a box of an allocated buffer at constant offsets.
     """
     offsets = (*load.mixed_source_offsets, *load.mixed_destination_offsets)
     return (
-        isinstance(root_of(load.destination).owner, mem.AllocOp)
+        isinstance(root_buffer_of(load.destination).owner, mem.AllocOp)
         and all(isinstance(offset, int) for offset in offsets)
         and load.source_type.has_static_shape()
     )
@@ -160,7 +166,7 @@ def _single_reader_of(load: mem.DmaOp, loop: Nest) -> mem.DmaOp | None:
     """
     users = {
         each
-        for each in users_of(root_of(load.destination))
+        for each in users_of(root_buffer_of(load.destination))
         if each is not load and not isinstance(each, mem.WaitOp)
     }
     users_in_loop = {each for each in users if loop.is_ancestor(each)}
@@ -171,7 +177,7 @@ def _single_reader_of(load: mem.DmaOp, loop: Nest) -> mem.DmaOp | None:
     (reader,) = users_in_loop
     if not isinstance(reader, mem.DmaOp):
         return None
-    if root_of(reader.source) is not root_of(load.destination):
+    if root_buffer_of(reader.source) is not root_buffer_of(load.destination):
         return None
     waits = [use.operation for use in load.token.uses]
     is_awaited = all(
@@ -222,7 +228,9 @@ class LoadedBox:
             load,
             tuple(map(sum, zip(first, clipped, strict=True))),
             tuple(map(sum, zip(second, clipped, strict=True))),
-            tuple(size - clip for size, clip in zip(load.box, clipped, strict=True)),
+            tuple(
+                size - clip for size, clip in zip(load.box_sizes, clipped, strict=True)
+            ),
         )
 
     def is_chunk_aligned(self, axis: int, size: int) -> bool:
@@ -237,7 +245,7 @@ class LoadedBox:
     def narrow_load(self) -> mem.DmaOp:
         """Return the load, replaced by a load of the clipped box if they differ."""
         load = self.load
-        if self.box == load.box:
+        if self.box == load.box_sizes:
             return load
         narrowed = mem.DmaOp(
             load.source,

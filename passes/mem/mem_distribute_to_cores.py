@@ -19,21 +19,24 @@ from tlf.analysis.buffers.core_loops import (
     LOOP,
     MAPPING,
     is_core_loop,
-    is_distributed,
+    is_distributed_over_cores,
     parallel_speedup,
 )
 from tlf.analysis.buffers.core_scope import CoreConflictError, CoreScope
 from tlf.analysis.buffers.normalized_loops import (
     STAGES,
     loop_ranges_of,
-    stages_of,
-    trips_of,
+    max_iterations_in_flight,
+    trip_count_of_nest,
 )
 from tlf.dialects import mem
-from tlf.dialects.graph.remark import add_remark
+from tlf.dialects.graph.remark_attribute import add_remark
 from tlf.dialects.located_rewriting import replace_op
 from tlf.dialects.target import TargetSpec
-from tlf.passes.mem.loop_normalization import index_constant, normalize_nest
+from tlf.passes.mem.loop_normalization import (
+    build_index_constant,
+    replace_nest_by_normalized_loop,
+)
 
 
 @dataclass(frozen=True)
@@ -53,19 +56,19 @@ class MemDistributeToCoresPass(ModulePass):
     name = "mem-distribute-to-cores"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        target = TargetSpec.of(op)
+        target = TargetSpec.read_from_module(op)
         core_levels = {
             level.name for level in target.levels.values() if level.scope == "core"
         }
         for function in op.ops:
             if isinstance(function, func.FuncOp) and not function.is_declaration:
                 for nest in list(_core_nests_in(function)):
-                    _assign_to_cores(nest, target.cores, core_levels)
+                    _distribute_nest_to_cores(nest, target.cores, core_levels)
 
 
-def _core_nests_in(top: Operation) -> Iterator[scf.ParallelOp]:
+def _core_nests_in(root: Operation) -> Iterator[scf.ParallelOp]:
     """Yield the outermost loops with the mapping `core` in an operation."""
-    for region in top.regions:
+    for region in root.regions:
         for block in region.blocks:
             for op in block.ops:
                 if not isinstance(op, scf.ParallelOp) or not is_core_loop(op):
@@ -74,11 +77,13 @@ def _core_nests_in(top: Operation) -> Iterator[scf.ParallelOp]:
                     yield op
 
 
-def _assign_to_cores(nest: scf.ParallelOp, cores: int, own: AbstractSet[str]) -> None:
+def _distribute_nest_to_cores(
+    nest: scf.ParallelOp, cores: int, core_levels: AbstractSet[str]
+) -> None:
     loops = [
         op for op in nest.walk() if isinstance(op, scf.ParallelOp) and is_core_loop(op)
     ]
-    is_done = cores > 1 and _has_all_core_work(nest, cores, own)
+    is_done = cores > 1 and _is_distributed_without_setup(nest, cores, core_levels)
     for loop in loops:
         if loop is not nest or not is_done:
             loop.attributes[MAPPING] = LOOP
@@ -89,11 +94,11 @@ def _assign_to_cores(nest: scf.ParallelOp, cores: int, own: AbstractSet[str]) ->
         if _speedup_on_cores(candidate, cores) <= 1:
             break
         try:
-            setup = CoreScope(nest, candidate, own).collect_setup()
+            setup = CoreScope(nest, candidate, core_levels).collect_setup_operations()
         except CoreConflictError as error:
             reasons.append(str(error))
             continue
-        _distribute_nest(nest, candidate, setup, cores)
+        _wrap_in_core_loop(nest, candidate, setup, cores)
         return
     reason = reasons[0] if reasons else "it has one iteration"
     add_remark(
@@ -104,52 +109,54 @@ def _assign_to_cores(nest: scf.ParallelOp, cores: int, own: AbstractSet[str]) ->
     )
 
 
-def _has_all_core_work(nest: scf.ParallelOp, cores: int, own: AbstractSet[str]) -> bool:
+def _is_distributed_without_setup(
+    nest: scf.ParallelOp, cores: int, core_levels: AbstractSet[str]
+) -> bool:
     """
     Return `True` if a loop is already distributed, with an iteration per core and no
     setup of the core's own levels before it.
     """
-    if not is_distributed(nest, cores):
+    if not is_distributed_over_cores(nest, cores):
         return False
     try:
-        return not CoreScope(nest, nest, own).collect_setup()
+        return not CoreScope(nest, nest, core_levels).collect_setup_operations()
     except CoreConflictError:
         return False
 
 
 def _speedup_on_cores(loop: scf.ParallelOp, cores: int) -> float:
     """Return the parallel speed-up of a loop; 0 if it cannot be distributed."""
-    if (trips := trips_of([loop])) is None:
+    if (trips := trip_count_of_nest([loop])) is None:
         return cores if len(loop_ranges_of(loop)) == 1 else 0
     return parallel_speedup(trips, cores)
 
 
-def _distribute_nest(
+def _wrap_in_core_loop(
     nest: scf.ParallelOp,
-    dealt: scf.ParallelOp,
-    before: Sequence[Operation],
+    distributed_loop: scf.ParallelOp,
+    setup_operations: Sequence[Operation],
     cores: int,
 ) -> None:
     """
     Wrap a nest, and its setup, in a loop over cores, and distribute one of its loops.
     """
     builder = Builder(InsertPoint.before(nest))
-    zero, count, one = (index_constant(builder, each) for each in (0, cores, 1))
+    zero, count, one = (build_index_constant(builder, each) for each in (0, cores, 1))
     body = Block(arg_types=[IndexType()])
     body.args[0].name_hint = "core"
     core_loop = scf.ParallelOp([zero], [count], [one], Region(body))
     core_loop.location = nest.location
     core_loop.attributes[MAPPING] = CORE
     builder.insert(core_loop)
-    setup = [_split_wait(op, before) for op in before]
+    setup = [_split_wait_by_moves(op, setup_operations) for op in setup_operations]
     for op in (*setup, nest):
         op.detach()
         body.add_op(op)
     body.add_op(scf.ReduceOp())
-    stages = stages_of(dealt)
-    dealt.attributes[STAGES] = IntegerAttr(stages, i64)
-    loop = normalize_nest([dealt])
-    step = index_constant(Builder(InsertPoint.before(loop)), cores)
+    stages = max_iterations_in_flight(distributed_loop)
+    distributed_loop.attributes[STAGES] = IntegerAttr(stages, i64)
+    loop = replace_nest_by_normalized_loop([distributed_loop])
+    step = build_index_constant(Builder(InsertPoint.before(loop)), cores)
     distributed = scf.ForOp(
         body.args[0], loop.ub, step, [], loop.detach_region(loop.body)
     )
@@ -159,7 +166,7 @@ def _distribute_nest(
     replace_op(loop, distributed, [])
 
 
-def _split_wait(op: Operation, moved: Sequence[Operation]) -> Operation:
+def _split_wait_by_moves(op: Operation, moved: Sequence[Operation]) -> Operation:
     """
     Split a wait, and return the wait for the tokens of `moved`; return other operations
     unchanged.

@@ -14,10 +14,10 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tlf.analysis.buffers.mem_liveness import users_of_buffer
-from tlf.analysis.buffers.memory_effects import has_access_to, root_of
+from tlf.analysis.buffers.memory_effects import has_access_to_buffer, root_buffer_of
 from tlf.dialects import mem
 from tlf.dialects.types import is_16_bit_float, memref_type
-from tlf.passes.mem.mem_split_maps import is_structural
+from tlf.passes.mem.mem_split_maps import is_constant_or_terminator
 from tlf.support.affine.linear_access import is_identity
 
 
@@ -37,15 +37,15 @@ class MemFoldCastsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for each in list(op.walk()):
             if isinstance(each, mem.ContractOp) and (
-                rounding := _foldable_cast_of(each)
+                rounding := _foldable_rounding_map_of(each)
             ):
-                _fold_cast(each, rounding)
+                _fold_rounding_into_contraction(each, rounding)
 
 
-def _foldable_cast_of(product: mem.ContractOp) -> mem.MapOp | None:
+def _foldable_rounding_map_of(product: mem.ContractOp) -> mem.MapOp | None:
     """Return the map that rounds the result of a contraction and can be folded."""
     buffer, element = product.acc, product.input_types[0].element_type
-    if not product.always_overwrites or not is_16_bit_float(element):
+    if not product.is_always_overwriting or not is_16_bit_float(element):
         return None
     if (allocation := _whole_allocation_of(buffer)) is None:
         return None
@@ -57,7 +57,9 @@ def _foldable_cast_of(product: mem.ContractOp) -> mem.MapOp | None:
         return None
     if rounding.parent is not product.parent or rounding.is_before_in_block(product):
         return None
-    if not _is_rounding_map(rounding, buffer) or not _is_result_free(rounding, product):
+    if not _is_rounding_map(rounding, buffer) or not _is_result_buffer_unused_between(
+        rounding, product
+    ):
         return None
     return rounding if rounding.output_types[0].element_type == element else None
 
@@ -76,7 +78,7 @@ def _whole_allocation_of(buffer: SSAValue) -> mem.AllocOp | None:
 
 def _is_rounding_map(op: mem.MapOp, buffer: SSAValue) -> bool:
     """Return `True` if a map only rounds the elements of a buffer."""
-    body = [each for each in op.body.block.ops if not is_structural(each)]
+    body = [each for each in op.body.block.ops if not is_constant_or_terminator(each)]
     return (
         list(op.inputs) == [buffer]
         and len(op.outputs) == 1
@@ -86,26 +88,30 @@ def _is_rounding_map(op: mem.MapOp, buffer: SSAValue) -> bool:
     )
 
 
-def _is_result_free(rounding: mem.MapOp, product: mem.ContractOp) -> bool:
+def _is_result_buffer_unused_between(
+    rounding: mem.MapOp, product: mem.ContractOp
+) -> bool:
     """
     Return `True` if no operation from the contraction to the map accesses the result
     buffer of the map.
     """
-    result = root_of(rounding.outputs[0])
-    if result in map(root_of, product.input_operands):
+    result = root_buffer_of(rounding.outputs[0])
+    if result in map(root_buffer_of, product.input_operands):
         return False
     owner = result.owner
     if not isinstance(owner, mem.AllocOp) or rounding.outputs[0] is not result:
         return False
     op = product.next_op
     while op is not None and op is not rounding:
-        if has_access_to(op, result):
+        if has_access_to_buffer(op, result):
             return False
         op = op.next_op
     return owner.parent is product.parent
 
 
-def _fold_cast(product: mem.ContractOp, rounding: mem.MapOp) -> None:
+def _fold_rounding_into_contraction(
+    product: mem.ContractOp, rounding: mem.MapOp
+) -> None:
     allocation, result = _whole_allocation_of(product.acc), rounding.outputs[0].owner
     assert allocation is not None
     assert isinstance(result, mem.AllocOp)
@@ -116,7 +122,9 @@ def _fold_cast(product: mem.ContractOp, rounding: mem.MapOp) -> None:
         block.insert_op_before(result, product)
     view, index = product.acc.owner, product.operands.index(product.acc)
     if isinstance(view, memref.ReinterpretCastOp):
-        product.operands[index] = _reinterpret_like(view, result.buffer, product)
+        product.operands[index] = _reinterpret_like_result_view(
+            view, result.buffer, product
+        )
         Rewriter.erase_op(view)
     else:
         product.operands[index] = result.buffer
@@ -124,7 +132,7 @@ def _fold_cast(product: mem.ContractOp, rounding: mem.MapOp) -> None:
     Rewriter.erase_op(allocation)
 
 
-def _reinterpret_like(
+def _reinterpret_like_result_view(
     view: memref.ReinterpretCastOp, buffer: SSAValue, product: mem.ContractOp
 ) -> SSAValue:
     """Reinterpret a buffer in the shape of a contraction's view."""

@@ -17,10 +17,10 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tlf.analysis.buffers.mem_liveness import users_of_buffer
-from tlf.analysis.buffers.memory_effects import root_of
+from tlf.analysis.buffers.memory_effects import root_buffer_of
 from tlf.dialects import mem
 from tlf.dialects.affine_values import constant_value_of
-from tlf.dialects.mem.number_literals import number_attr
+from tlf.dialects.mem.number_literals import to_number_attribute
 from tlf.dialects.types import memref_type
 
 
@@ -43,20 +43,20 @@ class MemFoldFillsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in op.ops:
             if isinstance(function, func.FuncOp) and not function.is_declaration:
-                _fold_fills_in(function)
+                _fold_fills_of_function(function)
 
 
-def _fold_fills_in(function: func.FuncOp) -> None:
+def _fold_fills_of_function(function: func.FuncOp) -> None:
     fills: dict[mem.AccumulatingOp, list[_FoldableFill]] = {}
     for op in function.body.walk():
         if isinstance(op, mem.FillOp) and (fill := _foldable_fill_of(op)) is not None:
-            fills.setdefault(fill.op, []).append(fill)
+            fills.setdefault(fill.accumulating_op, []).append(fill)
     for op, foldable in fills.items():
         loops = foldable[0].loops
         outputs = {fill.output for fill in foldable}
         has_equal_loops = all(fill.loops == loops for fill in foldable)
         if has_equal_loops and len(outputs) == len(foldable) == len(op.output_operands):
-            _overwrite_first_iteration(op, loops)
+            _let_overwrite_in_first_iteration(op, loops)
             for fill in foldable:
                 Rewriter.erase_op(fill.fill)
 
@@ -66,7 +66,7 @@ class _FoldableFill:
     """A fill, and the first operation that accumulates into its buffer."""
 
     fill: mem.FillOp
-    op: mem.AccumulatingOp
+    accumulating_op: mem.AccumulatingOp
     output: int
     loops: tuple[scf.ForOp, ...]
     """Loops around the operation but not around the fill, outermost first."""
@@ -79,37 +79,37 @@ def _foldable_fill_of(fill: mem.FillOp) -> _FoldableFill | None:
     """
     if fill.destination is None or fill.parent is None:
         return None
-    root = root_of(fill.destination)
+    root = root_buffer_of(fill.destination)
     if not isinstance(root.owner, mem.AllocOp):
         return None
     users = set(users_of_buffer(root))
     if any(isinstance(r.type, MemRefType) for op in users for r in op.results):
         return None
     loops: list[scf.ForOp] = []
-    op = _first_access(fill.next_op, users)
+    op = _first_operation_containing(fill.next_op, users)
     while isinstance(op, scf.ForOp) and _has_iterations(op):
         loops.append(op)
-        op = _first_access(op.body.block.first_op, users)
+        op = _first_operation_containing(op.body.block.first_op, users)
     if not isinstance(op, mem.AccumulatingOp) or op.overwrite is not None:
         return None
-    inputs = {root_of(value) for value in op.input_operands}
+    inputs = {root_buffer_of(value) for value in op.input_operands}
     indices = [
         index
         for index, output in enumerate(op.output_operands)
-        if root_of(output) is root
+        if root_buffer_of(output) is root
     ]
     if root in inputs or len(indices) != 1:
         return None
     (output,) = indices
-    is_neutral = fill.value == number_attr(op.neutral_elements[output])
-    if not is_neutral or not _is_whole_view(
+    is_neutral = fill.value == to_number_attribute(op.neutral_elements[output])
+    if not is_neutral or not _is_view_of_whole_buffer(
         op.output_operands[output], fill.destination
     ):
         return None
     return _FoldableFill(fill, op, output, tuple(loops))
 
 
-def _overwrite_first_iteration(
+def _let_overwrite_in_first_iteration(
     op: mem.AccumulatingOp, loops: Sequence[scf.ForOp]
 ) -> None:
     """Let an operation overwrite in the first iteration of a loop nest."""
@@ -122,16 +122,18 @@ def _overwrite_first_iteration(
         if total is not None:
             distance = builder.insert(arith.AddiOp(total, distance)).result
         total = distance
-    op.set_overwrite(total)
+    op.make_overwriting(total)
 
 
-def _first_access(op: Operation | None, touching: set[Operation]) -> Operation | None:
+def _first_operation_containing(
+    op: Operation | None, accesses: set[Operation]
+) -> Operation | None:
     """
     Return the first operation from `op` on in its block that is or contains one of
     `touching`.
     """
     while op is not None:
-        if any(each in touching for each in op.walk()):
+        if any(each in accesses for each in op.walk()):
             return op
         op = op.next_op
     return None
@@ -143,7 +145,7 @@ def _has_iterations(loop: scf.ForOp) -> bool:
     return lower is not None and upper is not None and lower < upper
 
 
-def _is_whole_view(view: SSAValue, buffer: SSAValue) -> bool:
+def _is_view_of_whole_buffer(view: SSAValue, buffer: SSAValue) -> bool:
     """
     Return `True` if a view has all elements of a buffer, possibly in another shape.
     """
@@ -162,5 +164,5 @@ def _is_whole_view(view: SSAValue, buffer: SSAValue) -> bool:
         and list(owner.static_offsets.get_values()) == [0]
         and list(owner.static_strides.get_values()) == row_major
         and prod(sizes) == prod(type_.get_shape())
-        and _is_whole_view(owner.source, buffer)
+        and _is_view_of_whole_buffer(owner.source, buffer)
     )

@@ -23,11 +23,14 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from tlf.analysis.buffers.normalized_loops import loop_range_of
 from tlf.dialects import mem
 from tlf.dialects.affine_values import constant_value_of
-from tlf.dialects.mem.structured import StructuredOp, structured_properties
+from tlf.dialects.mem.structured_operation import (
+    StructuredOp,
+    build_structured_properties,
+)
 from tlf.dialects.mixed_offsets import Index, split_offsets
 from tlf.dialects.types import tensor_type
 
-KeptAxes = tuple[int, ...]
+RetainedAxes = tuple[int, ...]
 """Axes of a value or an iteration domain that are not dropped."""
 
 
@@ -46,7 +49,7 @@ class MemFoldUnitDimsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in op.ops:
             if isinstance(function, func.FuncOp) and not function.is_declaration:
-                _UnitDimFolding(function).fold_values()
+                _UnitDimFolding(function).fold_unit_dims_of_values()
 
 
 @dataclass
@@ -54,26 +57,30 @@ class _UnitDimFolding:
     """Folding of the unit dimensions of the values of a function."""
 
     function: func.FuncOp
-    shapes: dict[SSAValue, tuple[int, ...]] = field(
+    original_shapes: dict[SSAValue, tuple[int, ...]] = field(
         default_factory=dict[SSAValue, "tuple[int, ...]"]
     )
     """Original shapes of the folded values."""
     unfolded_values: set[SSAValue] = field(default_factory=set[SSAValue])
     """Values that keep their rank."""
 
-    def fold_values(self) -> None:
+    def fold_unit_dims_of_values(self) -> None:
         """Fold the unit dimensions of all values."""
         for op in list(self.function.body.walk()):
-            if not isinstance(op, _FORWARDING_OPS) and not _can_fold(op):
-                self._preserve_rank(op)
+            if not isinstance(op, _FORWARDING_OPS) and not _can_fold_unit_dims_of(op):
+                self._preserve_rank_by_copies(op)
         for op in self.function.body.walk():
-            self._record_shapes(
-                op.results if _can_fold(op) or isinstance(op, scf.ForOp) else ()
+            self._record_original_shapes(
+                op.results
+                if _can_fold_unit_dims_of(op) or isinstance(op, scf.ForOp)
+                else ()
             )
-            self._record_shapes(op.body.block.args if isinstance(op, scf.ForOp) else ())
+            self._record_original_shapes(
+                op.body.block.args if isinstance(op, scf.ForOp) else ()
+            )
         for op in self.function.body.walk():
-            self._fold_operation(op)
-        for value, shape in self.shapes.items():
+            self._fold_unit_dims_of_operation(op)
+        for value, shape in self.original_shapes.items():
             axes = non_unit_axes(shape)
             type_ = tensor_type(value)
             extents = [shape[axis] for axis in axes]
@@ -81,68 +88,76 @@ class _UnitDimFolding:
             if narrow != type_:
                 Rewriter.replace_value_with_new_type(value, narrow)
 
-    def _record_shapes(self, values: Sequence[SSAValue]) -> None:
+    def _record_original_shapes(self, values: Sequence[SSAValue]) -> None:
         for value in values:
             if isinstance(value.type, TensorType) and value not in self.unfolded_values:
-                self.shapes[value] = tensor_type(value).get_shape()
+                self.original_shapes[value] = tensor_type(value).get_shape()
 
-    def _preserve_rank(self, op: Operation) -> None:
+    def _preserve_rank_by_copies(self, op: Operation) -> None:
         """
         Copy the operands and results of an operation, so that their rank is preserved.
         """
         for index, operand in enumerate(op.operands):
             if _has_unit_dims(operand):
-                copy_of_operand = _copy_value(Builder(InsertPoint.before(op)), operand)
+                copy_of_operand = _insert_copy_of_value(
+                    Builder(InsertPoint.before(op)), operand
+                )
                 self.unfolded_values.add(copy_of_operand)
                 op.operands[index] = copy_of_operand
         for result in op.results:
             if _has_unit_dims(result):
                 self.unfolded_values.add(result)
-                copy = _copy_value(Builder(InsertPoint.after(op)), result)
+                copy = _insert_copy_of_value(Builder(InsertPoint.after(op)), result)
                 owner = copy.owner
                 result.replace_uses_with_if(
                     copy, lambda use: use.operation is not owner
                 )
 
-    def _kept_axes_of(self, value: SSAValue) -> KeptAxes:
+    def _retained_axes_of(self, value: SSAValue) -> RetainedAxes:
         """Return the axes of a value that are not dropped."""
-        shape = self.shapes.get(value)
+        shape = self.original_shapes.get(value)
         if shape is None:
             return tuple(range(tensor_type(value).get_num_dims()))
         return non_unit_axes(shape)
 
-    def _fold_operation(self, op: Operation) -> None:
+    def _fold_unit_dims_of_operation(self, op: Operation) -> None:
         """Rewrite an operation to read and return values without unit dimensions."""
         match op:
             case mem.LoadOp():
-                axes = self._kept_axes_of(op.value)
-                map_ = _restrict_map(op.source_map, axes, range(len(op.mixed_offsets)))
-                sizes = [op.box[axis] for axis in axes]
+                axes = self._retained_axes_of(op.value)
+                map_ = _restrict_map_to_dims(
+                    op.source_map, axes, range(len(op.mixed_offsets))
+                )
+                sizes = [op.box_sizes[axis] for axis in axes]
                 op.properties["map"] = AffineMapAttr(map_)
                 op.properties["sizes"] = DenseArrayBase.from_list(i64, sizes)
-            case mem.MaskOp() if op.result is not None and _can_fold(op):
-                self._fold_mask(op)
-            case StructuredOp() if not op.is_buffer_form:
+            case mem.MaskOp() if op.result is not None and _can_fold_unit_dims_of(op):
+                self._fold_unit_dims_of_mask(op)
+            case StructuredOp() if not op.is_on_buffers:
                 preserves_rank = any(
                     result in self.unfolded_values for result in op.results
                 )
-                all_axes = tuple(range(len(op.extents)))
-                domain = all_axes if preserves_rank else non_unit_axes(op.extents)
+                all_axes = tuple(range(len(op.domain_extents)))
+                domain = (
+                    all_axes if preserves_rank else non_unit_axes(op.domain_extents)
+                )
                 values = [*op.input_operands, *op.results]
                 maps = [
-                    _restrict_map(map_, domain, self._kept_axes_of(value))
+                    _restrict_map_to_dims(map_, domain, self._retained_axes_of(value))
                     for map_, value in zip(op.maps, values, strict=True)
                 ]
-                extents = [op.extents[axis] for axis in domain]
-                for name, attribute in structured_properties(extents, maps).items():
+                extents = [op.domain_extents[axis] for axis in domain]
+                for name, attribute in build_structured_properties(
+                    extents, maps
+                ).items():
                     assert attribute is not None
                     op.properties[name] = attribute
             case _:
                 pass
 
-    def _fold_mask(self, op: mem.MaskOp) -> None:
+    def _fold_unit_dims_of_mask(self, op: mem.MaskOp) -> None:
         assert op.result is not None
-        axes = self._kept_axes_of(op.result)
+        axes = self._retained_axes_of(op.result)
         offsets = [op.mixed_offsets[axis] for axis in axes]
         static, dynamic = split_offsets(offsets)
         op.operands = [op.source, *dynamic]
@@ -158,7 +173,7 @@ _FORWARDING_OPS = (scf.ForOp, scf.YieldOp)
 """Operations that forward values unchanged."""
 
 
-def non_unit_axes(shape: Sequence[int]) -> KeptAxes:
+def non_unit_axes(shape: Sequence[int]) -> RetainedAxes:
     """Return the axes of extents other than 1, or the last axis if all are 1."""
     non_unit = tuple(axis for axis, extent in enumerate(shape) if extent != 1)
     return non_unit or tuple(range(len(shape)))[-1:]
@@ -172,7 +187,7 @@ def _has_unit_dims(value: SSAValue) -> bool:
     return len(non_unit_axes(shape)) < len(shape)
 
 
-def _can_fold(op: Operation) -> bool:
+def _can_fold_unit_dims_of(op: Operation) -> bool:
     """Return `True` if an operation can compute on values without unit dimensions."""
     match op:
         case mem.LoadOp():
@@ -181,7 +196,7 @@ def _can_fold(op: Operation) -> bool:
             return bool(op.results)
         case mem.MaskOp():
             return op.result is not None and all(
-                _is_in_bounds(offset, bound)
+                _is_offset_always_in_bounds(offset, bound)
                 for axis, (offset, bound) in enumerate(
                     zip(op.mixed_offsets, op.upper_bounds, strict=True)
                 )
@@ -191,7 +206,7 @@ def _can_fold(op: Operation) -> bool:
             return False
 
 
-def _is_in_bounds(offset: Index, bound: int) -> bool:
+def _is_offset_always_in_bounds(offset: Index, bound: int) -> bool:
     """
     Return `True` if an offset is in [0, bound) in all iterations of its loop.
     """
@@ -203,7 +218,7 @@ def _is_in_bounds(offset: Index, bound: int) -> bool:
     return first is not None and end is not None and first >= 0 and end <= bound
 
 
-def _copy_value(builder: Builder, value: SSAValue) -> SSAValue:
+def _insert_copy_of_value(builder: Builder, value: SSAValue) -> SSAValue:
     """Insert a copy of a value."""
     type_ = tensor_type(value)
     rank = type_.get_num_dims()
@@ -215,14 +230,16 @@ def _copy_value(builder: Builder, value: SSAValue) -> SSAValue:
     return builder.insert(copy).results[0]
 
 
-def _restrict_map(
-    map_: AffineMap, domain: KeptAxes, results: Sequence[int]
+def _restrict_map_to_dims(
+    map_: AffineMap, retained_dims: RetainedAxes, retained_results: Sequence[int]
 ) -> AffineMap:
     """Restrict a map to some dimensions and results, with other dimensions set to 0."""
     replacements: list[AffineExpr] = [AffineConstantExpr(0)] * map_.num_dims
-    for index, dimension in enumerate(domain):
+    for index, dimension in enumerate(retained_dims):
         replacements[dimension] = AffineExpr.dimension(index)
-    restricted = map_.replace_dims_and_symbols(replacements, [], len(domain), 0)
+    restricted = map_.replace_dims_and_symbols(replacements, [], len(retained_dims), 0)
     return AffineMap(
-        len(domain), 0, tuple(restricted.results[axis] for axis in results)
+        len(retained_dims),
+        0,
+        tuple(restricted.results[axis] for axis in retained_results),
     )

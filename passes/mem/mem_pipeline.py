@@ -13,33 +13,33 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, i64
 from xdsl.ir import Block, Operation
 from xdsl.passes import ModulePass
 
-from tlf.analysis.buffers.memory_effects import ring_window_of, root_of
+from tlf.analysis.buffers.memory_effects import ring_window_of, root_buffer_of
 from tlf.analysis.buffers.normalized_loops import (
     STAGES,
     Nest,
-    can_repeat,
+    can_body_repeat,
     loop_ranges_of,
+    max_iterations_in_flight,
     perfect_nest_of,
-    stages_of,
-    trips_of,
+    trip_count_of_nest,
 )
 from tlf.dialects import mem
 from tlf.dialects.affine_values import constant_value_of
-from tlf.dialects.graph.remark import add_remark
+from tlf.dialects.graph.remark_attribute import add_remark
 from tlf.dialects.target import Level, TargetSpec
-from tlf.passes.mem.loop_normalization import normalize_nest
+from tlf.passes.mem.loop_normalization import replace_nest_by_normalized_loop
 from tlf.passes.mem.pipelining.contraction_pipelining import (
     LoopContractions,
     advance_contractions,
 )
 from tlf.passes.mem.pipelining.multibuffer import (
-    multibuffer_allocation,
-    multibuffer_index,
+    replace_by_multibuffer,
+    slot_index_of_iteration,
 )
 from tlf.passes.mem.pipelining.multibuffer_capacity import MultibufferCapacity
 from tlf.passes.mem.pipelining.outer_loop_prefetch import (
-    normalize_outer_loop,
-    prefetch_outer_loads,
+    normalize_loop_of_pipelined_loops,
+    prefetch_loads_of_outer_loop,
 )
 from tlf.passes.mem.pipelining.prefetch_distance import LoopLoads, prefetch_moves
 
@@ -68,7 +68,7 @@ class MemPipelinePass(ModulePass):
     name = "mem-pipeline"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        levels = list(TargetSpec.of(op).levels.values())
+        levels = list(TargetSpec.read_from_module(op).levels.values())
         for function in op.ops:
             if isinstance(function, func.FuncOp) and not function.is_declaration:
                 _pipeline_loops_in(function, levels)
@@ -83,7 +83,7 @@ def _pipeline_loops_in(op: Operation, levels: Sequence[Level]) -> None:
                 pipelined = _pipeline_nest(each, levels) if is_loop else each
                 _pipeline_loops_in(pipelined, levels)
                 if isinstance(pipelined, scf.ForOp) and pipelined is not each:
-                    prefetch_outer_loads(pipelined, levels)
+                    prefetch_loads_of_outer_loop(pipelined, levels)
 
 
 def _pipeline_nest(op: Nest, levels: Sequence[Level]) -> Nest:
@@ -91,17 +91,24 @@ def _pipeline_nest(op: Nest, levels: Sequence[Level]) -> Nest:
     if op.attributes.get("mapping", LOOP_MAPPING) != LOOP_MAPPING:
         return op
     nest = perfect_nest_of(op)
-    trips = trips_of(nest)
-    if stages_of(op) < 2:
-        is_unchanged = not can_repeat(nest) or _find_objection(nest, trips) is not None
-        return op if is_unchanged else normalize_outer_loop(nest, levels)
-    slots = stages_of(op) if trips is None else min(stages_of(op), trips)
+    trips = trip_count_of_nest(nest)
+    if max_iterations_in_flight(op) < 2:
+        is_unchanged = (
+            not can_body_repeat(nest)
+            or _reason_not_normalizable(nest, trips) is not None
+        )
+        return op if is_unchanged else normalize_loop_of_pipelined_loops(nest, levels)
+    slots = (
+        max_iterations_in_flight(op)
+        if trips is None
+        else min(max_iterations_in_flight(op), trips)
+    )
     body = nest[-1].body.block
-    transferred = _transfer_buffers_of(body, levels)
-    fills = any(_is_ring_fill(each) for each in body.ops)
+    transferred = _buffers_moved_to_outer_levels(body, levels)
+    fills = any(_is_move_into_ring(each) for each in body.ops)
     if slots < 2 or not (transferred or fills):
         return op
-    if (reason := _find_objection(nest, trips)) is not None:
+    if (reason := _reason_not_normalizable(nest, trips)) is not None:
         add_remark(
             transferred[0] if transferred else op,
             MemPipelinePass.name,
@@ -109,31 +116,44 @@ def _pipeline_nest(op: Nest, levels: Sequence[Level]) -> Nest:
             f"not overlapped: {reason}",
         )
         return op
-    accumulators = _accumulators_of(body, transferred)
-    buffers = _select_buffers_that_fit(
+    accumulators = _accumulators_without_moves(body, transferred)
+    buffers = _select_multibuffers_that_fit(
         nest, [*transferred, *accumulators], levels, slots
     )
     if accumulators and not buffers:
-        buffers = _select_buffers_that_fit(nest, transferred, levels, slots)
+        buffers = _select_multibuffers_that_fit(nest, transferred, levels, slots)
     if not (buffers or fills):
         return op
-    loop = normalize_nest(nest)
+    return _replace_nest_by_pipelined_loop(nest, buffers, levels, slots)
+
+
+def _replace_nest_by_pipelined_loop(
+    nest: Sequence[Nest],
+    buffers: Sequence[mem.AllocOp],
+    levels: Sequence[Level],
+    slots: int,
+) -> scf.ForOp:
+    """Replace a nest by a loop with slots for the buffers and loads in advance."""
+    trips = trip_count_of_nest(nest)
+    loop = replace_nest_by_normalized_loop(nest)
     loop.attributes[STAGES] = IntegerAttr(slots, i64)
-    prefetched = LoopLoads.of(
+    prefetched = LoopLoads.find_in_loop(
         loop, [level.name for level in levels]
-    ).select_prefetchable(buffers, slots - 1)
-    products = LoopContractions(loop, prefetched).select_advanceable(buffers)
+    ).select_prefetchable_loads(buffers, slots - 1)
+    products = LoopContractions(loop, prefetched).select_contractions_to_advance(
+        buffers
+    )
     capacity = (
-        MultibufferCapacity.of(loop, loop.body.block, buffers, slots)
+        MultibufferCapacity.create_for_loop(loop, loop.body.block, buffers, slots)
         if products
         else None
     )
-    if capacity is not None and not capacity.has_room_without_sharing(levels[0]):
+    if capacity is not None and not capacity.has_capacity_without_sharing(levels[0]):
         products = []
-    slot = multibuffer_index(loop, trips, slots)
+    slot = slot_index_of_iteration(loop, trips, slots)
     alignments = {level.name: level.alignment for level in levels}
     for buffer in buffers:
-        multibuffer_allocation(loop, buffer, slot, slots, alignments[buffer.level])
+        replace_by_multibuffer(loop, buffer, slot, slots, alignments[buffer.level])
     prefetch_moves(prefetched, slots - 1)
     advance_contractions(products, prefetched, slots - 1)
     return loop
@@ -143,24 +163,28 @@ LOOP_MAPPING = StringAttr("loop")
 """Mapping of loops that are not distributed."""
 
 
-def _is_ring_fill(op: Operation) -> bool:
+def _is_move_into_ring(op: Operation) -> bool:
     """Return `True` if an operation moves slices into a ring buffer."""
     return isinstance(op, mem.DmaOp) and ring_window_of(op.destination) is not None
 
 
-def _find_objection(nest: Sequence[Nest], trips: int | None) -> str | None:
+def _reason_not_normalizable(
+    nest: Sequence[Nest], trip_count: int | None
+) -> str | None:
     """Return the reason why a nest cannot be normalized; None if it can."""
     if any(isinstance(loop, scf.ForOp) and loop.iter_args for loop in nest):
         return "the loop carries values"
     counters = [counter for loop in nest for counter in loop_ranges_of(loop)]
     if not all(constant_value_of(counter.step) for counter in counters):
         return "its step is not constant"
-    if trips is None and len(counters) > 1:
+    if trip_count is None and len(counters) > 1:
         return "the bounds of the nest are not constant"
     return None
 
 
-def _transfer_buffers_of(body: Block, levels: Sequence[Level]) -> list[mem.AllocOp]:
+def _buffers_moved_to_outer_levels(
+    body: Block, levels: Sequence[Level]
+) -> list[mem.AllocOp]:
     """
     Return the buffers of a body that its moves load from or store to an outer level.
     """
@@ -169,7 +193,7 @@ def _transfer_buffers_of(body: Block, levels: Sequence[Level]) -> list[mem.Alloc
     for op in body.ops:
         if not isinstance(op, mem.Move):
             continue
-        ends = [root_of(op.source), root_of(op.destination)]
+        ends = [root_buffer_of(op.source), root_buffer_of(op.destination)]
         inner = min(ends, key=lambda end: names.index(mem.level_of(end.type)))
         owner = inner.owner
         if isinstance(owner, mem.AllocOp) and owner.parent is body:
@@ -177,7 +201,9 @@ def _transfer_buffers_of(body: Block, levels: Sequence[Level]) -> list[mem.Alloc
     return list(buffers)
 
 
-def _accumulators_of(body: Block, moved: Sequence[mem.AllocOp]) -> list[mem.AllocOp]:
+def _accumulators_without_moves(
+    body: Block, transfer_buffers: Sequence[mem.AllocOp]
+) -> list[mem.AllocOp]:
     """
     Return the accumulators of a body's contractions that no move accesses. With slots,
     a contraction can start while the previous result is still read.
@@ -187,15 +213,15 @@ def _accumulators_of(body: Block, moved: Sequence[mem.AllocOp]) -> list[mem.Allo
         if not isinstance(op, mem.ContractOp):
             continue
         for output in op.output_operands:
-            owner = root_of(output).owner
+            owner = root_buffer_of(output).owner
             if isinstance(owner, mem.AllocOp) and owner.parent is body:
                 accumulators[owner] = None
-    return [each for each in accumulators if each not in moved]
+    return [each for each in accumulators if each not in transfer_buffers]
 
 
-def _select_buffers_that_fit(
+def _select_multibuffers_that_fit(
     nest: Sequence[Nest],
-    moved: Sequence[mem.AllocOp],
+    candidates: Sequence[mem.AllocOp],
     levels: Sequence[Level],
     slots: int,
 ) -> list[mem.AllocOp]:
@@ -205,13 +231,13 @@ def _select_buffers_that_fit(
     level fit without sharing.
     """
     body = nest[-1].body.block
-    by_level = [[op for op in moved if op.level == level.name] for level in levels]
+    by_level = [[op for op in candidates if op.level == level.name] for level in levels]
     used = [pair for pair in zip(levels, by_level, strict=True) if pair[1]]
     if not used:
         return []
-    capacity = MultibufferCapacity.of(nest[0], body, moved, slots)
+    capacity = MultibufferCapacity.create_for_loop(nest[0], body, candidates, slots)
     *inner_levels, (outermost, outer_buffers) = used
-    if not capacity.has_room_with_sharing(outermost):
+    if not capacity.has_capacity_for_live_buffers(outermost):
         text = f"not overlapped: {slots} slots do not fit into {outermost.name}"
         add_remark(outer_buffers[0], MemPipelinePass.name, "missed", text)
         return []
@@ -220,7 +246,7 @@ def _select_buffers_that_fit(
     inner_buffers = [
         op
         for level, ops in inner_levels
-        if capacity.has_room_without_sharing(level)
+        if capacity.has_capacity_without_sharing(level)
         for op in ops
     ]
     return [*outer_buffers, *inner_buffers]

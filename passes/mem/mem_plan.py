@@ -21,15 +21,15 @@ from tlf.analysis.buffers.mem_liveness import MemLiveness, users_of_buffer
 from tlf.dialects import mem, target
 from tlf.dialects.mixed_offsets import IntArray
 from tlf.dialects.types import byte_count, memref_type
-from tlf.passes.mem.early_waits import hoist_waits_to_free
+from tlf.passes.mem.early_waits import hoist_waits_to_free_sources
 from tlf.support.allocation import (
     Allocation,
     Buffer,
-    Use,
-    align,
-    allocate_program,
-    engine_stage,
+    BufferUse,
+    align_offset,
+    allocate_program_buffers,
     max_live_bytes,
+    pipeline_stage_of_engine,
 )
 
 ARGUMENTS_ATTRIBUTE = "tlf.arguments"
@@ -94,13 +94,13 @@ class MemPlanPass(ModulePass):
     """Share bytes even if all buffers fit without sharing."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        machine = target.TargetSpec.of(op)
+        machine = target.TargetSpec.read_from_module(op)
         functions = [
             function
             for function in op.walk()
             if isinstance(function, func.FuncOp) and not function.is_declaration
         ]
-        outer = machine.outermost
+        outer = machine.outermost_level
         end = max(
             (_assign_argument_offsets(each, outer) for each in functions), default=0
         )
@@ -108,10 +108,12 @@ class MemPlanPass(ModulePass):
             if isinstance(each, memref.GlobalOp):
                 end = _assign_global_offset(each, outer, end)
         for function in functions:
-            _AllocationPlanner(function, machine, self.share).plan(end)
+            _AllocationPlanner(
+                function, machine, self.share
+            ).assign_offsets_of_all_levels(end)
 
 
-def _assign_argument_offsets(function: func.FuncOp, outer: target.Level) -> int:
+def _assign_argument_offsets(function: func.FuncOp, outer_level: target.Level) -> int:
     """
     Assign consecutive byte offsets to the arguments of a function, and return their
     end. Raises `PassFailedException` for arguments outside of the outermost level.
@@ -119,19 +121,22 @@ def _assign_argument_offsets(function: func.FuncOp, outer: target.Level) -> int:
     offsets: list[int] = []
     end = 0
     for argument in function.args:
-        if mem.level_of(argument.type) != outer.name:
+        if mem.level_of(argument.type) != outer_level.name:
             raise PassFailedException(
-                f"@{function.sym_name.data}: expected arguments in {outer.name}, got "
+                f"@{function.sym_name.data}: expected arguments in "
+                f"{outer_level.name}, got "
                 f"{argument.type}"
             )
-        offsets.append(align(end, outer.alignment))
+        offsets.append(align_offset(end, outer_level.alignment))
         end = offsets[-1] + _byte_size_of(argument)
     function.attributes[ARGUMENTS_ATTRIBUTE] = DenseArrayBase.from_list(i64, offsets)
     return end
 
 
-def _assign_global_offset(op: memref.GlobalOp, outer: target.Level, end: int) -> int:
-    offset = align(end, outer.alignment)
+def _assign_global_offset(
+    op: memref.GlobalOp, outer_level: target.Level, occupied_end: int
+) -> int:
+    offset = align_offset(occupied_end, outer_level.alignment)
     op.attributes[OFFSET_ATTRIBUTE] = IntegerAttr(offset, i64)
     return offset + byte_count(op.type)
 
@@ -145,10 +150,10 @@ class _AllocationPlanner:
     """Static allocation of the buffers of one function."""
 
     function: func.FuncOp
-    machine: target.TargetSpec
-    share: bool
+    target_spec: target.TargetSpec
+    shares_addresses: bool
 
-    def plan(self, outer_end: int) -> None:
+    def assign_offsets_of_all_levels(self, occupied_outer_end: int) -> None:
         """
         Assign offsets to all allocations; the outermost level is occupied up to
         `outer_end`.
@@ -158,49 +163,57 @@ class _AllocationPlanner:
             if isinstance(each, mem.AllocOp):
                 allocations.setdefault(each.level, []).append(each)
         peaks: dict[str, Attribute] = {}
-        for level in self.machine.levels.values():
-            start = outer_end if level is self.machine.outermost else 0
+        for level in self.target_spec.levels.values():
+            start = (
+                occupied_outer_end if level is self.target_spec.outermost_level else 0
+            )
             ops = allocations.pop(level.name, [])
-            peaks[level.name] = IntegerAttr(self.plan_level(level, ops, start), i64)
+            peaks[level.name] = IntegerAttr(
+                self.assign_offsets_of_level(level, ops, start), i64
+            )
         for ops in allocations.values():
-            _raise_unknown_level(ops[0], self.machine)
+            _raise_unknown_level(ops[0], self.target_spec)
         self.function.attributes[PEAK_ATTRIBUTE] = DictionaryAttr(peaks)
 
-    def plan_level(
+    def assign_offsets_of_level(
         self,
         level: target.Level,
-        ops: Sequence[mem.AllocOp],
+        allocations: Sequence[mem.AllocOp],
         start: int,
     ) -> int:
         """
         Assign offsets to the allocations of a level from `start` on, and return their
         end.
         """
-        start = align(start, level.alignment) if ops else start
+        start = align_offset(start, level.alignment) if allocations else start
         available = level.capacity - start
-        placement = self._allocate_level(ops, level, available)
-        if placement.peak > available and hoist_waits_to_free(
+        placement = self._find_offsets_in_level(allocations, level, available)
+        if placement.peak > available and hoist_waits_to_free_sources(
             self.function, level.name
         ):
-            placement = self._allocate_level(ops, level, available)
+            placement = self._find_offsets_in_level(allocations, level, available)
         peak = start + placement.peak
         if peak > level.capacity:
             live = max_live_bytes(
-                self._to_allocation_buffers(ops, level, self._compute_liveness())
+                self._to_allocation_buffers(
+                    allocations, level, self._compute_liveness()
+                )
             )
-            _raise_too_small(self.function, level, peak, start + live)
-        for op, offset in zip(ops, placement.offsets, strict=True):
+            _raise_level_too_small(self.function, level, peak, start + live)
+        for op, offset in zip(allocations, placement.offsets, strict=True):
             op.offset = IntegerAttr(start + offset, i64)
         return peak
 
-    def _allocate_level(
-        self, ops: Sequence[mem.AllocOp], level: target.Level, room: int
+    def _find_offsets_in_level(
+        self, ops: Sequence[mem.AllocOp], level: target.Level, available_bytes: int
     ) -> Allocation:
         liveness = self._compute_liveness()
         buffers = self._to_allocation_buffers(ops, level, liveness)
-        levels = list(self.machine.levels)
-        uses = [to_buffer_use(op, liveness, levels) for op in ops]
-        return allocate_program(buffers, room, uses, share=self.share)
+        levels = list(self.target_spec.levels)
+        uses = [first_and_last_use_of(op, liveness, levels) for op in ops]
+        return allocate_program_buffers(
+            buffers, available_bytes, uses, share=self.shares_addresses
+        )
 
     def _compute_liveness(self) -> MemLiveness:
         return MemLiveness.of(self.function.body)
@@ -218,7 +231,7 @@ def _raise_unknown_level(op: mem.AllocOp, machine: target.TargetSpec) -> NoRetur
     )
 
 
-def _raise_too_small(
+def _raise_level_too_small(
     op: func.FuncOp, level: target.Level, peak: int, live: int
 ) -> NoReturn:
     raise PassFailedException(
@@ -239,7 +252,9 @@ def to_allocation_buffer(
     return Buffer.live_during(_byte_size_of(op.buffer), first, last + 1, alignment)
 
 
-def to_buffer_use(op: mem.AllocOp, liveness: MemLiveness, levels: Sequence[str]) -> Use:
+def first_and_last_use_of(
+    op: mem.AllocOp, liveness: MemLiveness, levels: Sequence[str]
+) -> BufferUse:
     """
     Return the first and last use of an allocation; `levels` are the memory levels,
     innermost first.
@@ -250,26 +265,30 @@ def to_buffer_use(op: mem.AllocOp, liveness: MemLiveness, levels: Sequence[str])
     ] or [op]
     used.sort(key=liveness.step_ranges.__getitem__)
     first, last = used[0], used[-1]
-    return Use(
+    return BufferUse(
         liveness.step_ranges[first][0],
         liveness.step_ranges[last][0],
-        _engine_stage(first, levels),
-        _engine_stage(last, levels),
-        loops_around(op, liveness),
+        _engine_stage_of_operation(first, levels),
+        _engine_stage_of_operation(last, levels),
+        step_ranges_of_enclosing_loops(op, liveness),
     )
 
 
-def _engine_stage(op: Operation, levels: Sequence[str]) -> int:
+def _engine_stage_of_operation(op: Operation, levels: Sequence[str]) -> int:
     move = None
     if isinstance(op, mem.Move):
         source, destination = (
             levels.index(mem.level_of(end.type)) for end in (op.source, op.destination)
         )
         move = source, destination
-    return engine_stage(len(levels), move, product=isinstance(op, mem.ContractOp))
+    return pipeline_stage_of_engine(
+        len(levels), move, is_product=isinstance(op, mem.ContractOp)
+    )
 
 
-def loops_around(op: mem.AllocOp, liveness: MemLiveness) -> list[tuple[int, int]]:
+def step_ranges_of_enclosing_loops(
+    op: mem.AllocOp, liveness: MemLiveness
+) -> list[tuple[int, int]]:
     """Return the step ranges of the loops around an allocation, outermost first."""
     ranges: list[tuple[int, int]] = []
     parent = op.parent_op()

@@ -31,35 +31,41 @@ class MemPrefetchPass(ModulePass):
     name = "mem-prefetch"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        levels = list(TargetSpec.of(op).levels.values())
+        levels = list(TargetSpec.read_from_module(op).levels.values())
         for inner, outer in pairwise(levels):
-            for function in _functions_in(op):
+            for function in _defined_functions_of(op):
                 _prefetch_loads(function, inner, outer)
 
 
-def _functions_in(module: ModuleOp) -> Iterator[func.FuncOp]:
+def _defined_functions_of(module: ModuleOp) -> Iterator[func.FuncOp]:
     for op in module.ops:
         if isinstance(op, func.FuncOp) and not op.is_declaration:
             yield op
 
 
-def _prefetch_loads(function: func.FuncOp, near: Level, far: Level) -> None:
+def _prefetch_loads(
+    function: func.FuncOp, inner_level: Level, outer_level: Level
+) -> None:
     """
     Hoist the loads of a function between two levels as early as capacity allows, or
     less far if offset assignment fails.
     """
     block = function.body.block
-    sequence = LoadSequence.of(block, near.name, far.name)
+    sequence = LoadSequence.collect_from_block(
+        block, inner_level.name, outer_level.name
+    )
     if not sequence.loads:
         return
-    for positions in LevelBuffers.of(function, near).target_positions(sequence):
-        _reorder_block(block, sequence.reorder_operations(positions))
-        if LevelBuffers.of(function, near).has_valid_offsets:
+    for positions in LevelBuffers.collect_from_function(
+        function, inner_level
+    ).target_positions_of_loads(sequence):
+        _reorder_operations_of_block(block, sequence.order_with_moved_loads(positions))
+        if LevelBuffers.collect_from_function(function, inner_level).has_valid_offsets:
             return
-    _reorder_block(block, sequence.ops)
+    _reorder_operations_of_block(block, sequence.ops)
 
 
-def _reorder_block(block: Block, ops: Sequence[Operation]) -> None:
+def _reorder_operations_of_block(block: Block, ops: Sequence[Operation]) -> None:
     """Reorder the operations of a block."""
     for op in ops:
         op.detach()

@@ -41,22 +41,22 @@ class MemScheduleMovesPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in op.ops:
             if isinstance(function, func.FuncOp) and not function.is_declaration:
-                _schedule_function(function)
+                _hoist_moves_of_function(function)
 
 
-def _schedule_function(function: func.FuncOp) -> None:
+def _hoist_moves_of_function(function: func.FuncOp) -> None:
     operations = list(function.walk())
-    largest = max((_max_result_elements(op) for op in operations), default=0)
+    largest = max((_max_result_element_count(op) for op in operations), default=0)
     for op in operations:
         if (
             isinstance(op, mem.LoadOp)
-            and SMALL_DIVISOR * _max_result_elements(op) <= largest
+            and SMALL_DIVISOR * _max_result_element_count(op) <= largest
         ):
-            _hoist_operation(op, passes_loads=True)
+            _hoist_operation(op, allows_passing_loads=True)
         elif _is_gather_load(op) and isinstance(op.parent_op(), scf.ForOp):
-            _hoist_load_above_product(op)
+            _hoist_load_above_first_contraction(op)
         if isinstance(op, mem.StoreOp):
-            for each in [*_private_producers_of(op), op]:
+            for each in [*_single_use_producers_of(op), op]:
                 _hoist_operation(each)
 
 
@@ -67,15 +67,15 @@ def _is_gather_load(op: Operation) -> bool:
     return isinstance(op, mem.LoadOp) and not is_projection(op.source_map, True)
 
 
-def _hoist_load_above_product(load: Operation) -> None:
+def _hoist_load_above_first_contraction(load: Operation) -> None:
     """
     Hoist a load, with the computation of its address, above the first contraction of
     its block.
     """
     if (block := load.parent) is None:
         return
-    passed = list(_operations_since_product(load))
-    if not passed or not all(map(_can_hoist_past_in_loop, passed)):
+    passed = list(_operations_from_first_contraction(load))
+    if not passed or not all(map(_can_hoist_load_past_in_loop, passed)):
         return
     needed: set[Operation] = {load}
     for op in reversed(passed):
@@ -95,7 +95,7 @@ ADDRESS_OPS = LOAD_OPS | mem.MapOp | affine.ApplyOp
 """Loads, and operations that compute their indices."""
 
 
-def _operations_since_product(load: Operation) -> Iterator[Operation]:
+def _operations_from_first_contraction(load: Operation) -> Iterator[Operation]:
     """
     Yield the operations from the first contraction of a block up to a load after it.
     """
@@ -110,21 +110,21 @@ def _operations_since_product(load: Operation) -> Iterator[Operation]:
             yield op
 
 
-def _can_hoist_past_in_loop(op: Operation) -> bool:
+def _can_hoist_load_past_in_loop(op: Operation) -> bool:
     """
     Return `True` if a load in a loop may be hoisted above an operation, including
     contractions and other loads.
     """
-    return isinstance(op, LOAD_OPS | mem.ContractOp) or _can_hoist_past(op)
+    return isinstance(op, LOAD_OPS | mem.ContractOp) or _can_hoist_operation_past(op)
 
 
-def _max_result_elements(op: Operation) -> int:
+def _max_result_element_count(op: Operation) -> int:
     """Return the element count of the largest result of an operation."""
     values = (each for each in op.results if isinstance(each.type, TensorType))
     return max((tensor_type(each).element_count() for each in values), default=0)
 
 
-def _private_producers_of(store: mem.StoreOp) -> Iterator[Operation]:
+def _single_use_producers_of(store: mem.StoreOp) -> Iterator[Operation]:
     """Yield the operations that compute operands of a store without other uses."""
     for operand in store.operands:
         owner = operand.owner
@@ -134,7 +134,7 @@ def _private_producers_of(store: mem.StoreOp) -> Iterator[Operation]:
             yield owner
 
 
-def _hoist_operation(op: Operation, passes_loads: bool = False) -> None:
+def _hoist_operation(op: Operation, allows_passing_loads: bool = False) -> None:
     """
     Hoist an operation above operations without effects that it does not depend on. With
     `passes_loads`, also across loads, but only if another operation before them is
@@ -143,8 +143,8 @@ def _hoist_operation(op: Operation, passes_loads: bool = False) -> None:
     producers = {operand.owner for operand in op.operands}
     first, before = op, op.prev_op
     while before is not None and before not in producers:
-        is_load = passes_loads and isinstance(before, mem.LoadOp)
-        if not is_load and not _can_hoist_past(before):
+        is_load = allows_passing_loads and isinstance(before, mem.LoadOp)
+        if not is_load and not _can_hoist_operation_past(before):
             break
         first, before = (first if is_load else before), before.prev_op
     if first is not op and (block := op.parent) is not None:
@@ -152,7 +152,7 @@ def _hoist_operation(op: Operation, passes_loads: bool = False) -> None:
         block.insert_op_before(op, first)
 
 
-def _can_hoist_past(op: Operation) -> bool:
+def _can_hoist_operation_past(op: Operation) -> bool:
     """Return `True` if an operation has no side effects and is not a loop."""
     is_loop = bool(op.regions) and not isinstance(op, mem.MapOp | mem.ReduceOp)
     return is_side_effect_free(op) and not is_loop

@@ -10,18 +10,23 @@ from collections.abc import Mapping
 from xdsl.ir import SSAValue
 
 from tlf.analysis.recurrence.cascade import Cascade, CascadeStep
-from tlf.analysis.recurrence.formula import After, Apply, Before, Formula
+from tlf.analysis.recurrence.formula import (
+    ElementwiseFormula,
+    Formula,
+    ValueAfterIteration,
+    ValueBeforeIteration,
+)
 from tlf.analysis.recurrence.reduction_restarts import Restart
-from tlf.analysis.recurrence.running_limits import is_loop_carried, limited_values
+from tlf.analysis.recurrence.running_limits import is_loop_carried, values_to_clamp
 from tlf.analysis.tiling.group_analysis import GroupMembers
 from tlf.analysis.tiling.tile_rules import TileRules
-from tlf.dialects.graph.cascade_step import STEP_ATTRIBUTE, StepAttr
+from tlf.dialects.graph.cascade_step import STEP_ATTRIBUTE, CascadeStepAttr
 from tlf.dialects.reduction_combiner import reduce_kind_of
 
 SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
 
 
-def attach_cascade(members: GroupMembers, rules: TileRules) -> None:
+def attach_cascade_steps(members: GroupMembers, rules: TileRules) -> None:
     """Attach the steps of the cascade that the reductions of a group form."""
     cascade = members.reduction_loop(rules).cascade
     if cascade is None or len(cascade.steps) < 2:
@@ -32,23 +37,25 @@ def attach_cascade(members: GroupMembers, rules: TileRules) -> None:
     for index, op in enumerate(values):
         step = cascade.steps.get(op)
         attribute = (
-            StepAttr(index) if step is None else _step_attribute(step, cascade, indices)
+            CascadeStepAttr(index)
+            if step is None
+            else _to_step_attribute(step, cascade, indices)
         )
         op.attributes[STEP_ATTRIBUTE] = attribute
 
 
-def _step_attribute(
-    step: CascadeStep, cascade: Cascade, numbers: Mapping[SSAValue, int]
-) -> StepAttr:
+def _to_step_attribute(
+    step: CascadeStep, cascade: Cascade, value_indices: Mapping[SSAValue, int]
+) -> CascadeStepAttr:
     correction, last = "", ""
     if step.correction is not None:
-        correction = format_formula(step.correction.formula, numbers)
-        is_limited = limited_values(cascade).intersection(step.correction.values)
+        correction = format_formula(step.correction.formula, value_indices)
+        is_limited = values_to_clamp(cascade).intersection(step.correction.values)
         last = correction if is_limited else ""
     if step.restart is not None:
-        correction = restart_text(step.restart, numbers)
-    return StepAttr(
-        numbers[step.op.results[0]],
+        correction = format_restart(step.restart, value_indices)
+    return CascadeStepAttr(
+        value_indices[step.op.results[0]],
         str(step.op.neutral_element()),
         str(reduce_kind_of(step.op)),
         correction,
@@ -56,29 +63,33 @@ def _step_attribute(
     )
 
 
-def restart_text(restart: Restart, numbers: Mapping[SSAValue, int]) -> str:
+def format_restart(restart: Restart, value_indices: Mapping[SSAValue, int]) -> str:
     """Return the restart condition of a reduction, as text."""
-    index = numbers[restart.extreme]
+    index = value_indices[restart.extreme]
     return f"restart if r{index} != r{index}'"
 
 
-def format_formula(formula: Formula, numbers: Mapping[SSAValue, int]) -> str:
+def format_formula(formula: Formula, value_indices: Mapping[SSAValue, int]) -> str:
     """Return a formula as text, with values by their indices."""
     match formula:
-        case Before(value):
-            return f"r{numbers[value]}"
-        case After(value):
-            return f"r{numbers[value]}'"
-        case Apply("exp", (operand,)):
-            return f"exp({format_formula(operand, numbers)})"
-        case Apply(name, (first, second)):
-            texts = [_format_operand(each, numbers) for each in (first, second)]
+        case ValueBeforeIteration(value):
+            return f"r{value_indices[value]}"
+        case ValueAfterIteration(value):
+            return f"r{value_indices[value]}'"
+        case ElementwiseFormula("exp", (operand,)):
+            return f"exp({format_formula(operand, value_indices)})"
+        case ElementwiseFormula(name, (first, second)):
+            texts = [
+                _format_formula_operand(each, value_indices) for each in (first, second)
+            ]
             return f" {SIGNS[name]} ".join(texts)
         case _:
             return f"{formula:g}"
 
 
-def _format_operand(formula: Formula, numbers: Mapping[SSAValue, int]) -> str:
-    text = format_formula(formula, numbers)
-    is_simple = not isinstance(formula, Apply) or formula.name == "exp"
+def _format_formula_operand(
+    formula: Formula, value_indices: Mapping[SSAValue, int]
+) -> str:
+    text = format_formula(formula, value_indices)
+    is_simple = not isinstance(formula, ElementwiseFormula) or formula.name == "exp"
     return text if is_simple else f"({text})"

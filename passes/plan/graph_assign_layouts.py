@@ -14,11 +14,14 @@ from xdsl.ir import Attribute
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
-from tlf.dialects.encoding import with_axis_order
-from tlf.dialects.prepack import is_preparation, preparation_of
+from tlf.dialects.encoding_attribute import with_axis_order
 from tlf.dialects.target import TargetSpec
 from tlf.dialects.target.level_lookup import find_tile_level
 from tlf.dialects.types import tensor_type
+from tlf.dialects.weight_preparation_attributes import (
+    is_preparation_function,
+    preparation_function_of,
+)
 from tlf.passes.remark_attributes import attach_remarks
 from tlf.planner.context import Memo, memo_of
 from tlf.planner.cost.npu.npu_estimator import NpuEstimator
@@ -71,98 +74,104 @@ class GraphAssignLayoutsPass(ModulePass):
     """Axes of the first result of a group that may be tiled; all by default."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        self.assign_layouts(op, {}, memo_of(ctx))
+        self.assign_layouts_in_module(op, {}, memo_of(ctx))
 
-    def assign_layouts(self, op: ModuleOp, known: KnownPlans, memo: Memo) -> None:
+    def assign_layouts_in_module(
+        self, op: ModuleOp, known_plans: KnownPlans, memo: Memo
+    ) -> None:
         """
         Assign layouts in a module. `known` caches plans of groups across modules, for
         passes with the same options.
         """
-        target = TargetSpec.of(op)
+        target = TargetSpec.read_from_module(op)
         level = find_tile_level(target, self.level)
-        estimator = NpuEstimator.of(target, level, memo=memo)
+        estimator = NpuEstimator.create_for_level(target, level, memo=memo)
         if estimator is None or estimator.is_nearest:
             return
         search_space = SearchSpace(self.sliding_window, self.stages, self.axes)
-        costs = LayoutCosts(target, level, search_space, known, memo)
+        costs = LayoutCosts(target, level, search_space, known_plans, memo)
         remarks = RemarkCollector(self.name)
         for function in op.walk():
-            if not isinstance(function, func.FuncOp) or is_preparation(function):
+            if not isinstance(function, func.FuncOp) or is_preparation_function(
+                function
+            ):
                 continue
             if len(function.body.blocks) != 1:
                 continue
-            preparation = preparation_of(function)
-            _assign_function_layouts(
+            preparation = preparation_function_of(function)
+            _assign_layouts_in_function(
                 function, required_layouts(function), costs, remarks
             )
             if preparation is not None:
                 required = preparation_layouts(preparation, function)
-                _assign_function_layouts(preparation, required, costs, remarks)
+                _assign_layouts_in_function(preparation, required, costs, remarks)
         attach_remarks(remarks)
 
 
-def _assign_function_layouts(
+def _assign_layouts_in_function(
     function: func.FuncOp,
-    wanted: RequiredLayouts,
+    declared_layouts: RequiredLayouts,
     costs: LayoutCosts,
-    notes: RemarkCollector,
+    remark_collector: RemarkCollector,
 ) -> None:
     """
     Assign the required layouts to tensors of a function, and the cheapest layouts to
     the other tensors.
     """
     tensors = list(collect_stored_tensors(function))
-    _remark_unmet(function, wanted, tensors, notes)
+    _remark_unused_layouts(function, declared_layouts, tensors, remark_collector)
     fixed = {
         tensor: order
         for tensor in tensors
-        if (order := wanted.get(tensor.value)) is not None
+        if (order := declared_layouts.get(tensor.value)) is not None
     }
     free = [tensor for tensor in tensors if tensor not in fixed]
-    costs.free = {value for value, order in wanted.items() if order is None}
+    costs.free = {value for value, order in declared_layouts.items() if order is None}
     search = LayoutSearch(free, fixed, costs)
     orders = search.find_best()
-    for group, plan in search.plans_for(orders).items():
+    for group, plan in search.plans_to_replace(orders).items():
         group.plan = plan
     for tensor, order in orders.items():
         if order != tensor.axis_order:
             user = next(iter(tensor.groups), function)
-            notes.add_remark(user, "passed", _describe_order(tensor, order))
+            remark_collector.add_remark(
+                user, "passed", _describe_axis_order(tensor, order)
+            )
             set_axis_order(tensor, order)
-    update_signature(function)
+    update_function_type(function)
 
 
-def _remark_unmet(
+def _remark_unused_layouts(
     function: func.FuncOp,
-    wanted: RequiredLayouts,
+    declared_layouts: RequiredLayouts,
     tensors: Sequence[StoredTensor],
-    notes: RemarkCollector,
+    remark_collector: RemarkCollector,
 ) -> None:
     """Emit remarks on declared layouts that the program does not use."""
     stored = {tensor.value for tensor in tensors}
-    for value, order in wanted.items():
+    for value, order in declared_layouts.items():
         if order and value not in stored and list(order) != sorted(order):
             name = value.name_hint or "a value"
             text = (
                 f"{name} does not have the declared layout: operations outside of "
                 "groups use it"
             )
-            notes.add_remark(function, "missed", text)
+            remark_collector.add_remark(function, "missed", text)
 
 
-def _describe_order(tensor: StoredTensor, order: Order) -> str:
+def _describe_axis_order(tensor: StoredTensor, order: Order) -> str:
     name = tensor.value.name_hint or "a tensor"
     return f"the axes of {name} are stored in the order {', '.join(map(str, order))}"
 
 
 def set_axis_order(tensor: StoredTensor, order: Sequence[int]) -> None:
     """Set the axis order of a stored tensor in memory."""
-    for name in tensor.names:
+    for name in tensor.denoting_values:
         type_ = with_axis_order(tensor_type(name), order)
         Rewriter.replace_value_with_new_type(name, type_)
 
 
-def update_signature(function: func.FuncOp) -> None:
+def update_function_type(function: func.FuncOp) -> None:
     """
     Update the type of a function to the types of its arguments and returned values.
     """

@@ -14,10 +14,10 @@ from tlf.analysis.operations.banded_matmul import SystolicArray
 from tlf.analysis.tiling.group_analysis import GroupMembers
 from tlf.analysis.tiling.group_members import members_of_group_op
 from tlf.dialects import graph
-from tlf.dialects.prepack import is_preparation
 from tlf.dialects.target import TargetSpec
-from tlf.dialects.target.npu_machine import machine_of
+from tlf.dialects.target.npu_machine import build_npu_machine
 from tlf.dialects.types import tensor_type
+from tlf.dialects.weight_preparation_attributes import is_preparation_function
 from tlf.passes.plan.collapsing.axis_pairs import AxisPairs
 from tlf.passes.plan.collapsing.collapsed_group import CollapsedGroup
 from tlf.passes.plan.collapsing.row_contiguity import has_contiguous_rows
@@ -42,57 +42,65 @@ class GraphCollapseDimsPass(ModulePass):
     name = "graph-collapse-dims"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        target = TargetSpec.of(op)
+        target = TargetSpec.read_from_module(op)
         evaluator = (
             evaluator_of(ctx, target, REFINEMENT.tile_instructions)
-            if _is_small(op)
+            if _is_small_enough_for_lowering(op)
             else None
         )
         if evaluator is None:
-            collapse_groups(op, target)
+            collapse_dims_of_groups(op, target)
             return
         collapsed = op.clone()
-        if collapse_groups(collapsed, target) and _is_profitable(
+        if collapse_dims_of_groups(collapsed, target) and _is_collapsing_profitable(
             evaluator, op.clone(), collapsed
         ):
-            collapse_groups(op, target)
+            collapse_dims_of_groups(op, target)
 
 
-def collapse_groups(module: ModuleOp, target: TargetSpec) -> bool:
+def collapse_dims_of_groups(module: ModuleOp, target: TargetSpec) -> bool:
     """
     Collapse axes of groups without plans where that pays. Return `True` on changes.
     """
-    array = SystolicArray.of(machine_of(target)) if has_timing_model(target) else None
+    array = (
+        SystolicArray.of(build_npu_machine(target))
+        if has_timing_model(target)
+        else None
+    )
     groups = [each for each in module.walk() if isinstance(each, graph.GroupOp)]
     if array is None:
         return False
-    changes = [_collapse_group(each, array) for each in groups if each.plan is None]
+    changes = [
+        _collapse_dims_of_group(each, array) for each in groups if each.plan is None
+    ]
     return any(changes)
 
 
-def _is_small(module: ModuleOp) -> bool:
+def _is_small_enough_for_lowering(module: ModuleOp) -> bool:
     """Return `True` if a program is small enough for trial lowering."""
     return is_small_program(
         each
         for function in module.ops
-        if not is_preparation(function)
+        if not is_preparation_function(function)
         for each in function.walk()
         if isinstance(each, graph.GroupOp)
     )
 
 
-def _is_profitable(evaluator: Evaluator, apart: ModuleOp, collapsed: ModuleOp) -> bool:
+def _is_collapsing_profitable(
+    evaluator: Evaluator, uncollapsed: ModuleOp, collapsed: ModuleOp
+) -> bool:
     """
     Return `True` if a program is not significantly slower with collapsed axes: tiles
     that fill the matrix engine may take memory that other groups need.
     """
-    before, after = map(evaluator.evaluate_grouped, (apart, collapsed))
+    before, after = map(evaluator.evaluate_innermost_groups, (uncollapsed, collapsed))
     if before is None or after is None:
         return before is None
     return after <= before + before // PARTITION.collapse_divisor
 
 
-def _collapse_group(group: graph.GroupOp, array: SystolicArray) -> bool:
+def _collapse_dims_of_group(group: graph.GroupOp, array: SystolicArray) -> bool:
     """
     Collapse the first pair of axes of a group for which that pays. Return `True` if
     there is one.
@@ -102,18 +110,18 @@ def _collapse_group(group: graph.GroupOp, array: SystolicArray) -> bool:
     for axis in range(len(shape) - 1):
         if 1 in shape[axis : axis + 2]:
             continue
-        pairs = AxisPairs.find_along(members, axis)
-        if pairs is None or not pairs.is_profitable(array):
+        pairs = AxisPairs.propagate_from_axis(members, axis)
+        if pairs is None or not pairs.has_fewer_matrix_engine_passes(array):
             continue
         if (
-            _is_row_contiguous(group, members, pairs)
-            and CollapsedGroup(group, pairs).replace_group()
+            _has_contiguous_inputs_and_results(group, members, pairs)
+            and CollapsedGroup(group, pairs).replace_group_by_collapsed()
         ):
             return True
     return False
 
 
-def _is_row_contiguous(
+def _has_contiguous_inputs_and_results(
     group: graph.GroupOp, members: GroupMembers, pairs: AxisPairs
 ) -> bool:
     """

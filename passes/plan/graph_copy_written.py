@@ -13,13 +13,13 @@ from xdsl.passes import ModulePass
 
 from tlf.dialects.graph import GroupOp
 from tlf.dialects.indexed_write_interface import IndexedWriteInterface
-from tlf.dialects.interfaces import splat_value_of
+from tlf.dialects.interfaces import splat_attribute_of
 from tlf.dialects.tensor_copies import insert_operand_copy
 from tlf.passes.remark_attributes import attach_remarks
 from tlf.planner.fusion.remark_collector import RemarkCollector
-from tlf.planner.layout.concat_in_place import objection
+from tlf.planner.layout.concat_in_place import in_place_objection
 
-NEEDED_BY_OTHERS = "others need it"
+HAS_OTHER_USERS = "it has other users"
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class GraphCopyWrittenPass(ModulePass):
                 continue
             if isinstance(each.parent_op(), GroupOp):
                 continue
-            if (reason := _find_objection(each)) is not None:
+            if (reason := _reason_not_overwritable(each)) is not None:
                 insert_operand_copy(each, 0)
                 remarks.add_remark(
                     each, "missed", f"its destination is copied: {reason}"
@@ -50,18 +50,18 @@ class GraphCopyWrittenPass(ModulePass):
         attach_remarks(remarks)
 
 
-def _find_objection(op: IndexedWriteInterface) -> str | None:
+def _reason_not_overwritable(op: IndexedWriteInterface) -> str | None:
     """
     Return the reason why an operation cannot overwrite its destination operand; None if
     it can.
     """
     value: SSAValue = op.operands[0]
     if value.uses.get_length() > 1:
-        return NEEDED_BY_OTHERS
+        return HAS_OTHER_USERS
     owner, block = value.owner, op.parent
-    if splat_value_of(value) is not None:
+    if splat_attribute_of(value) is not None:
         return None
     if isinstance(owner, Operation) and isinstance(owner, IndexedWriteInterface):
         return None
     assert block is not None
-    return objection(value, block)
+    return in_place_objection(value, block)

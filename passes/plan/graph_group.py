@@ -15,7 +15,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from tlf.analysis.tiling.group_analysis import (
     GroupMembers,
     group_members_of,
-    min_tiling_of,
+    smallest_tiling_of,
     tile_rules_of,
 )
 from tlf.dialects import graph
@@ -27,17 +27,17 @@ from tlf.dialects.returned_values import copy_returned_values
 from tlf.dialects.target import TargetSpec
 from tlf.dialects.target.level_lookup import find_tile_level
 from tlf.dialects.topological_order import sort_topologically
-from tlf.passes.plan.cascade_step_attributes import attach_cascade
+from tlf.passes.plan.cascade_step_attributes import attach_cascade_steps
 from tlf.passes.remark_attributes import attach_remarks
 from tlf.planner.context import memo_of
-from tlf.planner.estimator_selection import estimator_of
+from tlf.planner.estimator_selection import select_estimator
+from tlf.planner.fusion.block_grouping import BlockGrouping
 from tlf.planner.fusion.cascade_fusion import CascadeFusion
-from tlf.planner.fusion.grouping import Grouping
 from tlf.planner.settings.search_budgets import PARTITION
 
 
-def build_group(
-    members: GroupMembers, apart: Sequence[Operation] = ()
+def move_operations_into_group(
+    members: GroupMembers, excluded_constants: Sequence[Operation] = ()
 ) -> graph.GroupOp:
     """
     Move operations of one block into a group, with clones of their splat constants
@@ -45,16 +45,11 @@ def build_group(
     """
     moved_ops = set[Operation](members.operations)
     constants = [
-        op for op in _splat_constants_of(members.operations) if op not in apart
+        op
+        for op in _splat_constants_of(members.operations)
+        if op not in excluded_constants
     ]
-    inputs = list(
-        dict.fromkeys(
-            operand
-            for op in members.operations
-            for operand in op.operands
-            if operand.owner not in moved_ops and operand.owner not in constants
-        )
-    )
+    inputs = _find_inputs(members.operations, constants)
     root = members.root
     body = Block(arg_types=[value.type for value in inputs])
     for value, argument in zip(inputs, body.args, strict=True):
@@ -78,8 +73,23 @@ def build_group(
     return group
 
 
-def _ungroupable_constants(
-    groups: Sequence[Sequence[TilingInterface]], grouping: Grouping
+def _find_inputs(
+    operations: Sequence[TilingInterface], constants: Sequence[Operation]
+) -> list[SSAValue]:
+    """Return the operands of operations that neither these nor `constants` define."""
+    moved_ops = set[Operation](operations)
+    return list(
+        dict.fromkeys(
+            operand
+            for op in operations
+            for operand in op.operands
+            if operand.owner not in moved_ops and operand.owner not in constants
+        )
+    )
+
+
+def _untileable_splat_constants(
+    groups: Sequence[Sequence[TilingInterface]], grouping: BlockGrouping
 ) -> list[TilingInterface]:
     """Return the splat constants that a group cannot tile with its operations."""
     apart: list[TilingInterface] = []
@@ -90,7 +100,7 @@ def _ungroupable_constants(
         if not tiled or not members.results:
             continue
         with_constants = GroupMembers((*tiled, *members.operations), members.results)
-        if min_tiling_of(with_constants, grouping.level, grouping.target) is None:
+        if smallest_tiling_of(with_constants, grouping.level, grouping.target) is None:
             apart.extend(tiled)
     return list(dict.fromkeys(apart))
 
@@ -103,25 +113,25 @@ def _splat_constants_of(operations: Sequence[TilingInterface]) -> list[Operation
             owner
             for owner in owners
             if isinstance(owner, ConstantInterface)
-            and owner.splat_value() is not None
+            and owner.splat_attribute() is not None
             and owner not in operations
         )
     )
 
 
-def group_block(block: Block, grouping: Grouping) -> None:
+def group_operations_of_block(block: Block, grouping: BlockGrouping) -> None:
     """Group the operations of a block."""
     copy_returned_values(block)
     groups = grouping.partition_block(block)
-    apart = _ungroupable_constants(groups, grouping)
+    apart = _untileable_splat_constants(groups, grouping)
     grouped = {op for operations in groups for op in operations}
     groups += [[op] for op in apart if op not in grouped]
     for operations in groups:
         members = group_members_of(operations)
         if members.results:
-            build_group(members, apart)
-            if grouping.cascades is not None:
-                attach_cascade(
+            move_operations_into_group(members, apart)
+            if grouping.cascade_fusion is not None:
+                attach_cascade_steps(
                     members, tile_rules_of(grouping.target, grouping.level.name)
                 )
     if groups:
@@ -145,10 +155,10 @@ class GraphGroupPass(ModulePass):
     level: str | None = None
     """Memory level of the tiles; the outermost tile level by default."""
 
-    max_contractions: int = PARTITION.contractions
+    max_contractions: int = PARTITION.max_contractions
     """Maximum number of contractions in a group."""
 
-    max_operations: int = PARTITION.operations
+    max_operations: int = PARTITION.max_operations
     """Maximum number of operations in a group."""
 
     cascades: bool = True
@@ -158,14 +168,16 @@ class GraphGroupPass(ModulePass):
     """
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        target = TargetSpec.of(op)
+        target = TargetSpec.read_from_module(op)
         level = find_tile_level(target, self.level)
-        grouping = Grouping(level, target, self.max_contractions, self.max_operations)
+        grouping = BlockGrouping(
+            level, target, self.max_contractions, self.max_operations
+        )
         if level is not target.tile_levels[0]:
             grouping.remarks.level = level.name
-        estimator = estimator_of(target, level, memo=memo_of(ctx))
+        estimator = select_estimator(target, level, memo=memo_of(ctx))
         if self.cascades and estimator is not None and estimator.can_estimate_cascades:
-            grouping.cascades = CascadeFusion(target, estimator)
+            grouping.cascade_fusion = CascadeFusion(target, estimator)
         blocks = dict.fromkeys(
             inner.parent
             for inner in op.walk()
@@ -174,7 +186,7 @@ class GraphGroupPass(ModulePass):
         )
         for block in blocks:
             if block is not None:
-                group_block(block, grouping)
+                group_operations_of_block(block, grouping)
         attach_remarks(grouping.remarks)
 
 

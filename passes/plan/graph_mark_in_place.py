@@ -13,10 +13,10 @@ from xdsl.passes import ModulePass
 from tlf.analysis.tiling.group_analysis import GroupMembers, tile_rules_of
 from tlf.analysis.tiling.group_members import members_of_group_op
 from tlf.analysis.tiling.group_tiling import GroupTiling, TilingError
-from tlf.analysis.tiling.in_place_results import is_read_in_place
+from tlf.analysis.tiling.in_place_results import is_input_overwritable_by_result
 from tlf.dialects import graph
 from tlf.dialects.concat_like_interface import ConcatLikeInterface
-from tlf.dialects.graph.in_place import IN_PLACE_ATTRIBUTE
+from tlf.dialects.graph.in_place_attribute import IN_PLACE_ATTRIBUTE
 from tlf.dialects.interfaces import (
     ConstantInterface,
     ElementwiseInterface,
@@ -44,59 +44,70 @@ class InPlaceMarker:
     op: Operation
     members: GroupMembers
     tiling: GroupTiling
-    position: dict[Operation, int]
+    block_positions: dict[Operation, int]
     """Position of each operation in the block."""
 
-    def find_operand(self, number: int, taken: set[int]) -> int | str | None:
+    def find_overwritable_operand(
+        self, result_index: int, excluded_operands: set[int]
+    ) -> int | str | None:
         """
         Return the index of the operand that a result may overwrite, or else the reason
         why it may not overwrite any; None if no operand has the type of the result.
         """
-        result, objections = self.op.results[number], list[str]()
+        result, objections = self.op.results[result_index], list[str]()
         for position, operand in enumerate(self.op.operands):
-            if operand.type != result.type or position in taken:
+            if operand.type != result.type or position in excluded_operands:
                 continue
-            objection = self._find_objection(number, position)
+            objection = self._reason_not_overwritable(result_index, position)
             if objection is None:
                 return position
             objections.append(objection)
         specific = [each for each in objections if each != READ_ONLY]
         return next(iter((*specific, *objections)), None)
 
-    def _find_objection(self, number: int, position: int) -> str | None:
-        base = _view_source_of(self.op.operands[position])
-        if not _is_computed(base, self.op.parent):
+    def _reason_not_overwritable(
+        self, result_index: int, operand_index: int
+    ) -> str | None:
+        base = _source_tensor_of_views(self.op.operands[operand_index])
+        if not _is_computed_in_block(base, self.op.parent):
             return READ_ONLY
-        aliases = {base, *_views_of(base)}
+        aliases = {base, *_views_and_concats_of(base)}
         if sum(operand in aliases for operand in self.op.operands) > 1:
             return BUFFER_USED_TWICE
-        if _is_concat_operand(self.op.results[number]):
+        if _is_concat_operand(self.op.results[result_index]):
             return CONCAT_OPERAND
         if any(
-            self._is_later(use.operation) for alias in aliases for use in alias.uses
+            self._is_after_operation(use.operation)
+            for alias in aliases
+            for use in alias.uses
         ):
             return NEEDED_LATER
-        if not self._is_read_in_place(number, position):
+        if not self._is_operand_read_in_place(result_index, operand_index):
             return READS_ELSEWHERE
-        return WAITS_FOR_MOVES if self._has_tile_moves() else None
+        return WAITS_FOR_MOVES if self._has_moves_of_several_tiles() else None
 
-    def _is_later(self, user: Operation) -> bool:
+    def _is_after_operation(self, user: Operation) -> bool:
         """Return `True` if an operation, or its ancestor in the block, is later."""
         ancestor: Operation | None = user
         while ancestor is not None and ancestor.parent is not self.op.parent:
             ancestor = ancestor.parent_op()
-        return ancestor is None or self.position[ancestor] > self.position[self.op]
+        return (
+            ancestor is None
+            or self.block_positions[ancestor] > self.block_positions[self.op]
+        )
 
-    def _is_read_in_place(self, number: int, position: int) -> bool:
+    def _is_operand_read_in_place(self, result_index: int, operand_index: int) -> bool:
         """
         Return `True` if each tile of a result reads only the same tile of an operand.
         """
-        value = self.op.operands[position]
+        value = self.op.operands[operand_index]
         if isinstance(self.op, graph.GroupOp):
-            value = self.op.body.block.args[position]
-        return is_read_in_place(self.tiling, value, self.members.results[number])
+            value = self.op.body.block.args[operand_index]
+        return is_input_overwritable_by_result(
+            self.tiling, value, self.members.results[result_index]
+        )
 
-    def _has_tile_moves(self) -> bool:
+    def _has_moves_of_several_tiles(self) -> bool:
         """
         Return `True` if moves transfer several tiles: dependences are tracked per
         buffer, so the moves of consecutive tiles would be serialized.
@@ -105,14 +116,14 @@ class InPlaceMarker:
         return self.tiling.rules.has_views and any(loop.trips > 1 for loop in loops)
 
 
-def _view_source_of(value: SSAValue) -> SSAValue:
+def _source_tensor_of_views(value: SSAValue) -> SSAValue:
     """Return the tensor that a value is a view of."""
     while isinstance(owner := value.owner, ViewInterface):
         value = owner.operands[0]
     return value
 
 
-def _views_of(value: SSAValue) -> Iterator[SSAValue]:
+def _views_and_concats_of(value: SSAValue) -> Iterator[SSAValue]:
     """
     Yield all views, slice views and concatenations of a tensor, transitively.
     """
@@ -122,17 +133,17 @@ def _views_of(value: SSAValue) -> Iterator[SSAValue]:
             user
         ):
             yield user.results[0]
-            yield from _views_of(user.results[0])
+            yield from _views_and_concats_of(user.results[0])
 
 
 def _is_concat_operand(value: SSAValue) -> bool:
     """Return `True` if a tensor, possibly through views, is a concat operand."""
-    aliases = (value, *_views_of(value))
+    aliases = (value, *_views_and_concats_of(value))
     users = (use.operation for each in aliases for use in each.uses)
     return any(isinstance(user, ConcatLikeInterface) for user in users)
 
 
-def _is_computed(value: SSAValue, block: Block | None) -> bool:
+def _is_computed_in_block(value: SSAValue, block: Block | None) -> bool:
     """
     Return `True` if an operation of the block computes a value into a new buffer.
     """
@@ -159,31 +170,31 @@ class GraphMarkInPlacePass(ModulePass):
     name = "graph-mark-in-place"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        target = TargetSpec.of(op)
+        target = TargetSpec.read_from_module(op)
         block_marking = _BlockMarking(target)
         for block in dict.fromkeys(each.parent for each in op.walk()):
             if block is not None and not isinstance(block.parent_op(), graph.GroupOp):
-                block_marking.mark_block(block)
-        attach_remarks(block_marking.notes)
+                block_marking.mark_operations_of_block(block)
+        attach_remarks(block_marking.remark_collector)
 
 
 @dataclass
 class _BlockMarking:
     target: TargetSpec
-    notes: RemarkCollector = field(
+    remark_collector: RemarkCollector = field(
         default_factory=lambda: RemarkCollector(GraphMarkInPlacePass.name)
     )
 
-    def mark_block(self, block: Block) -> None:
+    def mark_operations_of_block(self, block: Block) -> None:
         """Mark the operations of a block."""
         position = {op: index for index, op in enumerate(block.ops)}
         for op in block.ops:
             if not isinstance(op, graph.GroupOp | ElementwiseInterface):
                 continue
-            if (tiled := self._tiling_of(op)) is not None:
-                self._mark_operation(InPlaceMarker(op, *tiled, position))
+            if (tiled := self._members_and_tiling_of(op)) is not None:
+                self._mark_overwritable_operands(InPlaceMarker(op, *tiled, position))
 
-    def _tiling_of(
+    def _members_and_tiling_of(
         self, op: graph.GroupOp | ElementwiseInterface
     ) -> tuple[GroupMembers, GroupTiling] | None:
         """
@@ -199,21 +210,21 @@ class _BlockMarking:
                 return members, members.min_tiling(rules)
             sizes = plan.tile_sizes, plan.reduce_sizes
             rules = tile_rules_of(self.target, plan.level.data)
-            return members, members.tiling_with(*sizes, rules)
+            return members, members.analyze_tiles_of_sizes(*sizes, rules)
         except TilingError:
             return None
 
-    def _mark_operation(self, marker: InPlaceMarker) -> None:
+    def _mark_overwritable_operands(self, marker: InPlaceMarker) -> None:
         operands: list[int | None] = []
         overwritten = set[int]()
         for index in range(len(marker.op.results)):
-            operand = marker.find_operand(index, overwritten)
+            operand = marker.find_overwritable_operand(index, overwritten)
             if isinstance(operand, str):
-                self.notes.add_remark(marker.op, "missed", operand)
+                self.remark_collector.add_remark(marker.op, "missed", operand)
             operands.append(operand if isinstance(operand, int) else None)
             overwritten.update(each for each in operands if each is not None)
         if overwritten:
             marker.op.attributes[IN_PLACE_ATTRIBUTE] = graph.InPlaceAttr(operands)
-            self.notes.add_remark(
+            self.remark_collector.add_remark(
                 marker.op, "passed", "a result may overwrite an operand"
             )

@@ -11,12 +11,12 @@ from xdsl.passes import ModulePass
 from tlf.analysis.tiling.group_analysis import GroupMembers
 from tlf.dialects import graph
 from tlf.dialects.tensor_copies import insert_operand_copy
-from tlf.passes.plan.graph_group import build_group
+from tlf.passes.plan.graph_group import move_operations_into_group
 from tlf.passes.remark_attributes import attach_remarks
 from tlf.planner.context import memo_of
 from tlf.planner.fusion.remark_collector import RemarkCollector
-from tlf.planner.layout.concat_capacity import operands_without_room
-from tlf.planner.layout.concat_in_place import CopiedOperand, copied_operands
+from tlf.planner.layout.concat_capacity import concat_operands_without_room
+from tlf.planner.layout.concat_in_place import CopiedOperand, copied_concat_operands
 
 
 @dataclass(frozen=True)
@@ -41,16 +41,18 @@ class GraphMaterializeConcatOperandsPass(ModulePass):
         for block in dict.fromkeys(each.parent for each in op.walk()):
             if block is None or isinstance(block.parent_op(), graph.GroupOp):
                 continue
-            for each in list(copied_operands(block)):
-                copy = insert_operand_copy(each.op, each.number)
-                build_group(GroupMembers((copy,), (copy.result,)))
-                _remark_copy(remarks, each)
-            for each in list(operands_without_room(block, op, memo_of(ctx))):
-                insert_operand_copy(each.op, each.number)
-                _remark_copy(remarks, each)
+            for each in list(copied_concat_operands(block)):
+                copy = insert_operand_copy(each.op, each.operand_index)
+                move_operations_into_group(GroupMembers((copy,), (copy.result,)))
+                _remark_copied_operand(remarks, each)
+            for each in list(concat_operands_without_room(block, op, memo_of(ctx))):
+                insert_operand_copy(each.op, each.operand_index)
+                _remark_copied_operand(remarks, each)
         attach_remarks(remarks)
 
 
-def _remark_copy(notes: RemarkCollector, copied: CopiedOperand) -> None:
-    text = f"operand {copied.number} is copied: {copied.reason}"
-    notes.add_remark(copied.op, "missed", text)
+def _remark_copied_operand(
+    remark_collector: RemarkCollector, copied: CopiedOperand
+) -> None:
+    text = f"operand {copied.operand_index} is copied: {copied.reason}"
+    remark_collector.add_remark(copied.op, "missed", text)

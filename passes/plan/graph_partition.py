@@ -15,23 +15,23 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
 from tlf.dialects import graph
-from tlf.dialects.prepack import is_preparation
 from tlf.dialects.target import Level, TargetSpec
 from tlf.dialects.target.level_lookup import find_tile_level
 from tlf.dialects.topological_order import (
     move_before_terminator,
     sort_topologically,
 )
+from tlf.dialects.weight_preparation_attributes import is_preparation_function
 from tlf.passes.plan.schedule_application import apply_schedule
-from tlf.passes.plan.slice_fusion import fuse_slices
+from tlf.passes.plan.slice_fusion import fuse_slices_into_readers
 from tlf.passes.remark_attributes import attach_remarks
 from tlf.planner.context import Memo, evaluator_of, memo_of
 from tlf.planner.cost.npu.npu_estimator import NpuEstimator
 from tlf.planner.cost.npu.outer_plan import OuterPlan
 from tlf.planner.fusion.remark_collector import RemarkCollector
-from tlf.planner.layout.declared_layouts import free_values
-from tlf.planner.partition.block_problem import BlockProblem, problems_of
-from tlf.planner.partition.component_order import ComponentOrder
+from tlf.planner.layout.declared_layouts import values_of_any_layout
+from tlf.planner.partition.block_problem import BlockProblem, partition_problems_of
+from tlf.planner.partition.component_order_search import ComponentOrderSearch
 from tlf.planner.partition.group_cost_model import GroupCosts, WorkLimitError
 from tlf.planner.partition.schedule_refinement import (
     EvaluatedTimes,
@@ -45,10 +45,10 @@ from tlf.support.partition import (
     Limits,
     NoScheduleError,
     Objective,
-    Result,
     Schedule,
-    members,
-    search,
+    SearchResult,
+    elements_of_mask,
+    search_schedule,
 )
 
 
@@ -78,7 +78,7 @@ class GraphPartitionPass(ModulePass):
     max_contractions: int = 12
     """Maximum number of contractions in a group."""
 
-    max_operations: int = PARTITION.merged_operations
+    max_operations: int = PARTITION.max_merged_operations
     """Maximum number of operations in groups that may be fused into one."""
 
     max_states: int = 20_000
@@ -131,9 +131,9 @@ class GraphPartitionPass(ModulePass):
             raise PassFailedException(
                 f"expected a traffic weight of at least 0, got {self.traffic_weight}"
             )
-        target = TargetSpec.of(op)
+        target = TargetSpec.read_from_module(op)
         level = find_tile_level(target, self.level)
-        estimator = NpuEstimator.of(target, level)
+        estimator = NpuEstimator.create_for_level(target, level)
         if estimator is None or estimator.is_nearest or self.tile:
             return
         for _ in self.search_partitions(ctx, op, target, level):
@@ -153,28 +153,32 @@ class GraphPartitionPass(ModulePass):
         """
         remarks, memo = RemarkCollector(self.name), memo_of(context)
         for function in op.walk():
-            if not isinstance(function, func.FuncOp) or is_preparation(function):
+            if not isinstance(function, func.FuncOp) or is_preparation_function(
+                function
+            ):
                 continue
-            free = frozenset(free_values(function))
+            free = frozenset(values_of_any_layout(function))
             for block in function.body.blocks:
-                fuse_slices(block, level, target)
-                for problem in list(problems_of(block, level, free)):
-                    partition = self.search_problem(
+                fuse_slices_into_readers(block, level, target)
+                for problem in list(partition_problems_of(block, level, free)):
+                    partition = self.search_schedule_of_problem(
                         problem, target, level, alternatives, memo
                     )
                     if partition is not None:
-                        self._refine_schedule(context, partition, target, level)
+                        self._select_schedule_by_evaluation(
+                            context, partition, target, level
+                        )
                         yield partition
-                        partition.merged_groups = _carry_out_schedule(
+                        partition.merged_groups = _apply_selected_schedule(
                             partition, level, remarks
                         )
                 sort_topologically(block)
-                self._order_components(context, block, target, level)
+                self._order_components_by_evaluation(context, block, target, level)
         attach_remarks(remarks)
 
-    def search_problem(
+    def search_schedule_of_problem(
         self,
-        stated: BlockProblem,
+        block_problem: BlockProblem,
         target: TargetSpec,
         level: Level,
         alternatives: int = 0,
@@ -184,22 +188,21 @@ class GraphPartitionPass(ModulePass):
         Return the best schedule of a problem, or None if there are no groups or no
         schedule.
         """
-        if not any(isinstance(op, graph.GroupOp) for op in stated.nodes):
+        if not any(isinstance(op, graph.GroupOp) for op in block_problem.nodes):
             return None
-        costs = self.cost_model_of(stated, target, level, memo)
+        costs = self.cost_model_of(block_problem, target, level, memo)
         group_limit = self.max_group_size
         while True:
-            costs.limit_work(self.max_analyzed_operations if group_limit > 1 else None)
+            costs.limit_analysis_work(
+                self.max_analyzed_operations if group_limit > 1 else None
+            )
             try:
-                result = search(
-                    stated.problem,
+                result = search_schedule(
+                    block_problem.problem,
                     costs,
                     self.strategy,
-                    self.objective(target, level),
-                    replace(
-                        self.search_limits(self._evaluations_for(stated)),
-                        group=group_limit,
-                    ),
+                    self.objective_for_target(target, level),
+                    self._limit_group_size(block_problem, group_limit),
                     alternatives=alternatives,
                     retain=self.residency,
                 )
@@ -208,15 +211,28 @@ class GraphPartitionPass(ModulePass):
                 return None
             except WorkLimitError:
                 group_limit = max(1, group_limit // PARTITION.group_size_divisor)
-                costs.forget_larger_than(group_limit)
-        costs.limit_work(None)
-        return PartitionResult(stated, costs, result)
+                costs.drop_cached_sets_larger_than(group_limit)
+        costs.limit_analysis_work(None)
+        return PartitionResult(block_problem, costs, result)
 
-    def _refine_schedule(
-        self, context: Context, found: PartitionResult, target: TargetSpec, level: Level
+    def _limit_group_size(
+        self, block_problem: BlockProblem, group_limit: int
+    ) -> Limits:
+        """Return the limits of the search, with another one for the group size."""
+        return replace(
+            self.search_limits(self._evaluation_count_for(block_problem)),
+            group=group_limit,
+        )
+
+    def _select_schedule_by_evaluation(
+        self,
+        context: Context,
+        partition_result: PartitionResult,
+        target: TargetSpec,
+        level: Level,
     ) -> None:
         """Select among the best schedules with the evaluator, if there is one."""
-        evaluations = self._evaluations_for(found.block_problem)
+        evaluations = self._evaluation_count_for(partition_result.block_problem)
         evaluator = (
             evaluator_of(context, target, REFINEMENT.schedule_instructions)
             if evaluations > 1
@@ -224,26 +240,31 @@ class GraphPartitionPass(ModulePass):
         )
         if evaluator is not None:
             refinement = ScheduleRefinement(
-                found.block_problem,
-                found.costs,
+                partition_result.block_problem,
+                partition_result.costs,
                 target,
                 level,
                 evaluator,
                 apply_schedule,
-                self.objective(target, level),
+                self.objective_for_target(target, level),
                 evaluations,
             )
-            found.schedule = refinement.find_best(found.result.ways)
-            found.evaluation = refinement.evaluated_times_of(
-                found.schedule, found.result.ways[0]
+            partition_result.schedule = refinement.find_best(
+                partition_result.search_result.best_schedules
+            )
+            partition_result.evaluation = refinement.evaluated_times_of(
+                partition_result.schedule,
+                partition_result.search_result.best_schedules[0],
             )
 
-    def _order_components(
+    def _order_components_by_evaluation(
         self, context: Context, block: Block, target: TargetSpec, level: Level
     ) -> None:
         """Order the independent components of a block with the evaluator."""
-        components = list(problems_of(block, level))
-        evaluations = self._evaluations_for(components[0]) if len(components) > 1 else 0
+        components = list(partition_problems_of(block, level))
+        evaluations = (
+            self._evaluation_count_for(components[0]) if len(components) > 1 else 0
+        )
         evaluator = (
             evaluator_of(context, target, REFINEMENT.schedule_instructions)
             if evaluations > 1
@@ -251,20 +272,20 @@ class GraphPartitionPass(ModulePass):
         )
         if evaluator is not None:
             nodes = [each.nodes for each in components]
-            search = ComponentOrder(block, nodes, target, evaluator, evaluations)
+            search = ComponentOrderSearch(block, nodes, target, evaluator, evaluations)
             if (operations := search.find_fastest()) is not None:
                 move_before_terminator(operations)
                 sort_topologically(block)
 
-    def _evaluations_for(self, stated: BlockProblem) -> int:
+    def _evaluation_count_for(self, block_problem: BlockProblem) -> int:
         """Return the number of programs to evaluate for a problem."""
         return limit_evaluations(
-            stated, self.max_evaluations, self.max_evaluated_operations
+            block_problem, self.max_evaluations, self.max_evaluated_operations
         )
 
     def cost_model_of(
         self,
-        stated: BlockProblem,
+        block_problem: BlockProblem,
         target: TargetSpec,
         level: Level,
         memo: Memo | None = None,
@@ -274,10 +295,18 @@ class GraphPartitionPass(ModulePass):
         by the options.
         """
         search_space = SearchSpace(self.sliding_window, self.stages, self.axes)
-        args = stated.nodes, stated.values, target, level, self.max_contractions
-        return GroupCosts(*args, search_space, stated.free, self.max_operations, memo)
+        args = (
+            block_problem.nodes,
+            block_problem.values,
+            target,
+            level,
+            self.max_contractions,
+        )
+        return GroupCosts(
+            *args, search_space, block_problem.free_values, self.max_operations, memo
+        )
 
-    def objective(self, target: TargetSpec, level: Level) -> Objective:
+    def objective_for_target(self, target: TargetSpec, level: Level) -> Objective:
         """
         Return the objective: a weighted sum of the time and the traffic with the outer
         memory.
@@ -286,9 +315,9 @@ class GraphPartitionPass(ModulePass):
         outer_level = target.levels[names[names.index(level.name) + 1]]
         return Objective(self.traffic_weight * outer_level.bandwidth, 1)
 
-    def search_limits(self, tries: int = 0) -> Limits:
+    def search_limits(self, evaluation_count: int = 0) -> Limits:
         """Return the limits of the search, given the number of evaluations."""
-        schedules = max(1, (tries + 1) // 2)
+        schedules = max(1, (evaluation_count + 1) // 2)
         return Limits(
             states=self.max_states,
             moves=2 * self.max_states,
@@ -304,7 +333,7 @@ class PartitionResult:
 
     block_problem: BlockProblem
     costs: GroupCosts
-    result: Result
+    search_result: SearchResult
     schedule: Schedule = field(init=False)
     """Schedule to apply: the best by the cost model, or a faster evaluated one."""
     evaluation: EvaluatedTimes | None = None
@@ -313,19 +342,20 @@ class PartitionResult:
     """Group of each step after the schedule is applied; None for steps without one."""
 
     def __post_init__(self) -> None:
-        self.schedule = self.result.schedule
+        self.schedule = self.search_result.schedule
 
 
-def _carry_out_schedule(
-    partition: PartitionResult, level: Level, notes: RemarkCollector
+def _apply_selected_schedule(
+    partition_result: PartitionResult, level: Level, remark_collector: RemarkCollector
 ) -> list[graph.GroupOp | None]:
     """Apply the selected schedule, with remarks on fused groups."""
-    schedule = partition.schedule
-    groups = apply_schedule(partition.block_problem, schedule, level)
+    schedule = partition_result.schedule
+    groups = apply_schedule(partition_result.block_problem, schedule, level)
     for step, group in zip(schedule.steps, groups, strict=True):
         plan = step.option.plan
         nodes = (
-            partition.block_problem.nodes[number] for number in members(step.group)
+            partition_result.block_problem.nodes[number]
+            for number in elements_of_mask(step.group)
         )
         count = sum(isinstance(op, graph.GroupOp) for op in nodes)
         if group is not None and isinstance(plan, OuterPlan) and count > 1:
@@ -333,5 +363,5 @@ def _carry_out_schedule(
                 f"{count} groups run as one: {plan.cost.total_cycles:,} cycles, "
                 f"{plan.cost.payload_bytes:,} bytes by the model"
             )
-            notes.add_remark(group, "passed", text)
+            remark_collector.add_remark(group, "passed", text)
     return groups

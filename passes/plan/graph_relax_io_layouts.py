@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
-from tlf.dialects.io_layouts import (
+from tlf.dialects.io_layout_attributes import (
     ANY_LAYOUT,
     get_argument_layouts,
     get_result_layouts,
@@ -44,9 +44,9 @@ class GraphRelaxIoLayoutsPass(ModulePass):
             )
         for function in op.walk():
             if isinstance(function, func.FuncOp):
-                self._relax_layouts(function)
+                self._relax_layouts_of_function(function)
 
-    def _relax_layouts(self, function: func.FuncOp) -> None:
+    def _relax_layouts_of_function(self, function: func.FuncOp) -> None:
         if ARGUMENTS in self.of:
             declared = get_argument_layouts(function)
             undeclared = (

@@ -41,12 +41,14 @@ class GraphReuseConcatPass(ModulePass):
 def _reuse_earlier_concat(
     op: ConcatLikeInterface,
     earlier: Iterable[ConcatLikeInterface],
-    notes: RemarkCollector,
+    remark_collector: RemarkCollector,
 ) -> ConcatLikeInterface:
     """Return a concat, or its replacement that reads results of earlier concats."""
-    candidates = [each for each in earlier if _has_same_properties(each, op)]
+    candidates = [each for each in earlier if _has_same_type_and_properties(each, op)]
     operands = list[SSAValue](op.operands)
-    while (substituted := _substitute_concat(operands, candidates)) is not None:
+    while (
+        substituted := _substitute_result_of_concat(operands, candidates)
+    ) is not None:
         operands = substituted
     if len(operands) == len(op.operands):
         return op
@@ -55,38 +57,38 @@ def _reuse_earlier_concat(
     replacement.location = op.location
     count = len(op.operands) - len(operands) + 1
     replace_op(op, replacement)
-    notes.add_remark(
+    remark_collector.add_remark(
         replacement, "passed", f"{count} operands are already concatenated"
     )
     return replacement
 
 
-def _substitute_concat(
-    operands: Sequence[SSAValue], others: Iterable[ConcatLikeInterface]
+def _substitute_result_of_concat(
+    operands: Sequence[SSAValue], earlier_concats: Iterable[ConcatLikeInterface]
 ) -> list[SSAValue] | None:
     """
     Return the operands with consecutive ones replaced by the result of another concat,
     or None.
     """
-    for other in others:
+    for other in earlier_concats:
         count = len(other.operands)
-        start = _find_subsequence(operands, list(other.operands))
+        start = _index_of_sublist(operands, list(other.operands))
         if start is not None and count < len(operands):
             return [*operands[:start], *other.results, *operands[start + count :]]
     return None
 
 
-def _has_same_properties(one: Operation, other: Operation) -> bool:
+def _has_same_type_and_properties(lhs: Operation, rhs: Operation) -> bool:
     """Return `True` if two operations have the same type and properties."""
-    return type(one) is type(other) and one.properties == other.properties
+    return type(lhs) is type(rhs) and lhs.properties == rhs.properties
 
 
-def _find_subsequence(
-    values: Sequence[SSAValue], wanted: Sequence[SSAValue]
+def _index_of_sublist(
+    values: Sequence[SSAValue], sublist: Sequence[SSAValue]
 ) -> int | None:
     """Return the index of the first occurrence of a sublist in a list, or None."""
-    count = len(wanted)
+    count = len(sublist)
     starts = range(len(values) - count + 1)
     return next(
-        (start for start in starts if values[start : start + count] == wanted), None
+        (start for start in starts if values[start : start + count] == sublist), None
     )

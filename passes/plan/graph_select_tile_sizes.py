@@ -15,24 +15,24 @@ from xdsl.utils.exceptions import PassFailedException
 from tlf.analysis.tiling.group_analysis import tile_rules_of
 from tlf.analysis.tiling.group_members import members_of_group_op
 from tlf.dialects import graph, tile
-from tlf.dialects.graph.remark import enclosing_function
-from tlf.dialects.prepack import is_preparation
+from tlf.dialects.graph.remark_attribute import enclosing_function
 from tlf.dialects.target import Level, TargetSpec
 from tlf.dialects.target.level_lookup import find_tile_level
+from tlf.dialects.weight_preparation_attributes import is_preparation_function
 from tlf.planner.context import evaluator_of, memo_of
 from tlf.planner.cost.npu.npu_estimator import NpuEstimator
 from tlf.planner.estimator import Estimator
-from tlf.planner.estimator_selection import estimator_of
-from tlf.planner.partition.tile_refinement import TileRefinement, families_of
+from tlf.planner.estimator_selection import select_estimator
+from tlf.planner.partition.tile_refinement import TileRefinement, group_families_of
 from tlf.planner.search_space import SearchSpace
 from tlf.planner.settings.search_budgets import REFINEMENT
 from tlf.planner.tile_sizes.largest_tiles import TileSizes, TileSizeSelector
 
 
-def _is_in_preparation(group: graph.GroupOp) -> bool:
+def _is_in_weight_preparation(group: graph.GroupOp) -> bool:
     """Return `True` if a group is in a function that prepares weights."""
     function = enclosing_function(group)
-    return function is not None and is_preparation(function)
+    return function is not None and is_preparation_function(function)
 
 
 STRATEGIES = ("fastest", "largest")
@@ -84,7 +84,7 @@ class GraphSelectTileSizesPass(ModulePass):
     """
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        target = TargetSpec.of(op)
+        target = TargetSpec.read_from_module(op)
         level = find_tile_level(target, self.level)
         if self.strategy not in STRATEGIES:
             allowed = ", ".join(STRATEGIES)
@@ -93,28 +93,34 @@ class GraphSelectTileSizesPass(ModulePass):
             )
         estimator = None
         if self.strategy == "fastest":
-            estimator = estimator_of(target, level, self._search_space, memo_of(ctx))
-        estimated_groups = self.select_plans(op, target, level, estimator)
+            estimator = select_estimator(
+                target, level, self._search_space, memo_of(ctx)
+            )
+        estimated_groups = self.select_plans_of_groups(op, target, level, estimator)
         if isinstance(estimator, NpuEstimator) and estimator.is_nearest:
-            self._refine_plans(ctx, op, estimated_groups, estimator)
+            self._select_plans_by_evaluation(ctx, op, estimated_groups, estimator)
 
-    def _refine_plans(
+    def _select_plans_by_evaluation(
         self,
         context: Context,
         op: ModuleOp,
-        planned: Sequence[graph.GroupOp],
-        timed: NpuEstimator,
+        planned_groups: Sequence[graph.GroupOp],
+        npu_estimator: NpuEstimator,
     ) -> None:
         """Select among the fastest plans of groups by evaluating the whole program."""
-        evaluator = evaluator_of(context, timed.target, REFINEMENT.tile_instructions)
+        evaluator = evaluator_of(
+            context, npu_estimator.target, REFINEMENT.tile_instructions
+        )
         if evaluator is None or self.max_evaluations == 0:
             return
 
         def plans_of(group: graph.GroupOp) -> Sequence[graph.PlanAttr]:
-            return timed.find_plans(members_of_group_op(group))
+            return npu_estimator.find_plans(members_of_group_op(group))
 
-        groups = [each for each in planned if not _is_in_preparation(each)]
-        families = families_of(groups, plans_of)
+        groups = [
+            each for each in planned_groups if not _is_in_weight_preparation(each)
+        ]
+        families = group_families_of(groups, plans_of)
         evaluations = (
             REFINEMENT.tile_evaluations
             if self.max_evaluations is None
@@ -124,7 +130,7 @@ class GraphSelectTileSizesPass(ModulePass):
         for group, plan in refinement.find_plans(families).items():
             group.plan = plan
 
-    def select_plans(
+    def select_plans_of_groups(
         self,
         op: ModuleOp,
         target: TargetSpec,
@@ -145,26 +151,32 @@ class GraphSelectTileSizesPass(ModulePass):
                 plan = estimator.find_plan(members)
             if plan is not None:
                 estimated.append(group)
-            group.plan = plan or self._fitting_plan(group, level, target)
+            group.plan = plan or self._find_plan_that_fits(group, level, target)
         return estimated
 
     @property
     def _search_space(self) -> SearchSpace:
         return SearchSpace(self.sliding_window, self.stages, self.axes)
 
-    def _fitting_plan(
+    def _find_plan_that_fits(
         self, group: graph.GroupOp, level: Level, target: TargetSpec
     ) -> graph.PlanAttr:
         rules = tile_rules_of(target, level.name)
         members = members_of_group_op(group)
         sizes, stages = TileSizes(self.tile, self.reduce), self.stages or 1
         if not self.tile:
-            axes = self._search_space.restrict_axes(members.tileable_axes(rules))
+            axes = self._search_space.restrict_tileable_axes(
+                members.tileable_axes(rules)
+            )
             selector = TileSizeSelector(members, axes, level, target, rules, stages)
-            stages = selector.max_stages()
+            stages = selector.max_stages_that_fit()
             sizes = replace(selector, stages=stages).select_sizes()
         is_grid = level.kind == "value" and group.parent_op() is not None
         mapping = tile.Mapping.GRID if is_grid else tile.Mapping.LOOP
         return graph.PlanAttr(
-            level.name, sizes.tile, sizes.reduce, mapping, stages=stages
+            level.name,
+            sizes.parallel_sizes,
+            sizes.reduction_sizes,
+            mapping,
+            stages=stages,
         )

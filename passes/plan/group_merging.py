@@ -11,23 +11,23 @@ from tlf.dialects import graph
 from tlf.planner.partition.merged_group import MergedGroup
 
 
-def merge_operations(
-    picked: Sequence[Operation],
+def merge_into_group(
+    operations: Sequence[Operation],
 ) -> tuple[graph.GroupOp, Sequence[SSAValue]]:
     """
     Merge operations into one group. Return it, and the value that each of its results
     replaces.
     """
-    first, last = picked[0], picked[-1]
+    first, last = operations[0], operations[-1]
     if isinstance(first, graph.GroupOp) and first is last:
         return first, first.results
-    group = MergedGroup(picked)
-    merged = group.to_operation()
+    group = MergedGroup(operations)
+    merged = group.to_group_operation()
     merged.location = last.location
     Rewriter.insert_op(merged, InsertPoint.after(last))
     for old, new in zip(group.results, merged.results, strict=True):
         new.name_hint = old.name_hint
         old.replace_all_uses_with(new)
-    for op in reversed(picked):
+    for op in reversed(operations):
         Rewriter.erase_op(op)
     return merged, group.results

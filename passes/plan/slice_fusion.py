@@ -8,11 +8,11 @@ from __future__ import annotations
 from xdsl.ir import Block, Operation
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from tlf.analysis.tiling.group_analysis import group_objection
+from tlf.analysis.tiling.group_analysis import find_group_objection
 from tlf.dialects import graph
 from tlf.dialects.interfaces import ViewInterface
 from tlf.dialects.target import Level, TargetSpec
-from tlf.passes.plan.group_merging import merge_operations
+from tlf.passes.plan.group_merging import merge_into_group
 from tlf.planner.partition.fusible_views import (
     is_read_in_bounds,
     is_small,
@@ -21,7 +21,7 @@ from tlf.planner.partition.fusible_views import (
 from tlf.planner.partition.merged_group import MergedGroup
 
 
-def fuse_slices(block: Block, level: Level, target: TargetSpec) -> None:
+def fuse_slices_into_readers(block: Block, level: Level, target: TargetSpec) -> None:
     """
     Fuse slices of group results into the groups without plans that read them. Every
     reader of a view gets its own copy of it, which can become part of the reader's
@@ -34,9 +34,9 @@ def fuse_slices(block: Block, level: Level, target: TargetSpec) -> None:
     for op in reversed(list(block.ops)):
         if not is_view_or_slice(op) or not _is_group_result(op):
             continue
-        for reader in _reader_groups(op):
+        for reader in _groups_that_read(op):
             if isinstance(op, ViewInterface):
-                _copy_for_reader(op, reader)
+                _copy_view_for_reader(op, reader)
             elif isinstance(reader, graph.GroupOp) and reader.plan is None:
                 _fuse_slice(op, reader, level, target)
         if not op.results[0].uses.get_length():
@@ -53,11 +53,11 @@ def _is_group_result(op: Operation) -> bool:
     return isinstance(op, graph.GroupOp)
 
 
-def _reader_groups(op: Operation) -> list[Operation]:
+def _groups_that_read(op: Operation) -> list[Operation]:
     return list(dict.fromkeys(use.operation for use in op.results[0].uses))
 
 
-def _copy_for_reader(op: Operation, reader: Operation) -> Operation:
+def _copy_view_for_reader(op: Operation, reader: Operation) -> Operation:
     """Copy an operation for one of its readers."""
     copy = op.clone()
     copy.results[0].name_hint = op.results[0].name_hint
@@ -69,14 +69,19 @@ def _copy_for_reader(op: Operation, reader: Operation) -> Operation:
 
 
 def _fuse_slice(
-    cut: Operation, reader: graph.GroupOp, level: Level, target: TargetSpec
+    slice_op: Operation, reader: graph.GroupOp, level: Level, target: TargetSpec
 ) -> None:
     """
     Fuse a slice into a reader, unless the reader is not elementwise on it, or the group
     cannot be tiled.
     """
-    uses = (use for use in cut.results[0].uses if use.operation is reader)
-    if not is_small(cut, level) and not all(map(is_read_in_bounds, uses)):
+    uses = (use for use in slice_op.results[0].uses if use.operation is reader)
+    if not is_small(slice_op, level) and not all(map(is_read_in_bounds, uses)):
         return
-    if group_objection(MergedGroup((cut, reader)).members, level, target) is None:
-        merge_operations((_copy_for_reader(cut, reader), reader))
+    if (
+        find_group_objection(
+            MergedGroup((slice_op, reader)).group_members, level, target
+        )
+        is None
+    ):
+        merge_into_group((_copy_view_for_reader(slice_op, reader), reader))

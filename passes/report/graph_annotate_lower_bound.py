@@ -1,4 +1,6 @@
-"""Pass `graph-annotate-lower-bound`: lower bounds of all schedules, as attributes."""
+"""
+Pass `graph-annotate-lower-bound`: sets lower bounds of all schedules as attributes.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +28,8 @@ from tlf.analysis.bounds.lower_bounds import (
     outer_groups_of,
 )
 from tlf.dialects.graph import GroupOp
-from tlf.dialects.prepack import is_preparation
 from tlf.dialects.target import TargetSpec
+from tlf.dialects.weight_preparation_attributes import is_preparation_function
 
 ATTRIBUTE = "tlf.bounds"
 PARTITION_ATTRIBUTE = "tlf.partition_bounds"
@@ -35,25 +37,25 @@ PARTITION_ATTRIBUTE = "tlf.partition_bounds"
 Figures: TypeAlias = Mapping[str, int | str | list[str]]
 
 
-def function_bounds(
+def lower_bounds_of_functions(
     module: ModuleOp,
 ) -> Iterator[tuple[func.FuncOp, LowerBounds, LowerBounds | None]]:
     """
     Yield the functions of a module that run at every call, with their lower bounds, and
     the lower bounds of their groups run in sequence, or None without groups.
     """
-    target = TargetSpec.of(module)
+    target = TargetSpec.read_from_module(module)
     for function in module.ops:
         if not isinstance(function, func.FuncOp) or len(function.body.blocks) != 1:
             continue
-        if is_preparation(function):
+        if is_preparation_function(function):
             continue
         groups = outer_groups_of(function)
         parts = lower_bounds_of_partition(groups, target) if groups else None
         yield function, lower_bounds_of(function, target), parts
 
 
-def bound_figures(bounds: LowerBounds) -> Figures:
+def figures_of_lower_bounds(bounds: LowerBounds) -> Figures:
     """Return the figures of lower bounds by name."""
     return {
         "payload_bytes": bounds.payload_bytes,
@@ -68,17 +70,17 @@ def bound_figures(bounds: LowerBounds) -> Figures:
     }
 
 
-def to_attribute(bounds: LowerBounds) -> DictionaryAttr:
+def attribute_of_lower_bounds(bounds: LowerBounds) -> DictionaryAttr:
     """Return the lower bounds as an attribute."""
     return DictionaryAttr(
         {
-            name: _figure_attribute(value)
-            for name, value in sorted(bound_figures(bounds).items())
+            name: _attribute_of_figure(value)
+            for name, value in sorted(figures_of_lower_bounds(bounds).items())
         }
     )
 
 
-def _figure_attribute(value: int | str | list[str]) -> Attribute:
+def _attribute_of_figure(value: int | str | list[str]) -> Attribute:
     match value:
         case int():
             return IntegerAttr(value, i64)
@@ -103,13 +105,15 @@ class GraphAnnotateLowerBoundPass(ModulePass):
     name = "graph-annotate-lower-bound"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        target = TargetSpec.of(op)
-        for function, bounds, parts in function_bounds(op):
-            function.attributes[ATTRIBUTE] = to_attribute(bounds)
+        target = TargetSpec.read_from_module(op)
+        for function, bounds, parts in lower_bounds_of_functions(op):
+            function.attributes[ATTRIBUTE] = attribute_of_lower_bounds(bounds)
             if parts is not None:
-                function.attributes[PARTITION_ATTRIBUTE] = to_attribute(parts)
+                function.attributes[PARTITION_ATTRIBUTE] = attribute_of_lower_bounds(
+                    parts
+                )
             for each in function.walk():
                 if isinstance(each, GroupOp):
-                    each.attributes[ATTRIBUTE] = to_attribute(
+                    each.attributes[ATTRIBUTE] = attribute_of_lower_bounds(
                         lower_bounds_of(each, target)
                     )

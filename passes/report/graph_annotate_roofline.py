@@ -1,5 +1,6 @@
 """
-Pass `graph-annotate-roofline`: work and roofline bounds of operations, as attributes.
+Pass `graph-annotate-roofline`: sets work and roofline bounds of operations as
+attributes.
 """
 
 from __future__ import annotations
@@ -22,16 +23,16 @@ from xdsl.ir import Attribute, Operation
 from xdsl.passes import ModulePass
 
 from tlf.analysis.work.flops_and_bytes import Work, size_in_bytes, work_of
-from tlf.analysis.work.roofline import operation_class_of, roofline_time_of
+from tlf.analysis.work.roofline import bottleneck_class_of, roofline_time_of
 from tlf.dialects.graph import GroupOp, YieldOp
-from tlf.dialects.interfaces import OperationClass
+from tlf.dialects.interfaces import BottleneckKind
 from tlf.dialects.target import TargetSpec
 
 ATTRIBUTE = "tlf.analysis"
 
 
 @dataclass(frozen=True)
-class OperationCost:
+class OperationRooflineCost:
     """Work and roofline bound of one or several operations."""
 
     kind: str
@@ -50,13 +51,15 @@ class OperationCost:
         return DictionaryAttr(figures)
 
 
-def operation_costs(module: ModuleOp) -> Iterator[tuple[Operation, OperationCost]]:
+def roofline_costs_of_operations(
+    module: ModuleOp,
+) -> Iterator[tuple[Operation, OperationRooflineCost]]:
     """
     Yield the graph operations of a module in program order with their costs; a group
     follows its members.
     """
-    target = TargetSpec.of(module)
-    members = list[OperationCost]()
+    target = TargetSpec.read_from_module(module)
+    members = list[OperationRooflineCost]()
     for op in module.walk():
         if not op.name.startswith("graph."):
             continue
@@ -69,26 +72,30 @@ def operation_costs(module: ModuleOp) -> Iterator[tuple[Operation, OperationCost
             floor = roofline_time_of(work, target)
             yield (
                 group,
-                OperationCost(operation_class_of(work, floor), work, floor.seconds),
+                OperationRooflineCost(
+                    bottleneck_class_of(work, floor), work, floor.seconds
+                ),
             )
         else:
             work = work_of(op)
             floor = roofline_time_of(work, target)
             members.append(
-                cost := OperationCost(
-                    operation_class_of(work, floor), work, floor.seconds
+                cost := OperationRooflineCost(
+                    bottleneck_class_of(work, floor), work, floor.seconds
                 )
             )
             yield op, cost
 
 
-def _work_of_group(group: GroupOp, inside: Sequence[OperationCost]) -> Work:
+def _work_of_group(
+    group: GroupOp, member_costs: Sequence[OperationRooflineCost]
+) -> Work:
     """
     Return the work of a group: the scalar operations of its members, and the bytes of
     its inputs and results.
     """
     traffic = size_in_bytes((*group.operands, *group.results))
-    return replace(total_cost(inside).work, bytes=traffic)
+    return replace(total_roofline_cost(member_costs).work, bytes=traffic)
 
 
 @dataclass(frozen=True)
@@ -109,7 +116,7 @@ class GraphAnnotateRooflinePass(ModulePass):
     name = "graph-annotate-roofline"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        costs = dict(operation_costs(op))
+        costs = dict(roofline_costs_of_operations(op))
         for each, cost in costs.items():
             each.attributes[ATTRIBUTE] = cost.to_attribute()
         for function in op.walk():
@@ -119,10 +126,14 @@ class GraphAnnotateRooflinePass(ModulePass):
                     for each in function.walk()
                     if each in costs and not isinstance(each.parent_op(), GroupOp)
                 ]
-                function.attributes[ATTRIBUTE] = total_cost(top_level).to_attribute()
+                function.attributes[ATTRIBUTE] = total_roofline_cost(
+                    top_level
+                ).to_attribute()
 
 
-def total_cost(costs: Sequence[OperationCost]) -> OperationCost:
+def total_roofline_cost(
+    costs: Sequence[OperationRooflineCost],
+) -> OperationRooflineCost:
     """
     Return the total cost of operations run in sequence, with the class that takes the
     most time.
@@ -138,7 +149,7 @@ def total_cost(costs: Sequence[OperationCost]) -> OperationCost:
     )
     seconds = {
         kind: sum(cost.seconds for cost in costs if cost.kind == kind)
-        for kind in OperationClass
+        for kind in BottleneckKind
     }
     greatest = max(seconds, key=lambda kind: seconds[kind])
-    return OperationCost(greatest, work, sum(seconds.values()))
+    return OperationRooflineCost(greatest, work, sum(seconds.values()))

@@ -12,7 +12,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.traits import MemoryEffectKind, get_effects
 
-from tlf.analysis.buffers.memory_effects import root_of
+from tlf.analysis.buffers.memory_effects import root_buffer_of
 from tlf.dialects import graph, mem
 from tlf.support.affine.linear_access import is_identity
 
@@ -29,43 +29,47 @@ class _BufferMoves:
     operations write.
     """
 
-    sources: dict[SSAValue, list[SSAValue]] = field(
+    sources_by_destination: dict[SSAValue, list[SSAValue]] = field(
         default_factory=dict[SSAValue, list[SSAValue]]
     )
     computed_buffers: set[SSAValue] = field(default_factory=set[SSAValue])
     """Buffers that operations other than moves write."""
 
     @staticmethod
-    def of(function: func.FuncOp) -> _BufferMoves:
+    def collect_from_function(function: func.FuncOp) -> _BufferMoves:
         moves = _BufferMoves()
         for op in function.walk():
-            if (move := _buffers_of_move(op)) is not None:
-                source, destination = map(root_of, move)
-                moves.sources.setdefault(destination, []).append(source)
+            if (move := _source_and_destination_of_move(op)) is not None:
+                source, destination = map(root_buffer_of, move)
+                moves.sources_by_destination.setdefault(destination, []).append(source)
             else:
                 moves.computed_buffers.update(
-                    root_of(value) for value in _buffers_written_by(op)
+                    root_buffer_of(value) for value in _buffers_computed_by(op)
                 )
         return moves
 
-    def find_copies(self) -> Iterator[tuple[SSAValue, SSAValue]]:
+    def find_copies_within_level(self) -> Iterator[tuple[SSAValue, SSAValue]]:
         """
         Yield pairs of a computed buffer and its copy in another buffer of the same
         level.
         """
-        for destination in self.sources:
-            level = _level_distance(destination)
-            for source in self._move_sources_of(destination, level):
-                if _level_distance(source) == level and self._is_computed(source):
+        for destination in self.sources_by_destination:
+            level = _level_distance_from_engines(destination)
+            for source in self._buffers_reaching_by_moves(destination, level):
+                if _level_distance_from_engines(
+                    source
+                ) == level and self._has_computed_values(source):
                     yield source, destination
 
-    def _move_sources_of(self, buffer: SSAValue, level: int) -> list[SSAValue]:
+    def _buffers_reaching_by_moves(
+        self, buffer: SSAValue, level: int
+    ) -> list[SSAValue]:
         """
         Return the buffers whose elements reach `buffer` by moves only, through levels
         closer to the engines than `level`.
         """
         sources = dict[SSAValue, None]()
-        pending = [*self.sources.get(buffer, ())]
+        pending = [*self.sources_by_destination.get(buffer, ())]
         while pending:
             current = pending.pop(0)
             if current in sources or current is buffer:
@@ -73,24 +77,24 @@ class _BufferMoves:
             sources[current] = None
             if (
                 current not in self.computed_buffers
-                and _level_distance(current) < level
+                and _level_distance_from_engines(current) < level
             ):
-                pending.extend(self.sources.get(current, ()))
+                pending.extend(self.sources_by_destination.get(current, ()))
         return list(sources)
 
-    def _is_computed(self, buffer: SSAValue) -> bool:
+    def _has_computed_values(self, buffer: SSAValue) -> bool:
         """Return `True` if computed values reach a buffer by moves."""
-        origins = (buffer, *self._move_sources_of(buffer, OUTERMOST_DISTANCE))
+        origins = (buffer, *self._buffers_reaching_by_moves(buffer, OUTERMOST_DISTANCE))
         return not self.computed_buffers.isdisjoint(origins)
 
 
-def _level_distance(buffer: SSAValue) -> int:
+def _level_distance_from_engines(buffer: SSAValue) -> int:
     """Return the distance of a buffer's level from the engines: 1 for `L1`."""
     digits = mem.level_of(buffer.type)[1:]
     return int(digits) if digits.isdecimal() else OUTERMOST_DISTANCE
 
 
-def _buffers_of_move(op: Operation) -> tuple[SSAValue, SSAValue] | None:
+def _source_and_destination_of_move(op: Operation) -> tuple[SSAValue, SSAValue] | None:
     """
     Return the source and destination of an operation that only moves elements, or None.
     """
@@ -109,7 +113,7 @@ def _buffers_of_move(op: Operation) -> tuple[SSAValue, SSAValue] | None:
             return None
 
 
-def _buffers_written_by(op: Operation) -> Iterator[SSAValue]:
+def _buffers_computed_by(op: Operation) -> Iterator[SSAValue]:
     """Yield the buffers that an operation other than a move writes."""
     if isinstance(op, mem.StoreOp):
         yield op.destination
@@ -137,13 +141,13 @@ class MemReportCopiesPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in op.walk():
             if isinstance(function, func.FuncOp) and function.body.blocks:
-                self._check_function(function)
+                self._report_copies_in_function(function)
 
-    def _check_function(self, function: func.FuncOp) -> None:
-        moves = _BufferMoves.of(function)
-        if not moves.sources and not moves.computed_buffers:
+    def _report_copies_in_function(self, function: func.FuncOp) -> None:
+        moves = _BufferMoves.collect_from_function(function)
+        if not moves.sources_by_destination and not moves.computed_buffers:
             return
-        copies = list(moves.find_copies())
+        copies = list(moves.find_copies_within_level())
         for source, destination in copies:
             level = mem.level_of(source.type)
             names = (_describe_buffer(each) for each in (source, destination))

@@ -1,4 +1,7 @@
-"""Pass `tile-estimate-cycles`: estimates the cycles of a program of tiles."""
+"""
+Pass `tile-estimate-cycles`: sets the estimated cycles of functions of tiles as
+attributes.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +12,14 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp, i64
 from xdsl.passes import ModulePass
 
-from tlf.dialects.graph.remark import add_remark
+from tlf.dialects.graph.remark_attribute import add_remark
 from tlf.dialects.target import TargetSpec
 from tlf.planner.cost.npu.npu_estimator import has_timing_model
 from tlf.planner.cost.program.affine_indices import UnpredictableTimeError
-from tlf.planner.cost.program.cycle_estimate import CycleEstimate, estimate_function
+from tlf.planner.cost.program.cycle_estimate import (
+    CycleEstimate,
+    estimate_function_cycles,
+)
 
 ATTRIBUTE = "tlf.predicted"
 """Attribute of a function with its estimated cycles and bytes."""
@@ -35,15 +41,15 @@ class TileEstimateCyclesPass(ModulePass):
     name = "tile-estimate-cycles"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        target = TargetSpec.of(op)
+        target = TargetSpec.read_from_module(op)
         if not has_timing_model(target):
             return
         for function in op.ops:
             if not isinstance(function, func.FuncOp) or function.is_declaration:
                 continue
             try:
-                function.attributes[ATTRIBUTE] = _estimate_attribute(
-                    estimate_function(function, target)
+                function.attributes[ATTRIBUTE] = _attribute_of_estimate(
+                    estimate_function_cycles(function, target)
                 )
             except UnpredictableTimeError as error:
                 first = function.body.block.first_op
@@ -51,10 +57,10 @@ class TileEstimateCyclesPass(ModulePass):
                 add_remark(first, self.name, "missed", f"time unknown: {error}")
 
 
-def _estimate_attribute(prediction: CycleEstimate) -> DictionaryAttr:
+def _attribute_of_estimate(prediction: CycleEstimate) -> DictionaryAttr:
     return DictionaryAttr(
         {
-            "bytes": IntegerAttr(prediction.bytes, i64),
+            "bytes": IntegerAttr(prediction.outer_bytes, i64),
             "cycles": IntegerAttr(prediction.cycles, i64),
         }
     )

@@ -17,7 +17,7 @@ from xdsl.utils.exceptions import PassFailedException
 from tlf.analysis.affine_loops.tile_coverage import Destination, TileCoverage
 from tlf.analysis.affine_loops.write_counts import UncountedError
 from tlf.dialects import graph
-from tlf.dialects.graph.remark import RemarkKind
+from tlf.dialects.graph.remark_attribute import RemarkKind
 
 ATTRIBUTE = "tlf.stitched"
 """Attribute of a proven function: the number of tiles of each result."""
@@ -46,7 +46,7 @@ class _CoverageProver:
 
     function: func.FuncOp
 
-    def certify_function(self) -> None:
+    def prove_coverage_of_function(self) -> None:
         """
         Set `tlf.stitched` if all results are proven, and emit remarks otherwise. Raises
         `CoverageError` for overlapping or missing tiles.
@@ -55,47 +55,57 @@ class _CoverageProver:
         self.stitching = TileCoverage.of(self.function)
         if not self.stitching.destinations:
             return
-        proven = [self._is_proven_covered(each) for each in self.stitching.destinations]
-        results = [self._is_complete(each) for each in self._function_results()]
+        proven = [
+            self._is_disjoint_and_covered(each) for each in self.stitching.destinations
+        ]
+        results = [
+            self._has_all_elements_written(each) for each in self._returned_tensors()
+        ]
         if all(proven) and all(results) and results:
             tiles = [
-                IntegerAttr(self.stitching.count_tiles(each), i64)
-                for each in self._function_results()
+                IntegerAttr(self.stitching.count_stored_tiles(each), i64)
+                for each in self._returned_tensors()
             ]
             self.function.attributes[ATTRIBUTE] = ArrayAttr(tiles)
 
-    def _function_results(self) -> Iterator[SSAValue]:
+    def _returned_tensors(self) -> Iterator[SSAValue]:
         last = self.function.body.block.last_op
         operands = () if last is None else last.operands
         yield from (each for each in operands if isinstance(each.type, TensorType))
 
-    def _is_proven_covered(self, destination: Destination) -> bool:
+    def _is_disjoint_and_covered(self, destination: Destination) -> bool:
         """
         Return `True` if the tiles of a tensor are proven to be disjoint, and to cover
         it. Raises `CoverageError` if parallel iterations write the same element.
         """
         nest, conflict = destination.nest, destination.conflict
-        if destination.unknown is not None:
-            self._emit_remark(nest, "missed", f"cannot prove: {destination.unknown}")
+        if destination.unknown_reason is not None:
+            self._emit_remark(
+                nest, "missed", f"cannot prove: {destination.unknown_reason}"
+            )
             return False
         if conflict is not None and conflict.is_parallel:
             raise CoverageError(
                 conflict.access.op,
-                f"expected tiles apart from each other, got: {conflict}",
+                f"expected disjoint tiles, got: {conflict}",
             )
-        if not all([self._is_complete(each) for each in destination.sources]):
+        if not all(
+            [self._has_all_elements_written(each) for each in destination.sources]
+        ):
             return False
         if not destination.is_new:
             self._emit_remark(nest, "passed", DISJOINT_TILES)
             return True
-        if not self._is_complete(self.stitching.final_value_of(destination.result)):
+        if not self._has_all_elements_written(
+            self.stitching.tensor_after_all_stores(destination.result)
+        ):
             return False
         self._emit_remark(
             nest, "passed", COVERED_ONCE if conflict is None else COVERED_IN_ORDER
         )
         return True
 
-    def _is_complete(self, value: SSAValue) -> bool:
+    def _has_all_elements_written(self, value: SSAValue) -> bool:
         """
         Return `True` if all elements of a tensor are written. Raises `CoverageError`
         for a result of the function with an element that is not.
@@ -103,14 +113,14 @@ class _CoverageProver:
         owner = value.owner
         op = owner if isinstance(owner, Operation) else self.function
         try:
-            element = self.stitching.find_missing(value)
+            element = self.stitching.find_uncovered_element(value)
         except UncountedError as reason:
             self._emit_remark(op, "missed", f"cannot prove: {reason}")
             return False
         if element is None:
             return True
         index = ", ".join(str(each) for each in element)
-        if value in self._function_results():
+        if value in self._returned_tensors():
             raise CoverageError(
                 op, f"expected tiles that cover the result, got none at [{index}]"
             )
@@ -120,8 +130,8 @@ class _CoverageProver:
         return False
 
     @staticmethod
-    def _emit_remark(op: Operation, kind: RemarkKind, text: str) -> None:
-        graph.add_remark(op, TileVerifyCoveragePass.name, kind, text)
+    def _emit_remark(op: Operation, kind: RemarkKind, remark_text: str) -> None:
+        graph.add_remark(op, TileVerifyCoveragePass.name, kind, remark_text)
 
 
 @dataclass(frozen=True)
@@ -142,4 +152,4 @@ class TileVerifyCoveragePass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in op.walk():
             if isinstance(function, func.FuncOp) and function.body.blocks:
-                _CoverageProver(function).certify_function()
+                _CoverageProver(function).prove_coverage_of_function()

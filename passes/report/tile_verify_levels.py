@@ -12,7 +12,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
-from tlf.dialects.encoding import level_of
+from tlf.dialects.encoding_attribute import level_of
 from tlf.dialects.target import LevelKind, TargetSpec
 
 
@@ -35,10 +35,10 @@ class TileVerifyLevelsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if not TargetSpec.is_attached_to(op):
             return
-        target = TargetSpec.of(op)
+        target = TargetSpec.read_from_module(op)
         for each in op.walk():
             for value in _values_defined_by(each):
-                _verify_level(each, value, target)
+                _verify_level_of_value(each, value, target)
 
 
 def _values_defined_by(op: Operation) -> Iterator[SSAValue]:
@@ -49,8 +49,8 @@ def _values_defined_by(op: Operation) -> Iterator[SSAValue]:
             yield from block.args
 
 
-def _verify_level(op: Operation, value: SSAValue, target: TargetSpec) -> None:
-    if (name := _level_of(value.type)) is None:
+def _verify_level_of_value(op: Operation, value: SSAValue, target: TargetSpec) -> None:
+    if (name := _memory_level_of_type(value.type)) is None:
         return
     refused = {LevelKind.CACHE: "is a cache"}
     if isinstance(value.type, MemRefType):
@@ -67,7 +67,7 @@ def _verify_level(op: Operation, value: SSAValue, target: TargetSpec) -> None:
     op.emit_error(message, PassFailedException(message))
 
 
-def _level_of(type_: Attribute) -> str | None:
+def _memory_level_of_type(type_: Attribute) -> str | None:
     """Return the memory level that a type names, or None."""
     if not isinstance(type_, MemRefType):
         return level_of(type_)

@@ -11,7 +11,7 @@ from xdsl.ir import Block, Operation
 from xdsl.passes import ModulePass
 
 from tlf.analysis.affine_loops.fusion_legality import NestFusion
-from tlf.analysis.affine_loops.storage_roots import values_used_by
+from tlf.analysis.affine_loops.storage_roots import outside_values_used_by
 from tlf.dialects import graph, tile
 from tlf.dialects.target import TargetSpec
 from tlf.dialects.target.description import TARGET_ATTRIBUTE
@@ -20,7 +20,10 @@ from tlf.passes.tile.fusing.dead_tiles import (
     erase_unread_destinations,
 )
 from tlf.passes.tile.fusing.nest_fusion import fuse_nests
-from tlf.passes.tile.fusing.slice_sinking import hoist_slices, sink_slices
+from tlf.passes.tile.fusing.slice_sinking import (
+    hoist_slices_above_nest,
+    sink_slices_into_later_nest,
+)
 
 
 @dataclass
@@ -28,49 +31,51 @@ class _NestFuser:
     """Fusion of the nests of blocks, with the reasons that prevent it."""
 
     target: TargetSpec | None
-    objections: dict[tuple[tile.WhileOp, tile.WhileOp], str] = field(
+    reasons_not_fused: dict[tuple[tile.WhileOp, tile.WhileOp], str] = field(
         default_factory=dict[tuple[tile.WhileOp, tile.WhileOp], str]
     )
     """Reasons why two nests were not fused."""
 
-    def fuse_block(self, block: Block) -> None:
+    def fuse_nests_of_block(self, block: Block) -> None:
         """Fuse the nests of a block, then nested ones."""
         position = {op: index for index, op in enumerate(block.ops)}
         for op in list(block.ops):
             nest: tile.WhileOp | None = op if isinstance(op, tile.WhileOp) else None
             while nest is not None:
-                nest = self._fuse_with_earlier(nest, position)
+                nest = self._fuse_with_earlier_nest(nest, position)
         for op in list(block.ops):
             for region in op.regions:
                 for inner in region.blocks:
-                    self.fuse_block(inner)
+                    self.fuse_nests_of_block(inner)
 
-    def _fuse_with_earlier(
-        self, second: tile.WhileOp, position: dict[Operation, int]
+    def _fuse_with_earlier_nest(
+        self, later_nest: tile.WhileOp, block_positions: dict[Operation, int]
     ) -> tile.WhileOp | None:
         """
         Fuse a nest with an earlier nest, and return the fused nest; None if no earlier
         nest can be fused.
         """
-        for first in _fusion_candidates(second, position):
-            sunk = sink_slices(first, second)
-            fusion = NestFusion(first, second, self._can_take_subviews(first))
-            if (reason := fusion.find_objection()) is not None:
-                self.objections[first, second] = reason
-                hoist_slices(sunk, second)
+        for first in _earlier_nests_sharing_tensor(later_nest, block_positions):
+            sunk = sink_slices_into_later_nest(first, later_nest)
+            fusion = NestFusion(
+                first, later_nest, self._can_take_subviews_of_tiles(first)
+            )
+            if (reason := fusion.find_fusion_objection()) is not None:
+                self.reasons_not_fused[first, later_nest] = reason
+                hoist_slices_above_nest(sunk, later_nest)
                 continue
-            index = position[second]
+            index = block_positions[later_nest]
             fused = fuse_nests(fusion)
             erase_overwritten_tiles(fused)
             fused = erase_unread_destinations(fused)
-            position[fused] = index
+            block_positions[fused] = index
             graph.add_remark(
                 fused, TileFuseLoopsPass.name, "passed", "nests run as one"
             )
             return fused
         return None
 
-    def _can_take_subviews(self, nest: tile.WhileOp) -> bool:
+    def _can_take_subviews_of_tiles(self, nest: tile.WhileOp) -> bool:
         """Return `True` if subviews of the tiles in a nest can be taken."""
         levels = {
             tile.level_of(value.type)
@@ -82,9 +87,9 @@ class _NestFuser:
             for level in self.target.levels.values()
         )
 
-    def report_objections(self) -> None:
+    def remark_unfused_nests(self) -> None:
         """Emit remarks on nests that share a tensor and were not fused."""
-        for (first, second), reason in self.objections.items():
+        for (first, second), reason in self.reasons_not_fused.items():
             if first.parent is None or second.parent is None:
                 continue
             names = [each.name_hint for each in first.results if each.name_hint]
@@ -93,14 +98,14 @@ class _NestFuser:
             graph.add_remark(second, TileFuseLoopsPass.name, "missed", text)
 
 
-def _fusion_candidates(
-    second: tile.WhileOp, position: dict[Operation, int]
+def _earlier_nests_sharing_tensor(
+    later_nest: tile.WhileOp, block_positions: dict[Operation, int]
 ) -> Iterator[tile.WhileOp]:
     """Yield the earlier nests that share a tensor with `second`, last nest first."""
-    block = second.parent
+    block = later_nest.parent
     assert block is not None
     related = set[Operation | Block | None]()
-    for value in values_used_by(second):
+    for value in outside_values_used_by(later_nest):
         if isinstance(value.type, TensorType):
             definition = value.owner
             source = (
@@ -117,9 +122,9 @@ def _fusion_candidates(
         for op in related
         if isinstance(op, tile.WhileOp)
         and op.parent is block
-        and position[op] < position[second]
+        and block_positions[op] < block_positions[later_nest]
     ]
-    yield from sorted(earlier, key=lambda op: -position[op])
+    yield from sorted(earlier, key=lambda op: -block_positions[op])
 
 
 @dataclass(frozen=True)
@@ -144,9 +149,11 @@ class TileFuseLoopsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         fuser = _NestFuser(
-            TargetSpec.of(op) if TARGET_ATTRIBUTE in op.attributes else None
+            TargetSpec.read_from_module(op)
+            if TARGET_ATTRIBUTE in op.attributes
+            else None
         )
         for region in op.regions:
             for block in region.blocks:
-                fuser.fuse_block(block)
-        fuser.report_objections()
+                fuser.fuse_nests_of_block(block)
+        fuser.remark_unfused_nests()

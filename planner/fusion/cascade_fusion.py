@@ -39,7 +39,7 @@ class CascadeCost:
     separate_cycles: int | None
 
     @property
-    def is_profitable(self) -> bool:
+    def is_fusion_profitable(self) -> bool:
         """True if one loop is profitable."""
         if self.fused_cycles is None or self.separate_cycles is None:
             return False
@@ -48,7 +48,7 @@ class CascadeCost:
         )
 
     @property
-    def describe(self) -> str:
+    def reason_against_fusion(self) -> str:
         """Reason why the groups stay separate."""
         if self.fused_cycles is None or self.separate_cycles is None:
             return "its smallest tiles do not fit"
@@ -64,57 +64,65 @@ class CascadeFusion:
 
     target: TargetSpec
     estimator: Estimator
-    forms: OpFactsCache = field(default_factory=OpFactsCache)
+    op_facts: OpFactsCache = field(default_factory=OpFactsCache)
     _structures: StructuralKeys = field(default_factory=StructuralKeys)
-    _prices: dict[Hashable, CascadeCost] = field(
+    _known_costs: dict[Hashable, CascadeCost] = field(
         default_factory=dict[Hashable, "CascadeCost"]
     )
 
-    def is_profitable(self, members: GroupMembers, parts: Sequence[Part]) -> bool:
+    def is_fusion_profitable(
+        self, members: GroupMembers, separate_groups: Sequence[Part]
+    ) -> bool:
         """
         Return `True` if groups run faster as one loop. This is always assumed for the
         reduce stages of a loop for an outer level, as its tiles leave no room for
         intermediate results between groups.
         """
-        if is_reduce_stage(members, members.root.parent_op()):
+        if is_reduce_stage_of_loop(members, members.root.parent_op()):
             return True
-        return self.cost_of(members, parts).is_profitable
+        return self.fusion_cost_of(members, separate_groups).is_fusion_profitable
 
-    def cost_of(self, members: GroupMembers, parts: Sequence[Part]) -> CascadeCost:
+    def fusion_cost_of(
+        self, members: GroupMembers, separate_groups: Sequence[Part]
+    ) -> CascadeCost:
         """Return the cycles of groups as one loop, and separately."""
-        key = self._structures.key_of(members.operations, members.results)
-        if key not in self._prices:
-            self._prices[key] = self._estimate_cost(members, parts)
-        return self._prices[key]
+        key = self._structures.structural_key_of(members.operations, members.results)
+        if key not in self._known_costs:
+            self._known_costs[key] = self._estimate_fusion_cost(
+                members, separate_groups
+            )
+        return self._known_costs[key]
 
-    def _estimate_cost(
-        self, members: GroupMembers, parts: Sequence[Part]
+    def _estimate_fusion_cost(
+        self, members: GroupMembers, separate_groups: Sequence[Part]
     ) -> CascadeCost:
         if members.cascade is None and members.only_contraction is None:
             return CascadeCost(None, None)
         if (fused := self.estimator.estimate_cycles(members)) is None:
             return CascadeCost(None, None)
-        groups = (group_members_of(part, self.forms) for part in parts)
+        groups = (group_members_of(part, self.op_facts) for part in separate_groups)
         separate = [
             each for each in map(self.estimator.estimate_cycles, groups) if each
         ]
         return CascadeCost(
-            fused, sum(separate) if len(separate) == len(parts) else None
+            fused, sum(separate) if len(separate) == len(separate_groups) else None
         )
 
 
-def is_reduce_stage(members: GroupMembers, around: Operation | None) -> bool:
+def is_reduce_stage_of_loop(
+    members: GroupMembers, surrounding_op: Operation | None
+) -> bool:
     """
     Return `True` if a cascade is the body of a loop that carries its running totals
     from one reduce stage to the next.
     """
-    if not isinstance(around, tile.WhileOp) or around.is_parallel:
+    if not isinstance(surrounding_op, tile.WhileOp) or surrounding_op.is_parallel:
         return False
     return members.cascade is not None
 
 
-def collect_candidates(
-    groups: Mapping[Operation, Part], forms: OpFactsCache
+def collect_fusion_candidates(
+    groups: Mapping[Operation, Part], op_facts: OpFactsCache
 ) -> Iterator[list[Part]]:
     """
     Yield groups that may be fused, for each reduction of a block, the last one first:
@@ -125,7 +133,7 @@ def collect_candidates(
     for op in reversed(list(groups)):
         if not isinstance(op, AccumulatingInterface):
             continue
-        if len(forms.of(op).reduction_dims) != 1:
+        if len(op_facts.facts_of(op).reduction_dims) != 1:
             continue
         for values in (op.inputs, operands_of(groups[op])):
             parts = producer_closure_of(groups[op], values, groups)

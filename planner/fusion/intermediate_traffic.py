@@ -10,14 +10,14 @@ from tlf.analysis.work.flops_and_bytes import size_in_bytes
 from tlf.dialects.interfaces import (
     ElementwiseInterface,
     TilingInterface,
-    splat_value_of,
+    splat_attribute_of,
 )
 
 Operations: TypeAlias = list[TilingInterface]
 """Operations of a group, in program order."""
 
 
-def with_producers(op: TilingInterface, group: Operations) -> Operations:
+def with_elementwise_producers(op: TilingInterface, group: Operations) -> Operations:
     """
     Return an operation of a group with its elementwise producers that have no other
     readers in the group and no smaller results.
@@ -34,31 +34,37 @@ def with_producers(op: TilingInterface, group: Operations) -> Operations:
     return moved
 
 
-def max_saved_bytes(
-    op: TilingInterface, before: Operations, reader: Operations
+def max_bytes_saved_by_moving(
+    op: TilingInterface, source_group: Operations, reader_group: Operations
 ) -> tuple[int, Operations]:
     """
     Return the most bytes saved if an operation moves to its reader's group, with or
     without its producers, and the operations to move.
     """
-    candidates = [with_producers(op, before), [op]]
-    saved = [saved_bytes(moved, before, reader) for moved in candidates]
+    candidates = [with_elementwise_producers(op, source_group), [op]]
+    saved = [
+        bytes_saved_by_moving(moved, source_group, reader_group) for moved in candidates
+    ]
     return max(saved), candidates[saved.index(max(saved))]
 
 
-def saved_bytes(moved: Operations, before: Operations, reader: Operations) -> int:
+def bytes_saved_by_moving(
+    operations: Operations, source_group: Operations, reader_group: Operations
+) -> int:
     """Return the bytes saved if operations move from a group to their reader's."""
-    rest = [member for member in before if member not in moved]
-    saved = 2 * size_in_bytes(moved[-1].results)
-    for value in dict.fromkeys(operand for each in moved for operand in each.operands):
+    rest = [member for member in source_group if member not in operations]
+    saved = 2 * size_in_bytes(operations[-1].results)
+    for value in dict.fromkeys(
+        operand for each in operations for operand in each.operands
+    ):
         owner, size = value.owner, size_in_bytes([value])
-        if owner in moved or splat_value_of(value) is not None:
+        if owner in operations or splat_attribute_of(value) is not None:
             continue
         if owner not in rest:
-            saved += 0 if _is_read_in(rest, value) else size
-        elif all(use.operation in (*moved, *rest) for use in value.uses):
+            saved += 0 if _is_value_read_in(rest, value) else size
+        elif all(use.operation in (*operations, *rest) for use in value.uses):
             saved -= size
-        saved -= 0 if _is_read_in(reader, value) else size
+        saved -= 0 if _is_value_read_in(reader_group, value) else size
     return saved
 
 
@@ -80,5 +86,5 @@ def connected_components_of(operations: Operations) -> list[Operations]:
     return parts
 
 
-def _is_read_in(group: Operations, value: SSAValue) -> bool:
+def _is_value_read_in(group: Operations, value: SSAValue) -> bool:
     return any(use.operation in group for use in value.uses)

@@ -22,33 +22,35 @@ class LoopObjections:
 
     structures: StructuralKeys
     _loops: dict[Hashable, bool] = field(default_factory=dict[Hashable, bool])
-    _faults: dict[Hashable, tuple[int, str] | None] = field(
+    _objections: dict[Hashable, tuple[int, str] | None] = field(
         default_factory=dict[Hashable, "tuple[int, str] | None"]
     )
     """Index of an operation of the group, and the reason."""
 
-    def is_loop(self, members: GroupMembers) -> bool:
+    def can_form_loop(self, members: GroupMembers) -> bool:
         """Return `True` if the reductions of a group may form one loop."""
-        key = self._key_of(members)
+        key = self._structural_key_of(members)
         if key not in self._loops:
             self._loops[key] = members.cascade is not None
         return self._loops[key]
 
-    def report_objection(self, members: GroupMembers, notes: RemarkCollector) -> None:
+    def report_loop_objection(
+        self, members: GroupMembers, remarks: RemarkCollector
+    ) -> None:
         """Add a remark on the reason why the reductions form no loop, if any."""
-        key = self._key_of(members)
-        if key not in self._faults:
-            self._faults[key] = _find_fault(members)
-        if (fault := self._faults[key]) is not None:
+        key = self._structural_key_of(members)
+        if key not in self._objections:
+            self._objections[key] = _find_loop_objection(members)
+        if (fault := self._objections[key]) is not None:
             index, reason = fault
             text = f"no loop with other reductions: {reason}"
-            notes.add_remark(members.operations[index], "missed", text, LOOPS)
+            remarks.add_remark(members.operations[index], "missed", text, LOOPS)
 
-    def _key_of(self, members: GroupMembers) -> Hashable:
-        return self.structures.key_of(members.operations, members.results)
+    def _structural_key_of(self, members: GroupMembers) -> Hashable:
+        return self.structures.structural_key_of(members.operations, members.results)
 
 
-def _find_fault(members: GroupMembers) -> tuple[int, str] | None:
+def _find_loop_objection(members: GroupMembers) -> tuple[int, str] | None:
     error = explain_no_cascade(
         members.operations, members.op_facts, members.axis_classes
     )

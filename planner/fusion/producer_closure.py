@@ -36,7 +36,9 @@ def producer_closure_of(
     whose whole results have other readers are excluded: these results are stored in any
     case.
     """
-    return _drop_stored(_collect_producers(group, values, groups, through_views))
+    return _drop_parts_read_outside(
+        _collect_producer_groups(group, values, groups, through_views)
+    )
 
 
 def reader_closure_of(
@@ -46,16 +48,16 @@ def reader_closure_of(
     Return a group, its producers and all other readers of whole inputs; only the group
     itself if an operation outside of groups reads one.
     """
-    parts = _collect_producers(group, values, groups)
+    parts = _collect_producer_groups(group, values, groups)
     max_elements = max(
         _element_count(value) for part in parts for value in operands_of(part)
     )
-    while len(parts) <= PARTITION.closure_groups:
+    while len(parts) <= PARTITION.max_closure_groups:
         inside: set[Operation] = {op for part in parts for op in part}
         readers = {
             reader: groups.get(reader)
             for part in parts
-            for reader in _outside_readers(
+            for reader in _readers_outside(
                 part, inside, max_elements // PARTITION.small_tensor_ratio
             )
         }
@@ -70,7 +72,7 @@ def reader_closure_of(
     return [group]
 
 
-def _collect_producers(
+def _collect_producer_groups(
     group: Part,
     values: Sequence[SSAValue],
     groups: Mapping[Operation, Part],
@@ -78,10 +80,10 @@ def _collect_producers(
 ) -> list[Part]:
     closure = {id(group): group}
     pending, visited = deque(values), set[Operation]()
-    remaining = PARTITION.closure_operations - len(group)
-    while pending and len(closure) < PARTITION.closure_groups:
+    remaining = PARTITION.max_closure_operations - len(group)
+    while pending and len(closure) < PARTITION.max_closure_groups:
         value = pending.popleft()
-        owner = (source_of(value) if through_views else value).owner
+        owner = (reshape_source_of(value) if through_views else value).owner
         if not isinstance(owner, Operation) or owner not in groups or owner in visited:
             continue
         visited.add(owner)
@@ -95,7 +97,7 @@ def _collect_producers(
     return list(closure.values())
 
 
-def _drop_stored(parts: list[Part]) -> list[Part]:
+def _drop_parts_read_outside(parts: list[Part]) -> list[Part]:
     """
     Return the first part, and the parts whose results have no readers outside of the
     parts.
@@ -106,11 +108,11 @@ def _drop_stored(parts: list[Part]) -> list[Part]:
         _element_count(value) for part in parts for value in operands_of(part)
     )
     while len(parts) > 1:
-        inside: set[Operation] = _with_views(parts)
+        inside: set[Operation] = _with_reshapes_between(parts)
         first, *producers = parts
         stored = [
             any(
-                _outside_readers(
+                _readers_outside(
                     part, inside, max_elements // PARTITION.small_tensor_ratio
                 )
             )
@@ -123,8 +125,8 @@ def _drop_stored(parts: list[Part]) -> list[Part]:
     return parts
 
 
-def _outside_readers(
-    part: Part, inside: set[Operation], least: int
+def _readers_outside(
+    part: Part, operations: set[Operation], min_elements: int
 ) -> Iterator[Operation]:
     """
     Yield the users outside of `inside` of a part's results with more than `least`
@@ -132,59 +134,63 @@ def _outside_readers(
     """
     for op in part:
         for value in op.results:
-            if _element_count(value) > least:
+            if _element_count(value) > min_elements:
                 users = (use.operation for use in value.uses)
-                yield from (user for user in users if user not in inside)
+                yield from (user for user in users if user not in operations)
 
 
-def source_of(value: SSAValue) -> SSAValue:
+def reshape_source_of(value: SSAValue) -> SSAValue:
     """Return the tensor that a value is a reshape of, or the value itself."""
     while isinstance(owner := value.owner, graph.ReshapeOp):
         value = owner.operand
     return value
 
 
-def operations_in_order(parts: Sequence[Part]) -> list[TilingInterface]:
+def operations_with_reshapes(parts: Sequence[Part]) -> list[TilingInterface]:
     """
     Return all operations of parts of a block, in program order, with the reshapes
     between them.
     """
-    ordered = _sort_operations(_with_views(parts), parts[0][0])
+    ordered = _sort_in_program_order(_with_reshapes_between(parts), parts[0][0])
     return [op for op in ordered if isinstance(op, TilingInterface)]
 
 
-def _sort_operations(inside: set[Operation], first: Operation) -> Iterable[Operation]:
+def _sort_in_program_order(
+    operations: set[Operation], start: Operation
+) -> Iterable[Operation]:
     """
     Return operations of a block in program order, searched from one of them in both
     directions.
     """
-    ordered, before, after = deque([first]), first.prev_op, first.next_op
-    while len(ordered) < len(inside) and (before or after):
+    ordered, before, after = deque([start]), start.prev_op, start.next_op
+    while len(ordered) < len(operations) and (before or after):
         if after is not None:
-            if after in inside:
+            if after in operations:
                 ordered.append(after)
             after = after.next_op
         if before is not None:
-            if before in inside:
+            if before in operations:
                 ordered.appendleft(before)
             before = before.prev_op
     return ordered
 
 
-def _with_views(parts: Sequence[Part]) -> set[Operation]:
+def _with_reshapes_between(parts: Sequence[Part]) -> set[Operation]:
     """Return all operations of parts, with the reshapes between them."""
     inside: set[Operation] = {op for part in parts for op in part}
     for part in parts:
         for value in operands_of(part):
             if isinstance(value.owner, graph.ReshapeOp):
-                if source_of(value).owner in inside:
-                    inside.update(_views_behind(value, inside))
+                if reshape_source_of(value).owner in inside:
+                    inside.update(_reshapes_before(value, inside))
     return inside
 
 
-def _views_behind(value: SSAValue, inside: set[Operation]) -> Iterator[graph.ReshapeOp]:
+def _reshapes_before(
+    value: SSAValue, operations: set[Operation]
+) -> Iterator[graph.ReshapeOp]:
     """Yield the reshapes between a value and its producer."""
-    while isinstance(owner := value.owner, graph.ReshapeOp) and owner not in inside:
+    while isinstance(owner := value.owner, graph.ReshapeOp) and owner not in operations:
         yield owner
         value = owner.operand
 

@@ -1,5 +1,5 @@
 """
-Fusion rule of the planner: limit of recomputation by contractions and reductions in
+Planning of fusion: rule that limits recomputation by contractions and reductions in
 larger loops.
 """
 
@@ -25,14 +25,16 @@ MAX_RECOMPUTE_RATIO = Fraction(5, 4)
 REASON = "a contraction or reduction would be recomputed for elements around its result"
 
 
-def objection(operations: Sequence[TilingInterface], forms: OpFactsCache) -> str | None:
+def recompute_objection(
+    operations: Sequence[TilingInterface], op_facts: OpFactsCache
+) -> str | None:
     """
     Return the reason why operations may not share loops with an accumulation before
     them, or None if they may.
     """
     ratios: dict[SSAValue, Fraction] = {}
     for op in operations:
-        ratio = _recompute_ratio(op, ratios, forms)
+        ratio = _recompute_ratio(op, ratios, op_facts)
         if ratio is None:
             continue
         if ratio > MAX_RECOMPUTE_RATIO:
@@ -41,7 +43,9 @@ def objection(operations: Sequence[TilingInterface], forms: OpFactsCache) -> str
     return None
 
 
-def is_serializing(operations: Sequence[TilingInterface], forms: OpFactsCache) -> bool:
+def has_serialized_reduction(
+    operations: Sequence[TilingInterface], op_facts: OpFactsCache
+) -> bool:
     """
     Return `True` if a reduction runs along a parallel axis of another reduction: in one
     loop the results of the latter would be computed one after the other.
@@ -49,30 +53,33 @@ def is_serializing(operations: Sequence[TilingInterface], forms: OpFactsCache) -
     reductions = [op for op in operations if isinstance(op, ReductionInterface)]
     if len(reductions) < 2:
         return False
-    axes = AxisClasses.of(operations, forms)
+    axes = AxisClasses.of(operations, op_facts)
     reduced = {
         axes.class_of(op, each)
         for op in reductions
-        for each in forms.of(op).reduction_dims
+        for each in op_facts.facts_of(op).reduction_dims
     }
     return any(
         axes.class_of(op, each) in reduced
         for op in reductions
-        for each in forms.of(op).parallel_dims
+        for each in op_facts.facts_of(op).parallel_dims
     )
 
 
 def _recompute_ratio(
-    op: TilingInterface, grown: Mapping[SSAValue, Fraction], forms: OpFactsCache
+    op: TilingInterface,
+    ratios_by_value: Mapping[SSAValue, Fraction],
+    op_facts: OpFactsCache,
 ) -> Fraction | None:
     """
     Return the ratio of an operation's loops to the result of an accumulation that it
     depends on, or None if there is no such result.
     """
     ratios = [
-        grown[operand] * _iterations_per_element(op, position, forms.of(op))
+        ratios_by_value[operand]
+        * _iterations_per_element(op, position, op_facts.facts_of(op))
         for position, operand in enumerate(op.operands)
-        if operand in grown
+        if operand in ratios_by_value
     ]
     if isinstance(op, AccumulatingInterface):
         ratios.append(Fraction(1))
@@ -80,17 +87,17 @@ def _recompute_ratio(
 
 
 def _iterations_per_element(
-    op: TilingInterface, position: int, form: OpFacts
+    op: TilingInterface, operand_index: int, facts: OpFacts
 ) -> Fraction:
     """
     Return the number of iterations for each element of an operand, along its axes.
     """
-    accesses = form.indexing_maps[position]
+    accesses = facts.indexing_maps[operand_index]
     if accesses is None:
         return Fraction(1)
-    shape = tensor_type(op.operands[position]).get_shape()
+    shape = tensor_type(op.operands[operand_index]).get_shape()
     ratio = Fraction(1)
     for access, extent in zip(accesses, shape, strict=True):
         if len(access.terms) == 1 and access.terms[0][1] == 1 and extent > 1:
-            ratio *= Fraction(form.extents[access.terms[0][0]], extent)
+            ratio *= Fraction(facts.extents[access.terms[0][0]], extent)
     return max(ratio, Fraction(1))

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from xdsl.ir import Operation
 
-from tlf.dialects.graph.remark import RemarkKind, enclosing_function
+from tlf.dialects.graph.remark_attribute import RemarkKind, enclosing_function
 
 LOOPS = "loops"
 """Topic of remarks on algebraic reasons against a loop, independent of the grouping."""
@@ -25,7 +25,7 @@ RemarkKey: TypeAlias = "tuple[Operation | None, RemarkKind, str, str]"
 class RemarkCollector:
     """Remarks of a pass, combined before they are attached."""
 
-    source: str
+    pass_name: str
     level: str = ""
     """Level of the groups that the remarks are about, if it is an inner one."""
     operations: dict[RemarkKey, list[Operation]] = field(
@@ -49,19 +49,19 @@ def describe_operations(operations: Sequence[Operation]) -> str:
     )
 
 
-def too_many_contractions(most: int) -> str:
+def contraction_limit_remark(limit: int) -> str:
     """Return the remark on a group with too many contractions."""
-    return f"a group has at most {most} contraction{'s' if most != 1 else ''}"
+    return f"a group has at most {limit} contraction{'s' if limit != 1 else ''}"
 
 
-def too_many_operations(most: int) -> str:
+def operation_limit_remark(limit: int) -> str:
     """Return the remark on a group with too many operations."""
-    return f"a group has at most {most} operations"
+    return f"a group has at most {limit} operations"
 
 
-def describe_other_groups(parts: Sequence[Sequence[Operation]]) -> str:
+def describe_other_groups(groups: Sequence[Sequence[Operation]]) -> str:
     """Return a description of the other groups in relation to the first one."""
-    first, *rest = parts
+    first, *rest = groups
     inside = {op for part in rest for op in part}
     pending, visited = list[Operation](first), set[Operation]()
     while pending:

@@ -28,11 +28,11 @@ class CopiedOperand(NamedTuple):
     """Concat operand that cannot be computed in place, with the reason."""
 
     op: ConcatLikeInterface
-    number: int
+    operand_index: int
     reason: str
 
 
-def copied_operands(block: Block) -> Iterator[CopiedOperand]:
+def copied_concat_operands(block: Block) -> Iterator[CopiedOperand]:
     """
     Yield the concat operands of a block that cannot be computed in place: values that
     no operation of the block computes or loads, operands of an earlier concatenation,
@@ -43,13 +43,13 @@ def copied_operands(block: Block) -> Iterator[CopiedOperand]:
         if not isinstance(op, ConcatLikeInterface):
             continue
         for index, value in enumerate(op.operands):
-            reason = TAKEN if value in placed else objection(value, block)
+            reason = TAKEN if value in placed else in_place_objection(value, block)
             if reason is not None:
                 yield CopiedOperand(op, index, reason)
             placed.add(value)
 
 
-def objection(value: SSAValue, block: Block) -> str | None:
+def in_place_objection(value: SSAValue, block: Block) -> str | None:
     """
     Return the reason why a value cannot be computed in place in the result of a
     concatenation, or None if it can.
@@ -63,7 +63,7 @@ def objection(value: SSAValue, block: Block) -> str | None:
     if (
         isinstance(owner, Block)
         or owner.parent is not block
-        or not _is_materialized(owner)
+        or not _has_new_result_buffer(owner)
     ):
         return VIEW if isinstance(owner, Operation) and _is_view(owner) else GIVEN
     if any(isinstance(user, func.ReturnOp) for user in users):
@@ -71,7 +71,7 @@ def objection(value: SSAValue, block: Block) -> str | None:
     return VIEWED if any(map(_is_view, users)) else None
 
 
-def _is_materialized(op: Operation) -> bool:
+def _has_new_result_buffer(op: Operation) -> bool:
     """Return `True` if an operation writes its result to a new buffer."""
     if isinstance(op, ConstantInterface) or _is_view(op):
         return False

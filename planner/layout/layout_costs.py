@@ -16,22 +16,26 @@ from tlf.analysis.tiling.group_analysis import GroupMembers
 from tlf.analysis.tiling.group_members import members_of_group_op
 from tlf.analysis.tiling.structural_keys import structural_key_of
 from tlf.dialects import graph
-from tlf.dialects.encoding import layout_of
-from tlf.dialects.graph.residency import is_read_in_inner_level, is_retained, needs_load
+from tlf.dialects.encoding_attribute import layout_of
+from tlf.dialects.graph.residency import (
+    is_read_only_in_inner_level,
+    is_retained,
+    needs_load,
+)
 from tlf.dialects.interfaces import ConstantInterface
-from tlf.dialects.io_layouts import ANY_LAYOUT, Layout
+from tlf.dialects.io_layout_attributes import ANY_LAYOUT, Layout
 from tlf.dialects.target import Level, TargetSpec
 from tlf.dialects.types import tensor_type
 from tlf.planner.context import Memo
 from tlf.planner.cost.npu.level_residency import Residency
 from tlf.planner.cost.npu.nest_prediction import Nests
 from tlf.planner.cost.npu.npu_estimator import nest_predictor_on
-from tlf.planner.cost.npu.outer_model import OuterModel
+from tlf.planner.cost.npu.outer_model import OuterCostModel
 from tlf.planner.cost.npu.outer_plan import OuterPlan
 from tlf.planner.cost.npu.outer_search import OuterSearch
 from tlf.planner.cost.npu.tile_search import Tilings
 from tlf.planner.search_space import UNRESTRICTED, SearchSpace
-from tlf.support.affine.axis_orders import Order, row_major
+from tlf.support.affine.axis_orders import Order, row_major_order
 
 KnownPlans: TypeAlias = dict[Hashable, OuterPlan | None]
 """Plans of groups, by structure and layouts, on one level and in one search space."""
@@ -48,19 +52,19 @@ class LayoutCosts:
         self,
         target: TargetSpec,
         level: Level,
-        freedom: SearchSpace = UNRESTRICTED,
-        known: KnownPlans | None = None,
+        search_space: SearchSpace = UNRESTRICTED,
+        known_plans: KnownPlans | None = None,
         memo: Memo | None = None,
     ) -> None:
         self.target = target
         self.level = level
-        self.freedom = freedom
+        self.freedom = search_space
         self.free: AbstractSet[SSAValue] = frozenset()
         """Values of any axis order in the search that found the groups' plans."""
-        self.model = OuterModel(target, level)
+        self.model = OuterCostModel(target, level)
         self.model.far.phased = True
         self._groups: dict[graph.GroupOp, _GroupEntry | None] = {}
-        self._known: KnownPlans = {} if known is None else known
+        self._known: KnownPlans = {} if known_plans is None else known_plans
         self._nesting = nest_predictor_on(target, memo)
 
     def best_plan(
@@ -70,7 +74,7 @@ class LayoutCosts:
         Return the best plan of a group with the given layouts of values inside of it,
         or None if the model has none.
         """
-        if (entry := self._entry_of(group)) is None:
+        if (entry := self._memoized_entry_of(group)) is None:
             return None
         return self._cached_plan(entry, _non_default_layouts(layouts), frozenset())
 
@@ -78,31 +82,31 @@ class LayoutCosts:
         self,
         group: graph.GroupOp,
         layouts: Mapping[SSAValue, Order],
-        free: AbstractSet[SSAValue],
+        free_values: AbstractSet[SSAValue],
     ) -> OuterPlan | None:
         """
         Return the best plan of a group in which each transfer of a free value has its
         best axis order: a lower bound for all layouts of these values.
         """
-        if (entry := self._entry_of(group)) is None:
+        if (entry := self._memoized_entry_of(group)) is None:
             return None
-        return self._cached_plan(entry, _non_default_layouts(layouts), free)
+        return self._cached_plan(entry, _non_default_layouts(layouts), free_values)
 
-    def select_plan(
+    def select_best_plan(
         self,
         group: graph.GroupOp,
         layouts: Mapping[SSAValue, Order],
         plans: Sequence[OuterPlan],
     ) -> OuterPlan | None:
         """Return the best of some plans of a group with the given layouts, or None."""
-        if (entry := self._entry_of(group)) is None:
+        if (entry := self._memoized_entry_of(group)) is None:
             return None
         layouts = _non_default_layouts(layouts)
-        sizes = tuple(plan.key for plan in plans)
+        sizes = tuple(plan.plan_key for plan in plans)
         key = sizes, entry.key, entry.near, entry.layouts_of_values(layouts)
         if key not in self._known:
-            search = self._search_for(entry)
-            with self._use_layouts(layouts):
+            search = self._outer_search_of(entry)
+            with self._assign_layouts_temporarily(layouts):
                 plans_or_none = [search.plan_for(*each) for each in sizes]
             legal_plans = (plan for plan in plans_or_none if plan is not None)
             self._known[key] = min(
@@ -110,47 +114,47 @@ class LayoutCosts:
             )
         return self._known[key]
 
-    def _entry_of(self, group: graph.GroupOp) -> _GroupEntry | None:
+    def _memoized_entry_of(self, group: graph.GroupOp) -> _GroupEntry | None:
         if group not in self._groups:
-            self._groups[group] = self._make_entry(group)
+            self._groups[group] = self._make_group_entry(group)
         return self._groups[group]
 
     def _cached_plan(
         self,
-        priced: _GroupEntry,
+        entry: _GroupEntry,
         layouts: Mapping[SSAValue, Order],
-        free: AbstractSet[SSAValue],
+        free_values: AbstractSet[SSAValue],
     ) -> OuterPlan | None:
-        orders = priced.layouts_of_values(layouts, free)
-        key = priced.key, priced.near, priced.given, orders
+        orders = entry.layouts_of_values(layouts, free_values)
+        key = entry.key, entry.near, entry.given, orders
         if key not in self._known:
-            with self._use_layouts(layouts, free):
-                self._known[key] = self._find_plan(priced)
+            with self._assign_layouts_temporarily(layouts, free_values):
+                self._known[key] = self._find_plan(entry)
         return self._known[key]
 
     @contextmanager
-    def _use_layouts(
+    def _assign_layouts_temporarily(
         self,
         layouts: Mapping[SSAValue, Order],
-        free: AbstractSet[SSAValue] = frozenset(),
+        free_values: AbstractSet[SSAValue] = frozenset(),
     ) -> Generator[None]:
         """Assign layouts to values of the model while the context is active."""
         outer, inner = self.model.far, self.model.near
-        outer.layouts, inner.layouts, outer.free = layouts, layouts, free
+        outer.layouts, inner.layouts, outer.free = layouts, layouts, free_values
         yield
         outer.layouts, inner.layouts, outer.free = {}, {}, frozenset()
 
-    def own_plan(
+    def plan_if_model_own(
         self, group: graph.GroupOp, layouts: Mapping[SSAValue, Order]
     ) -> OuterPlan | None:
         """
         Return the plan of a group with the given layouts if it is the model's own, else
         None.
         """
-        entry = self._entry_of(group)
+        entry = self._memoized_entry_of(group)
         if entry is None or entry.own is None:
             return None
-        return self.select_plan(group, layouts, [entry.own])
+        return self.select_best_plan(group, layouts, [entry.own])
 
     def can_replan(self, group: graph.GroupOp) -> bool:
         """
@@ -159,30 +163,33 @@ class LayoutCosts:
         entry = self._groups.get(group)
         return entry is not None and entry.given is None
 
-    def _find_plan(self, priced: _GroupEntry) -> OuterPlan | None:
-        search = self._search_for(priced)
-        if (plan := priced.given) is None:
+    def _find_plan(self, entry: _GroupEntry) -> OuterPlan | None:
+        search = self._outer_search_of(entry)
+        if (plan := entry.given) is None:
             return search.find_best()
         sizes = (*plan.tile_sizes, *plan.reduce_sizes)
         return search.plan_for(
-            sizes, plan.sliding_axis, plan.innermost_stages, plan.has_prefetch
+            sizes,
+            plan.sliding_window_axis,
+            plan.innermost_stage_count,
+            plan.has_prefetch,
         )
 
-    def _search_for(self, priced: _GroupEntry) -> OuterSearch:
+    def _outer_search_of(self, entry: _GroupEntry) -> OuterSearch:
         return OuterSearch(
-            priced.members,
-            priced.nests,
+            entry.members,
+            entry.nests,
             self.model,
             self.level.capacity,
-            priced.keeping,
+            entry.keeping,
             self.freedom,
-            tilings=priced.tilings,
+            known_tilings=entry.tilings,
         )
 
-    def _make_entry(self, group: graph.GroupOp) -> _GroupEntry | None:
+    def _make_group_entry(self, group: graph.GroupOp) -> _GroupEntry | None:
         try:
             members = members_of_group_op(group)
-            residency = residency_of(group)
+            residency = planned_residency_of(group)
             entry = _GroupEntry(
                 members, self._nesting.predict_nests(members), residency
             )
@@ -192,30 +199,30 @@ class LayoutCosts:
             entry.given = group.plan
         return entry
 
-    def _has_own_plan(self, group: graph.GroupOp, priced: _GroupEntry) -> bool:
+    def _has_own_plan(self, group: graph.GroupOp, entry: _GroupEntry) -> bool:
         """
         Return `True` if the plan of a group is the one that the model finds for the
         group by itself.
         """
-        if priced.keeping.retained or priced.keeping.inner_inputs:
+        if entry.keeping.retained_results or entry.keeping.whole_inputs_in_level:
             return False
-        best = self._standalone_plan(priced, frozenset(self._free_values_in(group)))
-        if best is None or best.to_attribute(self.level.name) != group.plan:
+        best = self._standalone_plan(entry, frozenset(self._free_values_in(group)))
+        if best is None or best.to_plan_attribute(self.level.name) != group.plan:
             return False
-        priced.own = best
+        entry.own = best
         return True
 
     def _standalone_plan(
-        self, priced: _GroupEntry, free: AbstractSet[SSAValue]
+        self, entry: _GroupEntry, free_values: AbstractSet[SSAValue]
     ) -> OuterPlan | None:
         """
         Return the model's plan for a group, with the best axis order for each transfer.
         """
-        key = "alone", priced.key, priced.near, priced.layouts_of_values({}, free)
+        key = "alone", entry.key, entry.near, entry.layouts_of_values({}, free_values)
         if key not in self._known:
             outer = self.model.far
-            outer.phased, outer.free = False, free
-            self._known[key] = self._search_for(priced).find_best()
+            outer.phased, outer.free = False, free_values
+            self._known[key] = self._outer_search_of(entry).find_best()
             outer.phased, outer.free = True, frozenset()
         return self._known[key]
 
@@ -234,17 +241,19 @@ class LayoutCosts:
 class _GroupEntry:
     """Group with its cached plans, as input of the cost model."""
 
-    def __init__(self, members: GroupMembers, nests: Nests, keeping: Residency) -> None:
+    def __init__(
+        self, members: GroupMembers, nests: Nests, residency: Residency
+    ) -> None:
         self.members = members
         self.nests = nests
-        self.keeping = keeping
+        self.keeping = residency
         self.key = structural_key_of(members.operations, members.results)
         used = (value for op in members.operations for value in op.operands)
         self.values = tuple(dict.fromkeys((*used, *members.results)))
         """
         Values that may have a layout, in an order that depends on the structure only.
         """
-        self.near = tuple(map(self._residency_sets, self.values))
+        self.near = tuple(map(self._residency_flags_of, self.values))
         """Residency of each of these values around the group."""
         self.tilings: Tilings = {}
         self.given: graph.PlanAttr | None = None
@@ -255,26 +264,27 @@ class _GroupEntry:
     def layouts_of_values(
         self,
         layouts: Mapping[SSAValue, Order],
-        free: AbstractSet[SSAValue] = frozenset(),
+        free_values: AbstractSet[SSAValue] = frozenset(),
     ) -> tuple[Layout | None, ...]:
         """Return the layout of each of the values; None for the layout of its type."""
         return tuple(
-            ANY_LAYOUT if value in free else layouts.get(value) for value in self.values
+            ANY_LAYOUT if value in free_values else layouts.get(value)
+            for value in self.values
         )
 
-    def _residency_sets(self, value: SSAValue) -> tuple[bool, ...]:
+    def _residency_flags_of(self, value: SSAValue) -> tuple[bool, ...]:
         residency = self.keeping
         sets = (
-            residency.resident,
-            residency.retained,
-            residency.unstored,
-            residency.loaded,
-            residency.early,
+            residency.resident_inputs,
+            residency.retained_results,
+            residency.unstored_results,
+            residency.whole_loaded_inputs,
+            residency.early_inputs,
         )
         return tuple(value in each for each in sets)
 
 
-def residency_of(group: graph.GroupOp) -> Residency:
+def planned_residency_of(group: graph.GroupOp) -> Residency:
     """Return the values resident in the level around a group, by its plan."""
     inputs = list(zip(group.inputs, group.body.block.args, strict=True))
     plan = group.plan
@@ -294,7 +304,7 @@ def residency_of(group: graph.GroupOp) -> Residency:
         frozenset(
             inner_value
             for outer_value, inner_value in retained
-            if is_read_in_inner_level(outer_value)
+            if is_read_only_in_inner_level(outer_value)
         ),
         frozenset(inputs[n][1] for n in loaded),
         frozenset(early),
@@ -304,11 +314,13 @@ def residency_of(group: graph.GroupOp) -> Residency:
 def _non_default_layouts(layouts: Mapping[SSAValue, Order]) -> Mapping[SSAValue, Order]:
     """Return the layouts that differ from those of the types."""
     return {
-        value: each for value, each in layouts.items() if each != _default_order(value)
+        value: each
+        for value, each in layouts.items()
+        if each != _axis_order_of_type(value)
     }
 
 
-def _default_order(value: SSAValue) -> Order:
+def _axis_order_of_type(value: SSAValue) -> Order:
     """Return the axis order in memory by the type of a tensor."""
     type_ = tensor_type(value)
-    return layout_of(type_) or row_major(type_.get_num_dims())
+    return layout_of(type_) or row_major_order(type_.get_num_dims())

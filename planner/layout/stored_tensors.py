@@ -10,11 +10,11 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, Operation, SSAValue
 
 from tlf.dialects import graph
-from tlf.dialects.encoding import layout_of, level_of
-from tlf.dialects.graph.in_place import in_place_operands_of
+from tlf.dialects.encoding_attribute import layout_of, level_of
+from tlf.dialects.graph.in_place_attribute import in_place_operands_of
 from tlf.dialects.graph.residency import is_retained
 from tlf.dialects.types import tensor_type
-from tlf.support.affine.axis_orders import Order, row_major
+from tlf.support.affine.axis_orders import Order, row_major_order
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +26,7 @@ class StoredTensor:
     """
 
     value: SSAValue
-    names: tuple[SSAValue, ...]
+    denoting_values: tuple[SSAValue, ...]
     groups: tuple[graph.GroupOp, ...]
     """Groups that write or read it."""
 
@@ -45,7 +45,7 @@ class StoredTensor:
     def axis_order(self) -> Order:
         """Axis order in memory."""
         type_ = tensor_type(self.value)
-        return layout_of(type_) or row_major(type_.get_num_dims())
+        return layout_of(type_) or row_major_order(type_.get_num_dims())
 
 
 def collect_stored_tensors(function: func.FuncOp) -> Iterator[StoredTensor]:
@@ -57,11 +57,11 @@ def collect_stored_tensors(function: func.FuncOp) -> Iterator[StoredTensor]:
         values: list[SSAValue] = list(block.args)
         values += [result for op in block.ops for result in op.results]
         for value in values:
-            if (tensor := _to_stored_tensor(value)) is not None:
+            if (tensor := _make_stored_tensor(value)) is not None:
                 yield tensor
 
 
-def _to_stored_tensor(value: SSAValue) -> StoredTensor | None:
+def _make_stored_tensor(value: SSAValue) -> StoredTensor | None:
     if not isinstance(value.type, TensorType):
         return None
     if level_of(tensor_type(value)) is not None:

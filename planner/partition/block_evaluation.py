@@ -1,4 +1,6 @@
-"""Evaluation of a planned change of a block, by trial lowering of a copy."""
+"""
+Planning of partitions: evaluation of a change of a block, by trial lowering of a copy.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ from tlf.dialects.topological_order import sort_topologically
 from tlf.planner.context import Evaluator
 
 
-def evaluate_change(
+def evaluate_block_change(
     block: Block,
     change: Callable[[dict[Operation, Operation], dict[SSAValue, SSAValue]], None],
     target: TargetSpec,
@@ -30,7 +32,7 @@ def evaluate_change(
     values: dict[SSAValue, SSAValue] = {}
     copy = function.clone(values)
     module = ModuleOp([copy])
-    target.attach(module)
+    target.attach_to_module(module)
     change(dict(zip(block.ops, copy.body.block.ops, strict=True)), values)
     sort_topologically(copy.body.block)
-    return evaluator.evaluate_program(module)
+    return evaluator.evaluate_outermost_groups(module)

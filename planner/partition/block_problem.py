@@ -1,5 +1,6 @@
 """
-Partition problem of the planner: a block's operations and the tensors between them.
+Planning of partitions: a block's operations and the tensors between them, read as a
+partition problem.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from tlf.dialects.interfaces import ConstantInterface
 from tlf.dialects.target import Level
 from tlf.dialects.types import byte_count, tensor_type
 from tlf.planner.partition.fusible_views import is_view_or_slice
-from tlf.support.allocation import align
-from tlf.support.partition import Node, Problem, Value
+from tlf.support.allocation import align_offset
+from tlf.support.partition import PartitionProblem, ProblemOperation, ProblemValue
 
 
 @dataclass(frozen=True)
@@ -30,13 +31,13 @@ class BlockProblem:
 
     nodes: tuple[Operation, ...]
     values: tuple[SSAValue, ...]
-    problem: Problem
-    free: AbstractSet[SSAValue] = frozenset()
+    problem: PartitionProblem
+    free_values: AbstractSet[SSAValue] = frozenset()
     """Tensors that may have any axis order."""
 
 
-def problems_of(
-    block: Block, level: Level, free: AbstractSet[SSAValue] = frozenset()
+def partition_problems_of(
+    block: Block, level: Level, free_values: AbstractSet[SSAValue] = frozenset()
 ) -> Iterator[BlockProblem]:
     """
     Yield the problems of a block, one for each independent component: its operations
@@ -54,13 +55,15 @@ def problems_of(
                 component_of.update((each, component) for each in component)
         component_of.update((each, component) for each in component)
     for members in {id(each): each for each in component_of.values()}.values():
-        yield problem_of([op for op in nodes if op in set(members)], level, free)
+        yield partition_problem_of(
+            [op for op in nodes if op in set(members)], level, free_values
+        )
 
 
-def problem_of(
+def partition_problem_of(
     nodes: Sequence[Operation],
     level: Level,
-    free: AbstractSet[SSAValue] = frozenset(),
+    free_values: AbstractSet[SSAValue] = frozenset(),
 ) -> BlockProblem:
     """Return the problem of some operations of a block, in order."""
     inside = set(nodes)
@@ -73,42 +76,42 @@ def problem_of(
     return BlockProblem(
         tuple(nodes),
         values,
-        Problem(
+        PartitionProblem(
             tuple(
-                Node(
+                ProblemOperation(
                     tuple(indices[v] for v in op.operands if v in indices),
                     tuple(indices[v] for v in op.results if v in indices),
-                    _label_of(op),
+                    _cost_label_of(op),
                 )
                 for op in nodes
             ),
             tuple(
-                Value(
+                ProblemValue(
                     aligned_bytes(value, level),
                     any(use.operation not in inside for use in value.uses),
                     f"{'made' if value.owner in inside else 'given'} {value.type}"
-                    f"{' in any order' if value in free else ''}",
+                    f"{' in any order' if value in free_values else ''}",
                 )
                 for value in values
             ),
             level.capacity,
         ),
-        free & indices.keys(),
+        free_values & indices.keys(),
     )
 
 
 def aligned_bytes(value: SSAValue, level: Level) -> int:
     """Return the bytes of a tensor in a level, rounded up to the alignment."""
-    return align(byte_count(tensor_type(value)), level.alignment)
+    return align_offset(byte_count(tensor_type(value)), level.alignment)
 
 
 def _is_problem_node(op: Operation) -> bool:
-    if isinstance(op, ConstantInterface) or not op.results or _is_input_view(op):
+    if isinstance(op, ConstantInterface) or not op.results or _is_view_of_input(op):
         return False
     return any(isinstance(value.type, TensorType) for value in op.results)
 
 
-def _is_input_view(op: Operation) -> bool:
+def _is_view_of_input(op: Operation) -> bool:
     """
     Return `True` if an operation is a view of a value that no operation of the block
     computes.
@@ -118,10 +121,10 @@ def _is_input_view(op: Operation) -> bool:
     owner = op.operands[0].owner
     if isinstance(owner, Block):
         return True
-    return isinstance(owner, ConstantInterface) or _is_input_view(owner)
+    return isinstance(owner, ConstantInterface) or _is_view_of_input(owner)
 
 
-def _label_of(op: Operation) -> str:
+def _cost_label_of(op: Operation) -> str:
     """Return a label that is equal for operations of the same cost."""
     if not isinstance(op, graph.GroupOp):
         return f"{op.name} {op.properties}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xdsl.ir import Operation, Use
 
-from tlf.analysis.bounds.access_footprint import is_in_bounds
+from tlf.analysis.bounds.access_footprint import is_access_in_bounds
 from tlf.dialects import graph
 from tlf.dialects.interfaces import TilingInterface, ViewInterface
 from tlf.dialects.slice_views import is_stored_slice, is_unit_stride_slice
@@ -62,7 +62,7 @@ def _is_read_elementwise(op: TilingInterface, operand: int) -> bool:
     shape = tensor_type(op.operands[operand]).get_shape()
     return all(
         access.width == 1
-        and is_in_bounds(access, extents, extent)
+        and is_access_in_bounds(access, extents, extent)
         and sum(extents[iterator] > 1 for iterator, _ in access.terms) <= 1
         for access, extent in zip(op.indexing_maps()[operand] or (), shape, strict=True)
     )

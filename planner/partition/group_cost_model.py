@@ -1,4 +1,6 @@
-"""Cost model of sets of a block's operations, each run as one group."""
+"""
+Cost model of partitions: cost of sets of a block's operations, each run as one group.
+"""
 
 from __future__ import annotations
 
@@ -19,21 +21,27 @@ from tlf.dialects.types import byte_count, tensor_type
 from tlf.planner.context import Memo
 from tlf.planner.cost.npu.level_residency import Residency
 from tlf.planner.cost.npu.npu_estimator import nest_predictor_on
-from tlf.planner.cost.npu.outer_model import OuterModel
+from tlf.planner.cost.npu.outer_model import OuterCostModel
 from tlf.planner.cost.npu.outer_plan import OuterPlan
 from tlf.planner.cost.npu.outer_search import OuterSearch
 from tlf.planner.fusion.remark_collector import (
-    too_many_contractions,
-    too_many_operations,
+    contraction_limit_remark,
+    operation_limit_remark,
 )
-from tlf.planner.layout.concat_in_place import copied_operands
+from tlf.planner.layout.concat_in_place import copied_concat_operands
 from tlf.planner.partition.block_problem import aligned_bytes
 from tlf.planner.partition.fusible_views import is_fusible_view
 from tlf.planner.partition.merged_group import MergedGroup
 from tlf.planner.search_space import UNRESTRICTED, SearchSpace
 from tlf.planner.settings.search_budgets import PARTITION
 from tlf.support.affine.index_access import Interval
-from tlf.support.partition import Context, CostModel, Option, mask_of, members
+from tlf.support.partition import (
+    CostModel,
+    Option,
+    ResidencyContext,
+    elements_of_mask,
+    mask_of,
+)
 
 
 class WorkLimitError(Exception):
@@ -54,21 +62,21 @@ class GroupCosts(CostModel):
         values: Sequence[SSAValue],
         target: TargetSpec,
         level: Level,
-        contractions: int,
-        freedom: SearchSpace = UNRESTRICTED,
-        free: AbstractSet[SSAValue] = frozenset(),
-        operations: int = PARTITION.merged_operations,
+        max_contractions: int,
+        search_space: SearchSpace = UNRESTRICTED,
+        free_values: AbstractSet[SSAValue] = frozenset(),
+        max_operations: int = PARTITION.max_merged_operations,
         memo: Memo | None = None,
     ) -> None:
         self.nodes = nodes
         self.values = values
         self.target = target
         self.level = level
-        self.contractions = contractions
-        self.freedom = freedom
-        self.free = free
-        self.operations = operations
-        self.model = OuterModel(target, level)
+        self.contractions = max_contractions
+        self.freedom = search_space
+        self.free = free_values
+        self.operations = max_operations
+        self.model = OuterCostModel(target, level)
         self.nesting = nest_predictor_on(target, memo)
         self._numbers = {value: index for index, value in enumerate(values)}
         inside = set(nodes)
@@ -83,7 +91,7 @@ class GroupCosts(CostModel):
         self._work_left: int | None = None
 
     @property
-    def evaluated_groups(self) -> int:
+    def evaluated_group_count(self) -> int:
         """Number of sets of operations whose tiles were searched."""
         return len(self._searches)
 
@@ -91,16 +99,16 @@ class GroupCosts(CostModel):
     def tiling_count(self) -> int:
         """Number of tilings that were analysed."""
         searches = (each for each in self._searches.values() if each is not None)
-        return sum(len(each.tilings) for each in searches)
+        return sum(len(each.known_tilings) for each in searches)
 
-    def limit_work(self, work: int | None) -> None:
+    def limit_analysis_work(self, max_operations: int | None) -> None:
         """
         Limit the operations in tilings that are analysed from here on. Above the limit,
         `options` raises WorkLimitError.
         """
-        self._work_left = work
+        self._work_left = max_operations
 
-    def forget_larger_than(self, count: int) -> None:
+    def drop_cached_sets_larger_than(self, count: int) -> None:
         """
         Drop the cached data of sets of more than `count` operations, to save memory.
         """
@@ -108,55 +116,60 @@ class GroupCosts(CostModel):
             self._earlies.pop(self._merged.pop(group), None)
             self._searches.pop(group, None)
 
-    def objection(self, group: int) -> str | None:
-        operations = self._operations_in(group)
+    def objection_to_group(self, group: int) -> str | None:
+        operations = self._operations_in_set(group)
         if len(operations) == 1:
             return None
-        ungroupable = [op for op in operations if not self._can_group(op)]
+        ungroupable = [op for op in operations if not self._can_join_group(op)]
         if ungroupable:
             return f"{ungroupable[0].name} cannot be grouped with other operations"
         if self.count_contractions(group) > self.contractions:
-            return too_many_contractions(self.contractions)
-        if sum(map(operation_count, operations)) > self.operations:
-            return too_many_operations(self.operations)
+            return contraction_limit_remark(self.contractions)
+        if sum(map(operations_added_to_group, operations)) > self.operations:
+            return operation_limit_remark(self.operations)
         return None
 
     def is_runnable(self, group: int) -> bool:
-        if not self._is_tiled(group):
+        if not self._is_tiled_as_group(group):
             return True
-        return self._whole_search(group, self._merged_group(group)) is not None
+        return (
+            self._search_with_whole_capacity(group, self._merged_group_of_set(group))
+            is not None
+        )
 
     def count_contractions(self, group: int) -> int:
         """Return the number of contractions in a group."""
-        return sum(map(_contraction_count, self._operations_in(group)))
+        return sum(map(_contraction_count, self._operations_in_set(group)))
 
-    def min_bytes(self, group: int) -> int | None:
+    def min_tile_bytes(self, group: int) -> int | None:
         """
         Return the bytes of a group's smallest tiles, or None if it cannot be tiled.
         """
-        merged = self._merged_group(group)
-        search = self._make_search(merged, sys.maxsize)
+        merged = self._merged_group_of_set(group)
+        search = self._make_outer_search(merged, sys.maxsize)
         return None if search is None else search.min_bytes()
 
-    def options(self, group: int, context: Context) -> Sequence[Option]:
-        if not self._is_tiled(group):
+    def options_of_group(
+        self, group: int, context: ResidencyContext
+    ) -> Sequence[Option]:
+        if not self._is_tiled_as_group(group):
             around = context.resident | context.retained
             return [] if around else [self._untiled_option(group)]
-        search = self._search_around(group, context)
+        search = self._search_with_residency(group, context)
         if search is None:
             return []
-        before = len(search.tilings)
+        before = len(search.known_tilings)
         plans: list[OuterPlan] = []
         if (plan := search.find_best()) is not None:
-            plans = [plan, *self._streaming_plans(search, plan)]
-        self._charge_work(group, len(search.tilings) - before)
-        return [self._to_option(each, context) for each in plans]
+            plans = [plan, *self._plans_without_prefetch(search, plan)]
+        self._subtract_analysis_work(group, len(search.known_tilings) - before)
+        return [self._plan_to_option(each, context) for each in plans]
 
-    def _charge_work(self, group: int, tilings: int) -> None:
+    def _subtract_analysis_work(self, group: int, new_tilings: int) -> None:
         """Subtract the work of new tilings of a group from the limit."""
         if self._work_left is not None:
-            self._work_left -= tilings * sum(
-                map(operation_count, self._operations_in(group))
+            self._work_left -= new_tilings * sum(
+                map(operations_added_to_group, self._operations_in_set(group))
             )
             if self._work_left < 0:
                 raise WorkLimitError
@@ -167,129 +180,144 @@ class GroupCosts(CostModel):
         cannot be computed in place.
         """
         cycles = copied_bytes = 0
-        for op in self._operations_in(group):
+        for op in self._operations_in_set(group):
             for operand in self._copied.get(op, ()):
                 box = tuple(map(Interval.whole, tensor_type(operand).get_shape()))
                 cycles += self.model.far.load_cost_of(operand, box).cycles
                 cycles += self.model.far.store_cost_of(operand, box).cycles
                 copied_bytes += 2 * byte_count(tensor_type(operand))
-        on_bus = self._bus_bytes(cycles)
+        on_bus = self._bytes_moved_in_cycles(cycles)
         return Option(cycles, on_bus, 0, padding=on_bus - copied_bytes)
 
-    def _streaming_plans(
+    def _plans_without_prefetch(
         self, search: OuterSearch, plan: OuterPlan
     ) -> Iterator[OuterPlan]:
         """
         Yield the plan that is best without prefetches, as when earlier groups have no
         time or room for them, if loops can stream some of the prefetched inputs.
         """
-        cost, early = plan.cost, search.residency.early
+        cost, early = plan.cost, search.residency.early_inputs
         gain = min(
             cost.cycles_after_prefetch,
-            cost.early_cycles,
-            search.streamable_cycles(early),
+            cost.early_load_cycles,
+            search.streamable_load_cycles(early),
         )
         if (
             gain * PARTITION.min_gain_divisor
-            <= cost.cycles_after_prefetch + cost.early_cycles
+            <= cost.cycles_after_prefetch + cost.early_load_cycles
         ):
             return
         search_without_prefetch = search.with_residency(
-            replace(search.residency, early=frozenset()), search.capacity
+            replace(search.residency, early_inputs=frozenset()), search.capacity
         )
         if (best := search_without_prefetch.find_best()) is None:
             return
-        other = search.plan_for(*best.key)
+        other = search.plan_for(*best.plan_key)
         if other is not None and other.rank != plan.rank:
             yield other
 
-    def bound(self, group: int, context: Context) -> Option | None:
-        if not self._is_tiled(group):
+    def bound_of_options(self, group: int, context: ResidencyContext) -> Option | None:
+        if not self._is_tiled_as_group(group):
             return None
-        merged = self._merged_group(group)
-        if (search := self._whole_search(group, merged)) is None:
+        merged = self._merged_group_of_set(group)
+        if (search := self._search_with_whole_capacity(group, merged)) is None:
             return None
         if search.lower_bounds is None:
             return None
         residency = self._residency_of(merged, context)
-        lower_bound = search.lower_bounds.bound_with(residency)
+        lower_bound = search.lower_bounds.bound_with_residency(residency)
         early = max(
-            search.lower_bounds.min_early_cycles(residency),
+            search.lower_bounds.min_early_load_cycles(residency),
             lower_bound.channel_cycles - lower_bound.cycles,
         )
-        bus_bytes = self._bus_bytes(lower_bound.channel_time)
+        bus_bytes = self._bytes_moved_in_cycles(lower_bound.channel_time)
         return Option(
             lower_bound.cycles, bus_bytes, 0, None, early, sys.maxsize, sys.maxsize
         )
 
-    def candidates(self, group: int, context: Context, count: int) -> Sequence[Option]:
+    def best_options(
+        self, group: int, context: ResidencyContext, count: int
+    ) -> Sequence[Option]:
         """
         Return the best `count` options of a group, dominated or not; none if it is not
         tiled.
         """
-        if not self._is_tiled(group):
+        if not self._is_tiled_as_group(group):
             return []
-        search = self._search_around(group, context)
-        plans = [] if search is None else search.rank_plans(count)
-        return [self._to_option(plan, context) for plan in plans]
+        search = self._search_with_residency(group, context)
+        plans = [] if search is None else search.find_best_plans(count)
+        return [self._plan_to_option(plan, context) for plan in plans]
 
-    def prefetch_candidates(
-        self, group: int, context: Context, option: Option, count: int
+    def prefetch_options(
+        self, group: int, context: ResidencyContext, option: Option, count: int
     ) -> Sequence[Option]:
         """Return the options of a group with prefetched windows."""
         if not isinstance(option.plan, OuterPlan):
             return []
-        if (search := self._search_around(group, context)) is None:
+        if (search := self._search_with_residency(group, context)) is None:
             return []
-        plans = map(search.with_prefetch, (option.plan, *search.rank_plans(count)))
-        unique = {plan.key: plan for plan in plans if plan is not None}
-        return [self._to_option(plan, context) for plan in unique.values()]
+        plans = map(
+            search.plan_with_prefetch, (option.plan, *search.find_best_plans(count))
+        )
+        unique = {plan.plan_key: plan for plan in plans if plan is not None}
+        return [self._plan_to_option(plan, context) for plan in unique.values()]
 
-    def _to_option(self, plan: OuterPlan, context: Context) -> Option:
-        needed, cost = plan.required_bytes + self._resident_bytes(context), plan.cost
-        free_bytes = 0 if cost.in_loops else max(0, self.level.capacity - needed)
+    def _plan_to_option(self, plan: OuterPlan, context: ResidencyContext) -> Option:
+        needed, cost = (
+            plan.required_bytes + self._resident_input_bytes(context),
+            plan.cost,
+        )
+        free_bytes = (
+            0 if cost.has_loads_in_loops else max(0, self.level.capacity - needed)
+        )
         prefetch_cycles = int(free_bytes / self.model.bandwidth)
-        on_bus = self._bus_bytes(cost.loads.cycles + cost.stores.cycles)
+        on_bus = self._bytes_moved_in_cycles(cost.loads.cycles + cost.stores.cycles)
         timing, padding = (
-            (cost.early_cycles, cost.idle_cycles, prefetch_cycles),
+            (cost.early_load_cycles, cost.channel_idle_cycles, prefetch_cycles),
             on_bus - cost.payload_bytes,
         )
         return Option(
             cost.cycles_after_prefetch, on_bus, needed, plan, *timing, padding
         )
 
-    def _bus_bytes(self, cycles: float) -> int:
+    def _bytes_moved_in_cycles(self, cycles: float) -> int:
         """Return the bytes that the channel moves in some cycles, in whole bursts."""
         return round(cycles * self.model.bandwidth)
 
-    def _resident_bytes(self, context: Context) -> int:
+    def _resident_input_bytes(self, context: ResidencyContext) -> int:
         """Return the bytes of resident inputs."""
         return sum(
             aligned_bytes(self.values[index], self.level)
-            for index in members(context.resident)
+            for index in elements_of_mask(context.resident)
         )
 
-    def _search_around(self, group: int, context: Context) -> OuterSearch | None:
+    def _search_with_residency(
+        self, group: int, context: ResidencyContext
+    ) -> OuterSearch | None:
         """
         Return the search for plans with values resident around the group, or None if it
         cannot be tiled.
         """
-        merged = self._merged_group(group)
-        if (search := self._whole_search(group, merged)) is None:
+        merged = self._merged_group_of_set(group)
+        if (search := self._search_with_whole_capacity(group, merged)) is None:
             return None
         free_bytes = (
-            self.level.capacity - context.occupied - self._resident_bytes(context)
+            self.level.capacity
+            - context.occupied_bytes
+            - self._resident_input_bytes(context)
         )
         return search.with_residency(self._residency_of(merged, context), free_bytes)
 
-    def _residency_of(self, merged: MergedGroup, context: Context) -> Residency:
+    def _residency_of(
+        self, merged: MergedGroup, context: ResidencyContext
+    ) -> Residency:
         """Return the values resident in the level around a group, as named inside."""
         results = mask_of(map(self._numbers.__getitem__, merged.results))
         return Residency(
-            self._values_inside(merged, context.resident),
-            self._values_inside(merged, context.retained & results),
-            self._values_inside(merged, context.retained & results & ~context.stored),
-            self._values_inside(
+            self._inner_values_of(merged, context.resident),
+            self._inner_values_of(merged, context.retained & results),
+            self._inner_values_of(merged, context.retained & results & ~context.stored),
+            self._inner_values_of(
                 merged, context.retained & ~results & ~context.resident
             ),
             self._early_inputs_of(merged),
@@ -301,20 +329,24 @@ class GroupCosts(CostModel):
             self._earlies[merged] = collect_early_inputs(merged, self._given)
         return self._earlies[merged]
 
-    def _whole_search(self, group: int, merged: MergedGroup) -> OuterSearch | None:
+    def _search_with_whole_capacity(
+        self, group: int, merged: MergedGroup
+    ) -> OuterSearch | None:
         """
         Return the search for plans with the whole capacity of the level, or None if the
         group cannot be tiled.
         """
         if group not in self._searches:
-            self._searches[group] = self._make_search(merged, self.level.capacity)
+            self._searches[group] = self._make_outer_search(merged, self.level.capacity)
         return self._searches[group]
 
-    def _make_search(self, merged: MergedGroup, capacity: int) -> OuterSearch | None:
+    def _make_outer_search(
+        self, merged: MergedGroup, capacity: int
+    ) -> OuterSearch | None:
         try:
-            nests = self.nesting.predict_nests(merged.members)
+            nests = self.nesting.predict_nests(merged.group_members)
             return OuterSearch(
-                merged.members,
+                merged.group_members,
                 nests,
                 self.model,
                 capacity,
@@ -323,18 +355,18 @@ class GroupCosts(CostModel):
         except PassFailedException:
             return None
 
-    def _operations_in(self, group: int) -> list[Operation]:
+    def _operations_in_set(self, group: int) -> list[Operation]:
         """Return the operations of a set."""
-        return [self.nodes[index] for index in members(group)]
+        return [self.nodes[index] for index in elements_of_mask(group)]
 
-    def _is_tiled(self, group: int) -> bool:
+    def _is_tiled_as_group(self, group: int) -> bool:
         """Return `True` if a set of operations is tiled as a group."""
-        operations = self._operations_in(group)
-        return any(map(_needs_plan, operations)) and all(
-            map(self._can_group, operations)
+        operations = self._operations_in_set(group)
+        return any(map(_is_group_without_plan, operations)) and all(
+            map(self._can_join_group, operations)
         )
 
-    def _can_group(self, op: Operation) -> bool:
+    def _can_join_group(self, op: Operation) -> bool:
         """
         Return `True` if an operation may be grouped with others: a view or a slice with
         a reader, and a concatenation of tiles.
@@ -344,11 +376,11 @@ class GroupCosts(CostModel):
         return is_groupable
 
     def _is_groupable(self, op: Operation) -> bool:
-        if _needs_plan(op) or isinstance(op, ConcatLikeInterface):
+        if _is_group_without_plan(op) or isinstance(op, ConcatLikeInterface):
             return True
-        return is_fusible_view(op, self.level) and self._is_read(op)
+        return is_fusible_view(op, self.level) and self._is_view_read_by_group(op)
 
-    def _is_read(self, view: Operation) -> bool:
+    def _is_view_read_by_group(self, view: Operation) -> bool:
         """
         Return `True` if a group or a concatenation reads a view, directly or through
         other views.
@@ -356,13 +388,13 @@ class GroupCosts(CostModel):
         users = [use.operation for result in view.results for use in result.uses]
         return any(
             isinstance(user, graph.GroupOp | ConcatLikeInterface)
-            or (is_fusible_view(user, self.level) and self._is_read(user))
+            or (is_fusible_view(user, self.level) and self._is_view_read_by_group(user))
             for user in users
         )
 
-    def _merged_group(self, group: int) -> MergedGroup:
+    def _merged_group_of_set(self, group: int) -> MergedGroup:
         if group not in self._merged:
-            operations = self._operations_in(group)
+            operations = self._operations_in_set(group)
             merged_ops = [
                 op
                 for op in operations
@@ -374,30 +406,32 @@ class GroupCosts(CostModel):
             self.model.far.free |= free_values
         return self._merged[group]
 
-    def _values_inside(self, merged: MergedGroup, values: int) -> frozenset[SSAValue]:
-        return frozenset(merged.values[self.values[index]] for index in members(values))
+    def _inner_values_of(self, merged: MergedGroup, values: int) -> frozenset[SSAValue]:
+        return frozenset(
+            merged.values[self.values[index]] for index in elements_of_mask(values)
+        )
 
 
 def collect_early_inputs(
-    group: MergedGroup, given: Collection[SSAValue]
+    group: MergedGroup, graph_inputs: Collection[SSAValue]
 ) -> frozenset[SSAValue]:
     """
     Return the inputs that may be loaded while an earlier group runs, as named inside:
     inputs of the graph, if the group also reads results of other groups.
     """
-    early = [value for value in group.inputs if value in given]
+    early = [value for value in group.inputs if value in graph_inputs]
     if len(early) == len(group.inputs):
         return frozenset()
     return frozenset(group.values[value] for value in early)
 
 
-def _needs_plan(op: Operation) -> bool:
+def _is_group_without_plan(op: Operation) -> bool:
     """
     Return `True` if an operation is a group that can be tiled and has no plan yet.
     """
     if not isinstance(op, graph.GroupOp) or op.plan is not None:
         return False
-    return op.tiled_operation is not None
+    return op.tiled_root_operation is not None
 
 
 def _collect_copied_operands(
@@ -406,12 +440,14 @@ def _collect_copied_operands(
     """Return the operands that each concatenation copies if it runs by itself."""
     operands: dict[Operation, list[SSAValue]] = {}
     for block in dict.fromkeys(op.parent for op in nodes):
-        for each in () if block is None else copied_operands(block):
-            operands.setdefault(each.op, []).append(each.op.operands[each.number])
+        for each in () if block is None else copied_concat_operands(block):
+            operands.setdefault(each.op, []).append(
+                each.op.operands[each.operand_index]
+            )
     return operands
 
 
-def operation_count(op: Operation) -> int:
+def operations_added_to_group(op: Operation) -> int:
     """
     Return the number of operations that an operation of the block adds to a group.
     """

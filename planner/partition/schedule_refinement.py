@@ -1,6 +1,6 @@
 """
-Search for the best of several schedules of groups, by trial evaluation on the event
-model.
+Search for the best of several schedules of a block's groups, by trial lowering and
+simulation of copies.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from tlf.dialects.interfaces import TilingInterface, ViewInterface
 from tlf.dialects.target import Level, TargetSpec
 from tlf.planner.context import Evaluator
 from tlf.planner.cost.npu.outer_plan import OuterPlan
-from tlf.planner.partition.block_evaluation import evaluate_change
+from tlf.planner.partition.block_evaluation import evaluate_block_change
 from tlf.planner.partition.block_problem import BlockProblem
-from tlf.planner.partition.group_cost_model import GroupCosts, operation_count
-from tlf.planner.partition.step_orders import StepOrders
+from tlf.planner.partition.group_cost_model import GroupCosts, operations_added_to_group
+from tlf.planner.partition.step_order_candidates import StepOrders
 from tlf.planner.settings.search_budgets import REFINEMENT
 from tlf.support.partition import Objective, Option, Schedule
 
@@ -30,13 +30,13 @@ Ranked: TypeAlias = "tuple[int, Schedule]"
 
 @dataclass(frozen=True)
 class EvaluatedTimes:
-    """Evaluated cycles of the selected and of the first schedule."""
+    """Evaluated cycles of the selected and of the analytically best schedule."""
 
-    programs: int
+    program_count: int
     """Number of programs evaluated."""
-    cycles: int
+    selected_cycles: int
     """Cycles of the selected schedule."""
-    first: int
+    analytic_best_cycles: int
     """Cycles of the best schedule by the cost model."""
 
 
@@ -53,7 +53,7 @@ class ScheduleRefinement:
     the same plans on every machine.
     """
 
-    stated: BlockProblem
+    block_problem: BlockProblem
     costs: GroupCosts
     target: TargetSpec
     level: Level
@@ -64,107 +64,138 @@ class ScheduleRefinement:
     """Objective by which programs are compared."""
     max_evaluations: int
     """Maximum number of evaluations, except for prefetch candidates."""
-    _extra: int = 0
+    _extra_evaluations: int = 0
     """Number of prefetch candidates evaluated."""
-    _known: dict[tuple[object, ...], int | None] = field(
+    _cycles_by_schedule: dict[tuple[object, ...], int | None] = field(
         default_factory=dict[tuple[object, ...], "int | None"]
     )
 
-    def find_best(self, ways: Sequence[Schedule]) -> Schedule:
+    def find_best(self, schedules: Sequence[Schedule]) -> Schedule:
         """
         Return the fastest schedule that is found, or the first one if no cycles are
         known.
         """
         promising = [
-            schedule for schedule in ways if self._is_promising(schedule, ways[0])
+            schedule
+            for schedule in schedules
+            if self._can_be_better_than(schedule, schedules[0])
         ]
-        if len(promising) == 1 and next(self._all_neighbours(ways[0]), None) is None:
-            return ways[0]
+        if (
+            len(promising) == 1
+            and next(self._plan_and_prefetch_neighbours(schedules[0]), None) is None
+        ):
+            return schedules[0]
         candidates = {
-            _key_of(each): each
-            for each in (self._best_with_prefetch(ways[0]), *promising)
+            _schedule_key(each): each
+            for each in (self._best_with_prefetch(schedules[0]), *promising)
         }
         first_half = [*candidates.values()][: (self.max_evaluations + 1) // 2]
-        ranked = self._rank_until_stalled(first_half, self._patience)
+        ranked = self._rank_until_stalled(first_half, self._max_slower_in_a_row)
         evaluated = [(rank, schedule) for rank, schedule in ranked if rank is not None]
         if not evaluated:
-            return ways[0]
-        evaluated += self._evaluate_orders(
-            [schedule for _, schedule in evaluated], min(evaluated, key=_rank_of)
+            return schedules[0]
+        evaluated += self._evaluate_swapped_steps(
+            [schedule for _, schedule in evaluated],
+            min(evaluated, key=_rank_of_schedule),
         )
-        rank, schedule = min(evaluated, key=_rank_of)
+        rank, schedule = min(evaluated, key=_rank_of_schedule)
         results = [
-            self._add_prefetch(*self._hill_climb(rank, schedule, self._patience))
+            self._add_prefetch_while_faster(
+                *self._hill_climb(rank, schedule, self._max_slower_in_a_row)
+            )
         ]
-        results += self._climb_runner_up(evaluated, rank, schedule)
-        starts = (evaluated[0], min(evaluated, key=self._prefetch_rank))
+        results += self._hill_climb_from_runner_up(evaluated, rank, schedule)
+        results += self._add_prefetch_to_starts(evaluated, schedule)
+        return min(results, key=_rank_of_schedule)[1]
+
+    def _add_prefetch_to_starts(
+        self, ranked_schedules: Sequence[Ranked], best: Schedule
+    ) -> list[Ranked]:
+        """Add prefetch to the first schedule and to the best with one prefetch more."""
+        starts = (ranked_schedules[0], min(ranked_schedules, key=self._prefetch_rank))
         starts_by_key = {
-            _key_of(each): (rank, each) for rank, each in starts if each is not schedule
+            _schedule_key(each): (rank, each)
+            for rank, each in starts
+            if each is not best
         }
-        results += [self._add_prefetch(*each) for each in starts_by_key.values()]
-        return min(results, key=_rank_of)[1]
+        return [
+            self._add_prefetch_while_faster(*each) for each in starts_by_key.values()
+        ]
 
     def evaluated_times_of(
-        self, chosen: Schedule, first: Schedule
+        self, selected: Schedule, first_schedule: Schedule
     ) -> EvaluatedTimes | None:
         """Return the cycles of two schedules, or None unless both were evaluated."""
-        cycles, first_cycles = (
-            self._known.get(_key_of(schedule)) for schedule in (chosen, first)
+        cycles, analytic_best_cycles = (
+            self._cycles_by_schedule.get(_schedule_key(schedule))
+            for schedule in (selected, first_schedule)
         )
-        if cycles is None or first_cycles is None:
+        if cycles is None or analytic_best_cycles is None:
             return None
-        return EvaluatedTimes(len(self._known), cycles, first_cycles)
+        return EvaluatedTimes(
+            len(self._cycles_by_schedule), cycles, analytic_best_cycles
+        )
 
     @property
-    def _patience(self) -> int:
+    def _max_slower_in_a_row(self) -> int:
         """Number of consecutive slower candidates after which a search stops."""
         return -(-self.max_evaluations // REFINEMENT.patience_divisor)
 
     @property
-    def _half_patience(self) -> int:
+    def _max_slower_in_secondary(self) -> int:
         """Patience of secondary searches."""
-        return (self._patience + 1) // 2
+        return (self._max_slower_in_a_row + 1) // 2
 
-    def _evaluate_orders(self, ways: Sequence[Schedule], best: Ranked) -> list[Ranked]:
+    def _evaluate_swapped_steps(
+        self, schedules: Sequence[Schedule], best: Ranked
+    ) -> list[Ranked]:
         """
         Return the evaluated schedules with two steps of the given ones swapped, the
         best by the cost model first.
         """
-        orders = StepOrders(self.stated.problem, self.costs)
+        orders = StepOrders(self.block_problem.problem, self.costs)
         swapped = {
-            _key_of(each): each
-            for schedule in ways
-            for each in orders.swap_neighbours(schedule)
+            _schedule_key(each): each
+            for schedule in schedules
+            for each in orders.schedules_with_swapped_steps(schedule)
         }
         candidates = [
-            schedule for key, schedule in swapped.items() if key not in self._known
+            schedule
+            for key, schedule in swapped.items()
+            if key not in self._cycles_by_schedule
         ]
         candidates = [
-            schedule for schedule in candidates if self._is_promising(schedule, ways[0])
+            schedule
+            for schedule in candidates
+            if self._can_be_better_than(schedule, schedules[0])
         ]
         ranked = self._rank_until_stalled(
-            sorted(candidates, key=self._modelled_rank), self._half_patience, best
+            sorted(candidates, key=self._modelled_rank),
+            self._max_slower_in_secondary,
+            best,
         )
         return [(rank, schedule) for rank, schedule in ranked if rank is not None]
 
-    def _climb_runner_up(
-        self, known: Sequence[Ranked], rank: int, way: Schedule
+    def _hill_climb_from_runner_up(
+        self, ranked_schedules: Sequence[Ranked], rank: int, schedule: Schedule
     ) -> Iterator[Ranked]:
         """
         Yield the result of a hill climb with half the patience from the next schedule
         with other groups, if it is about as fast.
         """
-        with_other_groups = [each for each in known if each[1].groups != way.groups]
-        other = min(with_other_groups, key=_rank_of, default=None)
+        with_other_groups = [
+            each for each in ranked_schedules if each[1].groups != schedule.groups
+        ]
+        other = min(with_other_groups, key=_rank_of_schedule, default=None)
         if other is not None and other[0] <= REFINEMENT.runner_up_ratio * rank:
-            yield self._hill_climb(*other, self._half_patience)
+            yield self._hill_climb(*other, self._max_slower_in_secondary)
 
     def _rank_until_stalled(
-        self, ways: Iterable[Schedule], patience: int, best: Ranked | None = None
+        self, schedules: Iterable[Schedule], patience: int, best: Ranked | None = None
     ) -> Iterator[tuple[int | None, Schedule]]:
         """Yield schedules with their ranks, until `patience` in a row are slower."""
         slower = 0
-        for schedule in ways:
+        for schedule in schedules:
             rank = self._evaluated_rank(schedule)
             yield rank, schedule
             if rank is not None and (best is None or rank < best[0]):
@@ -174,68 +205,78 @@ class ScheduleRefinement:
             if slower >= patience:
                 return
 
-    def _is_slower(self, way: Schedule, best: Schedule) -> bool:
+    def _is_slower(self, schedule: Schedule, best_schedule: Schedule) -> bool:
         """
         Return `True` if a schedule takes more cycles than the best one, regardless of
         traffic, or if its cycles are unknown.
         """
-        cycles, best_cycles = self._cycles_of(way), self._cycles_of(best)
+        cycles, best_cycles = self._cycles_of(schedule), self._cycles_of(best_schedule)
         return cycles is None or (best_cycles is not None and cycles > best_cycles)
 
     @property
     def _block(self) -> Block:
-        return _block_of(self.stated)
+        return _block_of_problem(self.block_problem)
 
-    def _hill_climb(self, rank: int, way: Schedule, patience: int) -> Ranked:
+    def _hill_climb(self, rank: int, schedule: Schedule, patience: int) -> Ranked:
         """Change the plan of one group at a time while that reduces the rank."""
         has_improved = True
         while has_improved:
             has_improved = False
             for found_rank, other in self._rank_until_stalled(
-                self._neighbours_by_rank(way), patience, (rank, way)
+                self._neighbours_by_rank(schedule), patience, (rank, schedule)
             ):
                 if found_rank is not None and found_rank < rank:
-                    rank, way, has_improved = found_rank, other, True
+                    rank, schedule, has_improved = found_rank, other, True
                     break
-        return rank, way
+        return rank, schedule
 
-    def _neighbours_by_rank(self, way: Schedule) -> list[Schedule]:
+    def _neighbours_by_rank(self, schedule: Schedule) -> list[Schedule]:
         """Return the schedules with another plan of one group, the best first."""
-        return sorted(self._plan_neighbours(way), key=self._modelled_rank)
+        return sorted(
+            self._neighbours_with_other_plan(schedule), key=self._modelled_rank
+        )
 
-    def _add_prefetch(self, rank: int, way: Schedule) -> Ranked:
+    def _add_prefetch_while_faster(self, rank: int, schedule: Schedule) -> Ranked:
         """Add prefetch to one group after the other if that is faster."""
-        limit = self._extra + self.max_evaluations // 2
-        for index in range(len(way.steps)):
-            for other in self._prefetch_schedules(way, index):
-                if self._extra == limit:
-                    return rank, way
-                self._extra += 1
+        limit = self._extra_evaluations + self.max_evaluations // 2
+        for index in range(len(schedule.steps)):
+            for other in self._schedules_with_prefetch_at(schedule, index):
+                if self._extra_evaluations == limit:
+                    return rank, schedule
+                self._extra_evaluations += 1
                 other_rank = self._evaluated_rank(other)
                 if other_rank is not None and other_rank < rank:
-                    rank, way = other_rank, other
-        return rank, way
+                    rank, schedule = other_rank, other
+        return rank, schedule
 
-    def _prefetch_schedules(self, way: Schedule, number: int) -> list[Schedule]:
+    def _schedules_with_prefetch_at(
+        self, schedule: Schedule, step_index: int
+    ) -> list[Schedule]:
         """Return the best schedules in which a step prefetches windows, if it can."""
-        step = way.steps[number]
-        options = self.costs.prefetch_candidates(
+        step = schedule.steps[step_index]
+        options = self.costs.prefetch_options(
             step.group, step.context, step.option, REFINEMENT.alternative_plans + 1
         )
-        schedules = (_with_option(way, number, option) for option in options)
-        promising = [other for other in schedules if self._is_promising(other, way)]
+        schedules = (
+            _with_step_option(schedule, step_index, option) for option in options
+        )
+        promising = [
+            other for other in schedules if self._can_be_better_than(other, schedule)
+        ]
         return sorted(promising, key=self._modelled_rank)[: REFINEMENT.prefetch_plans]
 
-    def _best_with_prefetch(self, way: Schedule) -> Schedule:
+    def _best_with_prefetch(self, schedule: Schedule) -> Schedule:
         """
         Return the best schedule by the cost model with at most one more step that
         prefetches windows.
         """
-        steps = range(len(way.steps))
+        steps = range(len(schedule.steps))
         schedules = (
-            each for index in steps for each in self._prefetch_schedules(way, index)
+            each
+            for index in steps
+            for each in self._schedules_with_prefetch_at(schedule, index)
         )
-        return min((way, *schedules), key=self._modelled_rank)
+        return min((schedule, *schedules), key=self._modelled_rank)
 
     def _prefetch_rank(self, ranked: Ranked) -> int:
         """
@@ -245,75 +286,87 @@ class ScheduleRefinement:
         _, schedule = ranked
         return self._modelled_rank(self._best_with_prefetch(schedule))
 
-    def _all_neighbours(self, way: Schedule) -> Iterator[Schedule]:
+    def _plan_and_prefetch_neighbours(self, schedule: Schedule) -> Iterator[Schedule]:
         """Yield the schedules with another plan of one group, or with prefetch."""
-        yield from self._plan_neighbours(way)
-        for index in range(len(way.steps)):
-            yield from self._prefetch_schedules(way, index)
+        yield from self._neighbours_with_other_plan(schedule)
+        for index in range(len(schedule.steps)):
+            yield from self._schedules_with_prefetch_at(schedule, index)
 
-    def _plan_neighbours(self, way: Schedule) -> Iterator[Schedule]:
+    def _neighbours_with_other_plan(self, schedule: Schedule) -> Iterator[Schedule]:
         """Yield the schedules with another plan of one group."""
-        for index, step in enumerate(way.steps):
-            choices = self.costs.candidates(
+        for index, step in enumerate(schedule.steps):
+            choices = self.costs.best_options(
                 step.group, step.context, REFINEMENT.alternative_plans + 1
             )
             for option in choices:
-                other = _with_option(way, index, option)
-                if option.plan != step.option.plan and self._is_promising(other, way):
+                other = _with_step_option(schedule, index, option)
+                if option.plan != step.option.plan and self._can_be_better_than(
+                    other, schedule
+                ):
                     yield other
 
-    def _is_promising(self, way: Schedule, best: Schedule) -> bool:
+    def _can_be_better_than(self, schedule: Schedule, best_schedule: Schedule) -> bool:
         """
         Return `True` if a schedule may be better than the best one once evaluated.
         """
-        return self._modelled_rank(way) <= REFINEMENT.prune_ratio * self._modelled_rank(
-            best
+        return self._modelled_rank(
+            schedule
+        ) <= REFINEMENT.prune_ratio * self._modelled_rank(best_schedule)
+
+    def _modelled_rank(self, schedule: Schedule) -> int:
+        """Return the rank of a schedule by the cost model."""
+        return self.objective.sort_key_of_cost(schedule.time, schedule.bytes)[0]
+
+    def _evaluated_rank(self, schedule: Schedule) -> int | None:
+        """Return the rank of a schedule by its evaluated cycles, or None if unknown."""
+        cycles = self._cycles_of(schedule)
+        return (
+            None
+            if cycles is None
+            else self.objective.sort_key_of_cost(cycles, schedule.bytes)[0]
         )
 
-    def _modelled_rank(self, way: Schedule) -> int:
-        """Return the rank of a schedule by the cost model."""
-        return self.objective.rank(way.time, way.bytes)[0]
-
-    def _evaluated_rank(self, way: Schedule) -> int | None:
-        """Return the rank of a schedule by its evaluated cycles, or None if unknown."""
-        cycles = self._cycles_of(way)
-        return None if cycles is None else self.objective.rank(cycles, way.bytes)[0]
-
-    def _cycles_of(self, way: Schedule) -> int | None:
+    def _cycles_of(self, schedule: Schedule) -> int | None:
         """Return the program's cycles with a schedule, or None if unknown."""
-        key = _key_of(way)
-        if key not in self._known:
-            if len(self._known) == self.max_evaluations + self._extra:
+        key = _schedule_key(schedule)
+        if key not in self._cycles_by_schedule:
+            if (
+                len(self._cycles_by_schedule)
+                == self.max_evaluations + self._extra_evaluations
+            ):
                 return None
-            self._known[key] = self._evaluate_schedule(way)
-        return self._known[key]
+            self._cycles_by_schedule[key] = self._evaluate_schedule(schedule)
+        return self._cycles_by_schedule[key]
 
-    def _evaluate_schedule(self, way: Schedule) -> int | None:
+    def _evaluate_schedule(self, schedule: Schedule) -> int | None:
         def change(
             copies: dict[Operation, Operation], values: dict[SSAValue, SSAValue]
         ) -> None:
-            nodes = tuple(copies[op] for op in self.stated.nodes)
-            mapped = tuple(values.get(each, each) for each in self.stated.values)
-            problem = BlockProblem(nodes, mapped, self.stated.problem)
-            self.apply_schedule(problem, way, self.level)
+            nodes = tuple(copies[op] for op in self.block_problem.nodes)
+            mapped = tuple(values.get(each, each) for each in self.block_problem.values)
+            problem = BlockProblem(nodes, mapped, self.block_problem.problem)
+            self.apply_schedule(problem, schedule, self.level)
 
-        return evaluate_change(self._block, change, self.target, self.evaluator)
+        return evaluate_block_change(self._block, change, self.target, self.evaluator)
 
 
-def _rank_of(ranked: Ranked) -> int:
+def _rank_of_schedule(ranked: Ranked) -> int:
     return ranked[0]
 
 
-def _with_option(way: Schedule, number: int, option: Option) -> Schedule:
+def _with_step_option(schedule: Schedule, step_index: int, option: Option) -> Schedule:
     """Return a schedule with another option of one step."""
-    step = replace(way.steps[number], option=option)
-    return Schedule.of((*way.steps[:number], step, *way.steps[number + 1 :]))
+    step = replace(schedule.steps[step_index], option=option)
+    return Schedule.of(
+        (*schedule.steps[:step_index], step, *schedule.steps[step_index + 1 :])
+    )
 
 
-def _key_of(way: Schedule) -> tuple[object, ...]:
+def _schedule_key(schedule: Schedule) -> tuple[object, ...]:
     """Return a key that identifies a schedule."""
     return tuple(
-        (step.group, step.context, _plan_key(step.option.plan)) for step in way.steps
+        (step.group, step.context, _plan_key(step.option.plan))
+        for step in schedule.steps
     )
 
 
@@ -324,12 +377,12 @@ def _plan_key(plan: object) -> object:
     """
     if not isinstance(plan, OuterPlan):
         return None
-    return plan.key
+    return plan.plan_key
 
 
 def limit_evaluations(
-    stated: BlockProblem,
-    tries: int | None,
+    block_problem: BlockProblem,
+    requested: int | None,
     effort: int = REFINEMENT.evaluated_operations,
 ) -> int:
     """
@@ -337,24 +390,28 @@ def limit_evaluations(
     effort in operations of all programs together. Operations that move tensors between
     groups count, too, as they are also lowered to loops.
     """
-    block = _block_of(stated)
-    size = sum(operation_count(op) for op in block.ops if isinstance(op, graph.GroupOp))
-    if tries is None:
-        tries = (
+    block = _block_of_problem(block_problem)
+    size = sum(
+        operations_added_to_group(op)
+        for op in block.ops
+        if isinstance(op, graph.GroupOp)
+    )
+    if requested is None:
+        requested = (
             REFINEMENT.schedule_evaluations if size <= REFINEMENT.small_program else 0
         )
-    materialized = sum(_is_materialized(op) for op in block.ops)
-    return min(tries, effort // max(1, size + materialized))
+    materialized = sum(_has_own_tensor(op) for op in block.ops)
+    return min(requested, effort // max(1, size + materialized))
 
 
-def _is_materialized(op: Operation) -> bool:
+def _has_own_tensor(op: Operation) -> bool:
     """Return `True` if an operation between groups computes a tensor of its own."""
     return not isinstance(op, graph.GroupOp | ViewInterface) and isinstance(
         op, TilingInterface | ConcatLikeInterface
     )
 
 
-def _block_of(stated: BlockProblem) -> Block:
-    block = stated.nodes[0].parent
+def _block_of_problem(block_problem: BlockProblem) -> Block:
+    block = block_problem.nodes[0].parent
     assert block is not None
     return block

@@ -1,6 +1,6 @@
 """
-Search for better innermost tiles of a whole program by trial evaluation of its groups'
-plans.
+Search for better innermost tiles of a whole program by trial lowering; plans are set on
+its groups.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class TileRefinement:
         """Return the plans of groups of the families that make the program fastest."""
         if not any(len(plans) > 1 for plans in families):
             return {}
-        if (best := self._evaluate_cycles({})) is None:
+        if (best := self._evaluate_program_cycles({})) is None:
             return {}
         selected: dict[graph.GroupOp, graph.PlanAttr] = {}
         for plans, groups in families.items():
@@ -58,12 +58,14 @@ class TileRefinement:
         """
         best_plan = plans[0]
         for plan in plans[1:]:
-            cycles = self._evaluate_cycles({**selected, **dict.fromkeys(groups, plan)})
+            cycles = self._evaluate_program_cycles(
+                {**selected, **dict.fromkeys(groups, plan)}
+            )
             if cycles is not None and cycles < best:
                 best, best_plan = cycles, plan
         return best, best_plan
 
-    def _evaluate_cycles(
+    def _evaluate_program_cycles(
         self, plans: Mapping[graph.GroupOp, graph.PlanAttr]
     ) -> int | None:
         """
@@ -78,7 +80,7 @@ class TileRefinement:
             if isinstance(op, graph.GroupOp) and op in plans:
                 assert isinstance(copied, graph.GroupOp)
                 copied.plan = plans[op]
-        return self.evaluator.evaluate_tiled(copy)
+        return self.evaluator.evaluate_planned_groups(copy)
 
 
 def is_small_program(groups: Iterable[graph.GroupOp]) -> bool:
@@ -89,7 +91,7 @@ def is_small_program(groups: Iterable[graph.GroupOp]) -> bool:
     )
 
 
-def families_of(
+def group_families_of(
     groups: Sequence[graph.GroupOp],
     plans_of: Callable[[graph.GroupOp], Sequence[graph.PlanAttr]],
 ) -> Families:

@@ -1,1 +1,4 @@
-"""Limits, thresholds and calibrated costs of the planner, as frozen dataclasses."""
+"""
+Planning settings without IR: limits, thresholds and calibrated costs, as frozen
+dataclasses.
+"""

@@ -1,6 +1,5 @@
 """
-Calibrated costs of an NPU program's control code, constants of the planner's cost
-model.
+Cost model constants, without IR: calibrated costs of an NPU program's control code.
 """
 
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Calibrated constants of the planner's cost model of Triton kernels."""
+"""Cost model constants, without IR: calibrated costs of Triton kernels."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,6 @@
-"""Budgets of the planner's searches: limits of effort, and thresholds of gain."""
+"""
+Search budgets of the planner, without IR: limits of effort, and thresholds of gain.
+"""
 
 from dataclasses import dataclass
 
@@ -135,13 +137,13 @@ class PartitionBudget:
     Relative slowdown up to which one loop is preferred over separate ones, as it needs
     less memory.
     """
-    contractions: int = 1
+    max_contractions: int = 1
     """Default maximum number of contractions in a group."""
-    operations: int = 64
+    max_operations: int = 64
     """Default maximum number of operations in a group."""
-    closure_groups: int = 8
+    max_closure_groups: int = 8
     """Maximum number of groups in a closure."""
-    closure_operations: int = 48
+    max_closure_operations: int = 48
     """Maximum number of operations of all groups in a closure."""
     small_tensor_ratio: int = 8
     """
@@ -153,7 +155,7 @@ class PartitionBudget:
     An operand of slices is small if the level has room for this many tensors of its
     size.
     """
-    merged_operations: int = 144
+    max_merged_operations: int = 144
     """Default maximum number of operations in a merged group."""
     min_gain_divisor: int = 16
     """

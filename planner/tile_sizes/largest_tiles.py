@@ -1,5 +1,6 @@
 """
-Planning of tile sizes: the largest of a group that fit, or those its target prefers.
+Planning of tile sizes without a cost model: the largest of a group that fit, or those
+its target prefers.
 """
 
 from __future__ import annotations
@@ -8,11 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import ceil, prod
 
-from tlf.analysis.tiling.group_analysis import GroupMembers, can_fit
+from tlf.analysis.tiling.group_analysis import GroupMembers, can_tiles_fit
 from tlf.analysis.tiling.group_tiling import GroupTiling, TileLoop, TilingError
 from tlf.analysis.tiling.tile_rules import TileRules
 from tlf.analysis.tiling.tileable_axes import TileableAxes
-from tlf.dialects.interfaces import ContractionInterface
+from tlf.dialects.interfaces import AccumulatingInterface, ContractionInterface
 from tlf.dialects.target import Level, TargetSpec
 from tlf.dialects.types import tensor_type
 from tlf.support.affine.index_access import Box
@@ -22,19 +23,21 @@ from tlf.support.affine.index_access import Box
 class TileSizes:
     """Tile sizes of the parallel axes, and of the reduction axes if they have loops."""
 
-    tile: tuple[int, ...]
-    reduce: tuple[int, ...]
+    parallel_sizes: tuple[int, ...]
+    reduction_sizes: tuple[int, ...]
 
-    def with_size(self, axis: int, size: int) -> TileSizes:
+    def with_size_along_axis(self, axis: int, size: int) -> TileSizes:
         """Return the sizes with another one along an axis, parallel axes first."""
-        sizes = [*self.tile, *self.reduce]
+        sizes = [*self.parallel_sizes, *self.reduction_sizes]
         sizes[axis] = size
-        count = len(self.tile)
+        count = len(self.parallel_sizes)
         return TileSizes(tuple(sizes[:count]), tuple(sizes[count:]))
 
     def halve_axis(self, axis: int) -> TileSizes:
         """Return the sizes with one axis halved, rounded up."""
-        return self.with_size(axis, ((*self.tile, *self.reduce)[axis] + 1) // 2)
+        return self.with_size_along_axis(
+            axis, ((*self.parallel_sizes, *self.reduction_sizes)[axis] + 1) // 2
+        )
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,7 @@ class TileSizeSelector:
     target: TargetSpec
     rules: TileRules
     stages: int = 1
-    product: ContractionInterface | None = None
+    preferred_product: ContractionInterface | None = None
     """
     Contraction whose preferred tile is used; the first accumulating operation by
     default.
@@ -56,7 +59,7 @@ class TileSizeSelector:
     def select_sizes(self) -> TileSizes:
         """Return the tile sizes. Raises TilingError if not even the smallest fit."""
         sizes, smallest = self._start_sizes(), self._min_sizes()
-        while not can_fit(
+        while not can_tiles_fit(
             tiling := self.tiling_with(sizes), self.level, self.target, self.stages
         ):
             if not (
@@ -65,14 +68,14 @@ class TileSizeSelector:
             ):
                 raise TilingError(
                     self.members.root,
-                    f"its smallest tiles need {tiling.total_bytes(self.stages)} "
+                    f"its smallest tiles need {tiling.bytes_of_all_tiles(self.stages)} "
                     "bytes, and "
                     f"{self.level.name} has {self.level.capacity}",
                 )
-            sizes = min(candidates, key=self._footprint_of)
+            sizes = min(candidates, key=self._footprint_with)
         return sizes
 
-    def max_stages(self) -> int:
+    def max_stages_that_fit(self) -> int:
         """
         Return the largest number of stages that fits with the smallest tiles, at least
         one; `stages` if these tiles are not legal.
@@ -81,7 +84,7 @@ class TileSizeSelector:
         if not self._is_legal(smallest):
             return self.stages
         tiling, stages = self.tiling_with(smallest), self.stages
-        while stages > 1 and not can_fit(tiling, self.level, self.target, stages):
+        while stages > 1 and not can_tiles_fit(tiling, self.level, self.target, stages):
             stages -= 1
         return stages
 
@@ -99,77 +102,104 @@ class TileSizeSelector:
     def _min_sizes(self) -> TileSizes:
         return TileSizes(self.axes.min_tile(), self.axes.min_reduction_tile())
 
-    def _fallback_sizes(self, least: TileSizes, sizes: TileSizes) -> list[TileSizes]:
+    def _fallback_sizes(
+        self, min_sizes: TileSizes, sizes: TileSizes
+    ) -> list[TileSizes]:
         """
         Return the smallest sizes if they are legal and differ from `sizes`, which
         cannot be reduced axis by axis.
         """
-        return [least] if sizes != least and self._is_legal(least) else []
+        return [min_sizes] if sizes != min_sizes and self._is_legal(min_sizes) else []
 
     def tiling_with(self, sizes: TileSizes) -> GroupTiling:
         """Return the tiling with the given sizes."""
-        return self.members.tiling_with(sizes.tile, sizes.reduce, self.rules)
+        return self.members.analyze_tiles_of_sizes(
+            sizes.parallel_sizes, sizes.reduction_sizes, self.rules
+        )
 
     def preferred_sizes(self) -> TileSizes:
         """Return the initial sizes: whole axes, or the preferred tile of the target."""
         sizes = TileSizes(self.axes.parallel, self.axes.reduction)
         if self.target.tiling.power_of_two:
             sizes = TileSizes(
-                tuple(self.rules.padded_extent(size) for size in sizes.tile),
-                tuple(self.rules.padded_extent(size) for size in sizes.reduce),
+                tuple(
+                    self.rules.padded_tile_extent(size) for size in sizes.parallel_sizes
+                ),
+                tuple(
+                    self.rules.padded_tile_extent(size)
+                    for size in sizes.reduction_sizes
+                ),
             )
-        preferred = self._matrix_sizes(sizes)
+        preferred = self._preferred_matrix_product_sizes(sizes)
         if preferred is not None and self._is_legal(preferred):
             return preferred
         limit = self.target.tiling.tile_elements
-        while limit is not None and (largest := self._largest_value(sizes)) > limit:
+        while (
+            limit is not None
+            and (largest := self._largest_value_elements(sizes)) > limit
+        ):
             smaller = [
                 c
                 for c in self._smaller_sizes(sizes)
-                if self._largest_value(c) < largest
+                if self._largest_value_elements(c) < largest
             ]
             if not smaller:
                 break
             sizes = smaller[0]
         return sizes
 
-    def _largest_value(self, sizes: TileSizes) -> int:
+    def _largest_value_elements(self, sizes: TileSizes) -> int:
         return self.tiling_with(sizes).max_tile_elements()
 
-    def _matrix_sizes(self, sizes: TileSizes) -> TileSizes | None:
+    def _preferred_matrix_product_sizes(self, sizes: TileSizes) -> TileSizes | None:
         """
         Return the preferred tile of a matrix product, along its rows, columns and
         depth, or None if there is none.
         """
-        contraction = self.product or next(
-            iter(self.members.accumulating_operations), None
-        )
-        if not isinstance(contraction, ContractionInterface) or not sizes.reduce:
+        contraction = self._select_matrix_product()
+        if (
+            not isinstance(contraction, ContractionInterface)
+            or not sizes.reduction_sizes
+        ):
             return None
         element = str(tensor_type(contraction.operands[0]).element_type)
         if (preferred := self.target.tiling.preferred_tile(element)) is None:
             return None
         rows, columns, depth = preferred
-        if (axis_roles := self._axis_roles(contraction)) is None:
+        if (axis_roles := self._product_roles_of_axes(contraction)) is None:
             return None
         roles, inner_roles = axis_roles
         budgets = {"rows": rows, "columns": columns, "batch": 1}
         budgets |= dict.fromkeys(inner_roles, 1)
-        tile_sizes = list(sizes.tile)
+        tile_sizes = list(sizes.parallel_sizes)
         for axis in reversed(range(len(tile_sizes))):
             if not self.axes.free[axis]:
                 continue
             role = roles.get(axis, "batch")
-            tile_sizes[axis] = self._clamp_extent(tile_sizes[axis], budgets[role])
+            tile_sizes[axis] = self._limit_extent_to_budget(
+                tile_sizes[axis], budgets[role]
+            )
             budgets[role] = max(1, budgets[role] // tile_sizes[axis])
-        own_count = len(sizes.reduce) - self.axes.nested
-        nested = [self._clamp_extent(size, depth) for size in sizes.reduce[own_count:]]
-        reduce = (*self._reduction_sizes(sizes.reduce[:own_count], depth), *nested)
-        return self._split_for_programs(TileSizes(tuple(tile_sizes), reduce))
+        own_count = len(sizes.reduction_sizes) - self.axes.nested
+        nested = [
+            self._limit_extent_to_budget(size, depth)
+            for size in sizes.reduction_sizes[own_count:]
+        ]
+        reduce = (
+            *self._reduction_sizes(sizes.reduction_sizes[:own_count], depth),
+            *nested,
+        )
+        return self._halve_until_enough_programs(TileSizes(tuple(tile_sizes), reduce))
 
-    def _clamp_extent(self, size: int, budget: int) -> int:
+    def _select_matrix_product(self) -> AccumulatingInterface | None:
+        """Return the preferred product, or the first accumulating operation."""
+        return self.preferred_product or next(
+            iter(self.members.accumulating_operations), None
+        )
+
+    def _limit_extent_to_budget(self, size: int, budget: int) -> int:
         """Return the extent of a tile along an axis, given a budget of elements."""
-        return min(_raise_to_min(size, self.target.tiling.matrix_minimum), budget)
+        return min(_raise_size_to_min(size, self.target.tiling.matrix_minimum), budget)
 
     def _reduction_sizes(self, sizes: Sequence[int], depth: int) -> tuple[int, ...]:
         """
@@ -184,7 +214,7 @@ class TileSizeSelector:
             extent = self.axes.reduction[axis]
             power_of_two = extent & -extent
             steps[axis] = (
-                self._clamp_extent(steps[axis], depth)
+                self._limit_extent_to_budget(steps[axis], depth)
                 if position == 0
                 else power_of_two
             )
@@ -192,7 +222,7 @@ class TileSizeSelector:
             depth = max(1, depth // steps[axis])
         return tuple(steps)
 
-    def _split_for_programs(self, sizes: TileSizes) -> TileSizes:
+    def _halve_until_enough_programs(self, sizes: TileSizes) -> TileSizes:
         """
         Halve the largest axis until there are enough programs for all cores of the
         target.
@@ -201,19 +231,21 @@ class TileSizeSelector:
         while self._program_count(sizes) < self.target.tiling.programs:
             splittable = [
                 axis
-                for axis, size in enumerate(sizes.tile)
+                for axis, size in enumerate(sizes.parallel_sizes)
                 if size > min_size and self.axes.free[axis]
             ]
             if not splittable:
                 break
-            sizes = sizes.halve_axis(max(splittable, key=lambda axis: sizes.tile[axis]))
+            sizes = sizes.halve_axis(
+                max(splittable, key=lambda axis: sizes.parallel_sizes[axis])
+            )
         return sizes
 
     def _program_count(self, sizes: TileSizes) -> int:
-        pairs = zip(self.axes.parallel, sizes.tile, strict=True)
+        pairs = zip(self.axes.parallel, sizes.parallel_sizes, strict=True)
         return prod(ceil(extent / size) for extent, size in pairs)
 
-    def _axis_roles(
+    def _product_roles_of_axes(
         self, contraction: ContractionInterface
     ) -> tuple[dict[int, str], set[str]] | None:
         """
@@ -223,16 +255,21 @@ class TileSizeSelector:
         """
         rules = replace(self.rules, power_of_two=False, has_views=True)
         smallest = self._min_sizes()
-        unit = self.members.tiling_with(smallest.tile, smallest.reduce, rules)
+        unit = self.members.analyze_tiles_of_sizes(
+            smallest.parallel_sizes, smallest.reduction_sizes, rules
+        )
         if (tiled := unit.tiles.get(contraction)) is None:
             return None
         box = tiled.box
         roles = {
             axis: role
             for axis, loop in unit.loops.items()
-            if (role := _role_of(contraction, box, loop)) is not None
+            if (role := _product_side_of_loop(contraction, box, loop)) is not None
         }
-        inner = (_role_of(contraction, box, loop) for loop in unit.inner_loops.values())
+        inner = (
+            _product_side_of_loop(contraction, box, loop)
+            for loop in unit.inner_loops.values()
+        )
         return roles, {role for role in inner if role is not None}
 
     def _smaller_sizes(self, sizes: TileSizes) -> list[TileSizes]:
@@ -242,13 +279,15 @@ class TileSizeSelector:
         """
         is_free = [*self.axes.free, *self.axes.reduction_free]
         smaller = [
-            self._shrink_axis(sizes, axis, size)
-            for axis, size in enumerate((*sizes.tile, *sizes.reduce))
+            self._shrink_tile_along(sizes, axis, size)
+            for axis, size in enumerate((*sizes.parallel_sizes, *sizes.reduction_sizes))
             if size > 1 and is_free[axis]
         ]
         return [each for each in smaller if each is not None]
 
-    def _shrink_axis(self, sizes: TileSizes, axis: int, size: int) -> TileSizes | None:
+    def _shrink_tile_along(
+        self, sizes: TileSizes, axis: int, size: int
+    ) -> TileSizes | None:
         """
         Return the sizes with an axis halved, or with the next divisor of its extent if
         only full tiles are legal.
@@ -257,7 +296,7 @@ class TileSizeSelector:
             return halved
         extent = (*self.axes.parallel, *self.axes.reduction)[axis]
         divisors = (n for n in range(size - 1, 0, -1) if extent % n == 0)
-        divided = sizes.with_size(axis, next(divisors, 1))
+        divided = sizes.with_size_along_axis(axis, next(divisors, 1))
         return divided if self._is_legal(divided) else None
 
     def _is_legal(self, sizes: TileSizes) -> bool:
@@ -268,13 +307,15 @@ class TileSizeSelector:
             return False
         return True
 
-    def _footprint_of(self, sizes: TileSizes) -> tuple[int, int]:
-        return self.tiling_with(sizes).total_bytes(self.stages), -min(
-            (*sizes.tile, *sizes.reduce), default=0
+    def _footprint_with(self, sizes: TileSizes) -> tuple[int, int]:
+        return self.tiling_with(sizes).bytes_of_all_tiles(self.stages), -min(
+            (*sizes.parallel_sizes, *sizes.reduction_sizes), default=0
         )
 
 
-def _role_of(contraction: ContractionInterface, box: Box, loop: TileLoop) -> str | None:
+def _product_side_of_loop(
+    contraction: ContractionInterface, box: Box, loop: TileLoop
+) -> str | None:
     """
     Return the side of a matrix product that a loop iterates over, `rows` or `columns`;
     None if neither or both.
@@ -293,6 +334,6 @@ def _role_of(contraction: ContractionInterface, box: Box, loop: TileLoop) -> str
     return "rows" if in_left else "columns"
 
 
-def _raise_to_min(size: int, least: int) -> int:
+def _raise_size_to_min(size: int, min_size: int) -> int:
     """Return the size of an axis, raised to a minimum; an axis of 1 is unchanged."""
-    return max(size, least) if size > 1 else size
+    return max(size, min_size) if size > 1 else size

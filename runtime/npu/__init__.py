@@ -1,5 +1,6 @@
 """
-Simulator of a small NPU: `parse` a text program, `run` it on numpy arrays.
+Simulator: API of a small simulated NPU, to `parse` a text program and `run` it on numpy
+arrays.
 
 docs/npu-isa.md is the reference of the text format. The simulator is independent of the
 compiler.

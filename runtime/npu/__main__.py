@@ -1,5 +1,5 @@
 """
-Run an NPU program from files.
+Simulator: command line that runs an NPU program from files.
 
     python -m tlf.runtime.npu program.npu --input x=x.npy --output y=y.npy
 """
@@ -22,7 +22,7 @@ def main(arguments: list[str] | None = None) -> int:
     path: Path = options.program
     try:
         program = parse(path.read_text(), path.parent)
-        inputs = _load_inputs(program, options.input)
+        inputs = _load_input_arrays(program, options.input)
         report = run(
             program,
             inputs,
@@ -30,7 +30,7 @@ def main(arguments: list[str] | None = None) -> int:
             timeline=options.trace is not None,
             exactly_once=options.exactly_once,
         )
-        for name, file in _parse_pairs(options.output):
+        for name, file in _parse_name_file_pairs(options.output):
             if name not in report.outputs:
                 raise NPUInputError(f"the program has no output `{name}`")
             np.save(file, report.outputs[name])
@@ -76,7 +76,7 @@ def _build_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _parse_pairs(words: list[str]) -> list[tuple[str, str]]:
+def _parse_name_file_pairs(words: list[str]) -> list[tuple[str, str]]:
     pairs = [word.partition("=") for word in words]
     for name, _, file in pairs:
         if not name or not file:
@@ -84,9 +84,9 @@ def _parse_pairs(words: list[str]) -> list[tuple[str, str]]:
     return [(name, file) for name, _, file in pairs]
 
 
-def _load_inputs(program: Program, words: list[str]) -> dict[str, Array]:
+def _load_input_arrays(program: Program, words: list[str]) -> dict[str, Array]:
     inputs: dict[str, Array] = {}
-    for name, file in _parse_pairs(words):
+    for name, file in _parse_name_file_pairs(words):
         try:
             array = np.load(file, allow_pickle=False)
         except ValueError:

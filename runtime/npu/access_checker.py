@@ -36,18 +36,21 @@ class StridedArray:
     footprint: Footprint
 
     @property
-    def low(self) -> int:
+    def first_address(self) -> int:
         """Lowest address covered."""
         return self.base + self.footprint.low
 
     @property
-    def high(self) -> int:
+    def end_address(self) -> int:
         """End of the highest address covered."""
         return self.base + self.footprint.high
 
-    def has_overlap(self, other: "StridedArray") -> bool:
+    def has_overlapping_addresses(self, other: "StridedArray") -> bool:
         """Return `True` if the address ranges intersect."""
-        return self.low < other.high and other.low < self.high
+        return (
+            self.first_address < other.end_address
+            and other.first_address < self.end_address
+        )
 
     def is_same_array(self, other: "StridedArray") -> bool:
         """
@@ -89,9 +92,9 @@ class AccessChecker:
         self._ids: dict[str, range] = {}
         names: list[str] = []
         for name in machine.engines:
-            copies = machine.copies(name)
+            copies = machine.engine_copies(name)
             self._ids[name] = range(len(names), len(names) + copies)
-            names += [machine.unit_name(name, core) for core in range(copies)]
+            names += [machine.engine_unit_name(name, core) for core in range(copies)]
         self._clocks = [[0] * len(names) for _ in names]
         self.lines = [0]
         self.outputs = None
@@ -103,12 +106,12 @@ class AccessChecker:
             for name, level in machine.levels.items()
         }
 
-    def _engine_id(self, engine: str) -> int:
+    def _engine_index_on_core(self, engine: str) -> int:
         """Return the index of an engine of the current core."""
         ids = self._ids[engine]
         return ids[self.core] if self.core and len(ids) > 1 else ids[0]
 
-    def _engines_and_counters(
+    def _engines_and_semaphore_counters(
         self, engine: str, semaphore: int
     ) -> tuple[Sequence[int], range]:
         """
@@ -118,31 +121,33 @@ class AccessChecker:
         if self.core is None:
             return self._ids[engine], range(first, first + self._cores)
         own = first + self.core
-        return (self._engine_id(engine),), range(own, own + 1)
+        return (self._engine_index_on_core(engine),), range(own, own + 1)
 
-    def begin_instruction(self, engine: str, line: int) -> None:
+    def number_next_instruction(self, engine: str, line: int) -> None:
         """
         Start the next instruction of `engine`, to which the following accesses belong.
         """
-        own = self._engine_id(engine)
+        own = self._engine_index_on_core(engine)
         self._clocks[own][own] = len(self.lines)
         self.lines.append(line)
 
-    def signal(self, engine: str, semaphore: int) -> None:
+    def record_signal(self, engine: str, semaphore: int) -> None:
         """Record a signal that `engine` sends when all its work so far is complete."""
-        engines, counters = self._engines_and_counters(engine, semaphore)
-        clock = _join_clocks([self._clocks[each] for each in engines])
+        engines, counters = self._engines_and_semaphore_counters(engine, semaphore)
+        clock = _join_vector_clocks([self._clocks[each] for each in engines])
         for counter in counters:
             self._signals[counter].append(clock)
 
-    def wait(self, engine: str, semaphore: int) -> None:
+    def order_after_signal(self, engine: str, semaphore: int) -> None:
         """Order later work of `engine` after the first signal not waited for."""
-        engines, counters = self._engines_and_counters(engine, semaphore)
-        clock = _join_clocks([self._signals[counter].popleft() for counter in counters])
+        engines, counters = self._engines_and_semaphore_counters(engine, semaphore)
+        clock = _join_vector_clocks(
+            [self._signals[counter].popleft() for counter in counters]
+        )
         for each in engines:
             self._clocks[each] = list(map(max, self._clocks[each], clock))
 
-    def locate(
+    def locate_array(
         self, address: Address, base: int, shape: Sizes, *, written: bool = False
     ) -> StridedArray:
         """
@@ -153,39 +158,45 @@ class AccessChecker:
         covered = compute_footprint(shape, address.strides, size, self._granule)
         memories = self.memories[address.level]
         memory = memories[self.core] if self.core and len(memories) > 1 else memories[0]
-        memory.check_bounds(base, covered, size)
+        memory.check_bounds_and_alignment(base, covered, size)
         if written and not has_distinct_elements(shape, address.strides, size):
             raise Fault("elements of the destination overlap", base)
         return StridedArray(memory, base, shape, address, covered)
 
-    def check_read(
-        self, place: StridedArray, engine: str, *, mark: bool = True
+    def check_and_record_read(
+        self, array: StridedArray, engine: str, *, is_recorded: bool = True
     ) -> None:
         """
         Check that the instruction may read. Without `mark`, the read is not recorded,
         because the same instruction writes the array.
         """
-        own = self._engine_id(engine)
+        own = self._engine_index_on_core(engine)
         clock = self._clocks[own]
-        covered, number = place.footprint, clock[own]
+        covered, number = array.footprint, clock[own]
         if self.outputs is not None:
-            self.outputs.check_read(place.memory.level.name, place.base, covered)
-        place.memory.record_read(place.base, covered, own, number, clock, mark=mark)
+            self.outputs.check_output_is_unread(
+                array.memory.level.name, array.base, covered
+            )
+        array.memory.record_read(
+            array.base, covered, own, number, clock, is_recorded=is_recorded
+        )
 
-    def check_write(
-        self, place: StridedArray, engine: str, sources: Sequence[StridedArray] = ()
+    def check_and_record_write(
+        self, array: StridedArray, engine: str, sources: Sequence[StridedArray] = ()
     ) -> None:
         """Check that the instruction, which reads `sources`, may write."""
-        own = self._engine_id(engine)
+        own = self._engine_index_on_core(engine)
         clock = self._clocks[own]
-        covered, number = place.footprint, clock[own]
+        covered, number = array.footprint, clock[own]
         if self.outputs is not None:
-            self.outputs.check_write(
-                place.memory.level.name, place.base, covered, number
+            self.outputs.record_output_write(
+                array.memory.level.name, array.base, covered, number
             )
-        is_disjoint = not any(place.has_overlap(source) for source in sources)
-        place.memory.record_write(
-            place.base, covered, own, number, clock, apart=is_disjoint
+        is_disjoint = not any(
+            array.has_overlapping_addresses(source) for source in sources
+        )
+        array.memory.record_write(
+            array.base, covered, own, number, clock, is_disjoint=is_disjoint
         )
 
 
@@ -198,7 +209,7 @@ def _create_memories(
     return [Memory(each, granule, engines) for each in levels]
 
 
-def _join_clocks(clocks: Sequence[list[int]]) -> list[int]:
+def _join_vector_clocks(clocks: Sequence[list[int]]) -> list[int]:
     """Return the elementwise maximum of several vector clocks."""
     if len(clocks) == 1:
         return list(clocks[0])

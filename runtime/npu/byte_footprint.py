@@ -20,7 +20,7 @@ class Footprint:
     """
     strides: tuple[int, ...]
     """Strides of the simplified set, in granules, all positive."""
-    aligned: bool
+    is_aligned: bool
     """True if all strides are multiples of the element size."""
 
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from tlf.machine.machine_spec import DmaEngine, Machine, MatrixEngine, VectorEngine
 from tlf.runtime.npu import dtypes, engine_arithmetic
-from tlf.runtime.npu.gather_scatter import parse_indexed
+from tlf.runtime.npu.gather_scatter import parse_move_indices
 from tlf.runtime.npu.npu_errors import NPUParseError
-from tlf.runtime.npu.npu_lexer import Cursor
+from tlf.runtime.npu.npu_lexer import TokenCursor
 from tlf.runtime.npu.npu_program import (
     Address,
     Cores,
@@ -18,7 +18,7 @@ from tlf.runtime.npu.npu_program import (
     Loop,
     Matmul,
     Reduce,
-    Scalar,
+    ScalarInstruction,
     Signal,
     Value,
     Vector,
@@ -28,7 +28,7 @@ from tlf.runtime.npu.operand_parser import (
     ImmediateText,
     OperandFields,
     OperandParser,
-    format_tuple,
+    format_integer_tuple,
 )
 
 SCALAR_OPERATIONS = {
@@ -65,12 +65,12 @@ class CodeParser:
 
     def parse_instruction(self, line: int, text: str) -> Instruction:
         """Parse one line. Loops and `cores` are returned without a body, after `{`."""
-        cursor = Cursor(line, text)
-        if cursor.kind() == "register":
+        cursor = TokenCursor(line, text)
+        if cursor.peek_token_kind() == "register":
             result = self._parse_scalar(cursor, text)
         else:
             names = ("dma", "matmul", "vector", "reduce", "signal", "wait")
-            name = cursor.take_choice(
+            name = cursor.take_word_choice(
                 (*names, "loop", "cores", "halt"), "an instruction"
             )
             match name:
@@ -89,74 +89,85 @@ class CodeParser:
                 case "halt":
                     result = Halt(line, text)
                 case _:
-                    result = self._parse_synchronise(name, cursor, text)
-        cursor.expect_end()
+                    result = self._parse_signal_or_wait(name, cursor, text)
+        cursor.expect_end_of_line()
         return result
 
-    def _parse_scalar(self, cursor: Cursor, text: str) -> Scalar:
-        target = cursor.take("register", "a register")
-        cursor.expect("=")
-        operation = cursor.take_choice(tuple(SCALAR_OPERATIONS), "a scalar operation")
+    def _parse_scalar(self, cursor: TokenCursor, text: str) -> ScalarInstruction:
+        target = cursor.take_token("register", "a register")
+        cursor.expect_token("=")
+        operation = cursor.take_word_choice(
+            tuple(SCALAR_OPERATIONS), "a scalar operation"
+        )
         count = SCALAR_OPERATIONS[operation]
         operands = tuple(self._operands.parse_scalar(cursor) for _ in range(count))
         self._operands.registers.add(target)
-        return Scalar(cursor.line, text, target, operation, operands)
+        return ScalarInstruction(cursor.line, text, target, operation, operands)
 
-    def _parse_loop(self, cursor: Cursor, text: str) -> Loop:
-        register = cursor.take("register", "a register")
-        cursor.expect("=")
+    def _parse_loop(self, cursor: TokenCursor, text: str) -> Loop:
+        register = cursor.take_token("register", "a register")
+        cursor.expect_token("=")
         lower = self._operands.parse_scalar(cursor)
-        cursor.expect("to")
+        cursor.expect_token("to")
         upper = self._operands.parse_scalar(cursor)
-        step = self._operands.parse_value(cursor) if cursor.accept("step") else 1
-        cursor.expect("{")
+        step = self._operands.parse_value(cursor) if cursor.accept_token("step") else 1
+        cursor.expect_token("{")
         self._operands.registers.add(register)
         return Loop(cursor.line, text, register, lower, upper, step, ())
 
-    def _parse_cores(self, cursor: Cursor, text: str) -> Cores:
+    def _parse_cores(self, cursor: TokenCursor, text: str) -> Cores:
         if self._outside is not None:
             raise NPUParseError(cursor.line, "expected no `cores` in another")
         self._outside = set(self._operands.registers)
-        register = cursor.take("register", "a register")
-        cursor.expect("{")
+        register = cursor.take_token("register", "a register")
+        cursor.expect_token("{")
         self._operands.registers.add(register)
         return Cores(cursor.line, text, register, self.machine.cores, ())
 
-    def leave_cores(self) -> None:
+    def discard_core_registers(self) -> None:
         """Discard the registers of the cores, at the end of `cores`."""
         assert self._outside is not None
         self._operands.registers, self._outside = self._outside, None
 
-    def _take_engine(self, cursor: Cursor, names: Iterable[str], what: str) -> str:
+    def _take_engine_name(
+        self, cursor: TokenCursor, names: Iterable[str], expected: str
+    ) -> str:
         """
         Take the name of an engine; inside of `cores`, of an engine that every core has.
         """
         candidates = list(names)
         if self._outside is not None and self.machine.cores > 1:
-            candidates = [name for name in candidates if self.machine.copies(name) > 1]
-            what += " of a core"
-        return cursor.take_choice(candidates, what)
+            candidates = [
+                name for name in candidates if self.machine.engine_copies(name) > 1
+            ]
+            expected += " of a core"
+        return cursor.take_word_choice(candidates, expected)
 
-    def _parse_synchronise(self, name: str, cursor: Cursor, text: str) -> Instruction:
-        engine = self._take_engine(cursor, self.machine.engines, "an engine")
+    def _parse_signal_or_wait(
+        self, name: str, cursor: TokenCursor, text: str
+    ) -> Instruction:
+        engine = self._take_engine_name(cursor, self.machine.engines, "an engine")
         expected = f"a semaphore, s0 to s{self.semaphores - 1}"
-        if not cursor.peek().startswith("s") or not cursor.peek()[1:].isdecimal():
-            cursor.fail(expected)
-        semaphore = int(cursor.peek()[1:])
+        if (
+            not cursor.peek_token_text().startswith("s")
+            or not cursor.peek_token_text()[1:].isdecimal()
+        ):
+            cursor.raise_unexpected_token(expected)
+        semaphore = int(cursor.peek_token_text()[1:])
         if semaphore >= self.semaphores:
-            cursor.fail(expected)
-        cursor.take("word", expected)
+            cursor.raise_unexpected_token(expected)
+        cursor.take_token("word", expected)
         if name == "signal":
             return Signal(cursor.line, text, engine, semaphore)
         return Wait(cursor.line, text, engine, semaphore)
 
-    def _parse_dma(self, cursor: Cursor, text: str) -> Dma:
+    def _parse_dma(self, cursor: TokenCursor, text: str) -> Dma:
         queues = [
             name
             for name, engine in self.machine.engines.items()
             if isinstance(engine, DmaEngine)
         ]
-        name = self._take_engine(cursor, queues, "a dma engine")
+        name = self._take_engine_name(cursor, queues, "a dma engine")
         engine = self.machine.engines[name]
         fields = self._operands.parse_fields(
             cursor,
@@ -165,26 +176,17 @@ class CodeParser:
         )
         dtype = fields.dtype
         shape = fields.shape
-        destination = fields.address_of("dst", len(shape), dtype)
-        source = fields.address_of("src", len(shape), dtype)
+        destination = fields.address_under_key("dst", len(shape), dtype)
+        source = fields.address_under_key("src", len(shape), dtype)
         assert isinstance(engine, DmaEngine)
-        for end, level in (
-            (destination, engine.destination),
-            (source, engine.source),
-        ):
-            if end.level != level:
-                raise NPUParseError(
-                    cursor.line,
-                    f"{name} moves from {engine.source} to {engine.destination}, "
-                    f"got {source.level} to {destination.level}",
-                )
+        _check_move_is_between_levels(cursor.line, engine, destination, source)
         if fields.inside is not None and len(fields.inside) != len(shape):
             raise NPUParseError(
                 cursor.line,
                 f"expected {len(shape)} ranges in `inside`, one per dimension, "
                 f"got {len(fields.inside)}",
             )
-        fill = fields.immediate_of(fields.fill, dtype).value
+        fill = fields.immediate_with_type(fields.fill, dtype).value
         bits = fill.view(dtypes.BITS[fill.itemsize])
         return Dma(
             cursor.line,
@@ -195,10 +197,10 @@ class CodeParser:
             shape,
             fields.inside,
             bits,
-            parse_indexed(fields, engine),
+            parse_move_indices(fields, engine),
         )
 
-    def _parse_matmul(self, cursor: Cursor, text: str) -> Matmul:
+    def _parse_matmul(self, cursor: TokenCursor, text: str) -> Matmul:
         engine = self.machine.engines.get("matrix")
         if not isinstance(engine, MatrixEngine):
             raise NPUParseError(cursor.line, "the machine has no engine `matrix`")
@@ -208,11 +210,11 @@ class CodeParser:
             ("accumulate", "precision"),
         )
         batch, m, n, k = (
-            _checked_sizes(fields, name) for name in ("batch", "m", "n", "k")
+            _require_group_sizes(fields, name) for name in ("batch", "m", "n", "k")
         )
-        a = fields.address_of("a", len(batch + m + k))
-        b = fields.address_of("b", len(batch + k + n))
-        c = fields.address_of("c", len(batch + m + n))
+        a = fields.address_under_key("a", len(batch + m + k))
+        b = fields.address_under_key("b", len(batch + k + n))
+        c = fields.address_under_key("c", len(batch + m + n))
         allowed = engine_arithmetic.MATMUL.get(a.dtype, frozenset())
         if a.dtype != b.dtype or c.dtype not in allowed or a.dtype not in engine.cycles:
             raise NPUParseError(
@@ -238,24 +240,26 @@ class CodeParser:
             fields.precision,
         )
 
-    def _parse_vector(self, cursor: Cursor, text: str) -> Vector:
-        self._require_vector(cursor)
+    def _parse_vector(self, cursor: TokenCursor, text: str) -> Vector:
+        self._check_has_vector_engine(cursor)
         names = tuple(engine_arithmetic.OPERANDS)
-        operation = cursor.take_choice(names, "a vector operation")
+        operation = cursor.take_word_choice(names, "a vector operation")
         keys = ("a", "b", "c")[: engine_arithmetic.OPERANDS[operation]]
         fields = self._operands.parse_fields(cursor, ("dst", *keys, "shape"), ())
-        rank = self._checked_rank(cursor, fields)
-        destination = fields.address_of("dst", rank)
+        rank = self._require_supported_rank(cursor, fields)
+        destination = fields.address_under_key("dst", rank)
         dtype = _computation_dtype(fields, keys[:2], destination.dtype)
         sources: list[Address | Immediate] = []
         for key in keys:
             operand = fields.operands[key]
             if isinstance(operand, ImmediateText):
                 expected = "i1" if key == "c" else dtype
-                sources.append(fields.immediate_of(operand, expected))
+                sources.append(fields.immediate_with_type(operand, expected))
             else:
-                sources.append(fields.address_of(key, rank))
-        self._check_types(cursor, operation, sources, dtype, destination.dtype)
+                sources.append(fields.address_under_key(key, rank))
+        self._check_elementwise_types(
+            cursor, operation, sources, dtype, destination.dtype
+        )
         return Vector(
             cursor.line,
             text,
@@ -266,13 +270,13 @@ class CodeParser:
             dtype,
         )
 
-    def _check_types(
+    def _check_elementwise_types(
         self,
-        cursor: Cursor,
+        cursor: TokenCursor,
         operation: str,
         sources: Sequence[Address | Immediate],
         dtype: str,
-        target: str,
+        result_dtype: str,
     ) -> None:
         expected = [dtype] * len(sources)
         if operation == "select":
@@ -283,31 +287,33 @@ class CodeParser:
                 cursor.line,
                 f"expected operands of {', '.join(expected)}, got {', '.join(actual)}",
             )
-        if dtype not in engine_arithmetic.accepted_types(operation):
+        if dtype not in engine_arithmetic.types_accepted_by_operation(operation):
             raise NPUParseError(cursor.line, f"{operation} does not take {dtype}")
         if operation in ("copy", "fill"):
             return
         result = "i1" if operation in engine_arithmetic.COMPARE else dtype
-        if target != result:
+        if result_dtype != result:
             raise NPUParseError(
-                cursor.line, f"expected a result of {result}, got {target}"
+                cursor.line, f"expected a result of {result}, got {result_dtype}"
             )
 
-    def _parse_reduce(self, cursor: Cursor, text: str) -> Reduce:
-        self._require_vector(cursor)
-        operation = cursor.take_choice(tuple(engine_arithmetic.REDUCE), "a reduction")
+    def _parse_reduce(self, cursor: TokenCursor, text: str) -> Reduce:
+        self._check_has_vector_engine(cursor)
+        operation = cursor.take_word_choice(
+            tuple(engine_arithmetic.REDUCE), "a reduction"
+        )
         fields = self._operands.parse_fields(
             cursor, ("dst", "a", "shape", "axes"), ("accumulate",)
         )
-        rank = self._checked_rank(cursor, fields)
-        destination = fields.address_of("dst", rank)
-        source = fields.address_of("a", rank)
-        axes = _checked_axes(fields, destination, rank)
+        rank = self._require_supported_rank(cursor, fields)
+        destination = fields.address_under_key("dst", rank)
+        source = fields.address_under_key("a", rank)
+        axes = _require_reduction_axes(fields, destination, rank)
         if source.dtype not in engine_arithmetic.REDUCE[operation][1]:
             raise NPUParseError(
                 cursor.line, f"{operation} does not take {source.dtype}"
             )
-        allowed = engine_arithmetic.accumulator_types(source.dtype)
+        allowed = engine_arithmetic.valid_reduction_result_types(source.dtype)
         if destination.dtype not in allowed:
             raise NPUParseError(
                 cursor.line,
@@ -325,11 +331,13 @@ class CodeParser:
             fields.accumulate,
         )
 
-    def _require_vector(self, cursor: Cursor) -> None:
+    def _check_has_vector_engine(self, cursor: TokenCursor) -> None:
         if not isinstance(self.machine.engines.get("vector"), VectorEngine):
             raise NPUParseError(cursor.line, "the machine has no engine `vector`")
 
-    def _checked_rank(self, cursor: Cursor, fields: OperandFields) -> int:
+    def _require_supported_rank(
+        self, cursor: TokenCursor, fields: OperandFields
+    ) -> int:
         if len(fields.shape) > _MAX_DIMS:
             raise NPUParseError(
                 cursor.line,
@@ -338,7 +346,23 @@ class CodeParser:
         return len(fields.shape)
 
 
-def _checked_sizes(fields: OperandFields, name: str) -> tuple[Value, ...]:
+def _check_move_is_between_levels(
+    line: int, engine: DmaEngine, destination: Address, source: Address
+) -> None:
+    """Raise `NPUParseError` if an engine does not connect the levels of a move."""
+    for end, level in (
+        (destination, engine.destination),
+        (source, engine.source),
+    ):
+        if end.level != level:
+            raise NPUParseError(
+                line,
+                f"{engine.name} moves from {engine.source} to {engine.destination}, "
+                f"got {source.level} to {destination.level}",
+            )
+
+
+def _require_group_sizes(fields: OperandFields, name: str) -> tuple[Value, ...]:
     sizes = fields.groups[name]
     if len(sizes) > _MAX_GROUP:
         raise NPUParseError(
@@ -348,20 +372,20 @@ def _checked_sizes(fields: OperandFields, name: str) -> tuple[Value, ...]:
     return sizes
 
 
-def _checked_axes(
+def _require_reduction_axes(
     fields: OperandFields, destination: Address, rank: int
 ) -> tuple[int, ...]:
     axes = fields.axes
     if sorted(set(axes)) != list(axes) or any(not 0 <= axis < rank for axis in axes):
         raise NPUParseError(
             fields.line,
-            f"expected increasing axes below {rank}, got {format_tuple(axes)}",
+            f"expected increasing axes below {rank}, got {format_integer_tuple(axes)}",
         )
     if any(destination.strides[axis] for axis in axes):
         raise NPUParseError(
             fields.line,
-            f"expected stride 0 of `dst` on axes {format_tuple(axes)}, "
-            f"got {format_tuple(destination.strides)}",
+            f"expected stride 0 of `dst` on axes {format_integer_tuple(axes)}, "
+            f"got {format_integer_tuple(destination.strides)}",
         )
     return axes
 

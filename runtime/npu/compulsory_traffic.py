@@ -20,14 +20,14 @@ from tlf.runtime.npu.npu_program import (
 from tlf.runtime.npu.register_intervals import (
     Intervals,
     IrregularError,
-    compute_intervals,
+    compute_operand_intervals,
 )
 
 Extent = tuple[str, int, int]
 """A level, and the address range that an instruction reads."""
 
 
-def compulsory_traffic(
+def compulsory_traffic_by_level(
     program: Program, totals: Mapping[Key, int]
 ) -> dict[str, CompulsoryTraffic]:
     """
@@ -36,13 +36,15 @@ def compulsory_traffic(
     more than the program moves.
     """
     arrays = [*program.inputs.values(), *program.constants.values()]
-    reads = _read_extents(program)
-    read = _bytes_by_level([each for each in arrays if _is_read(each, reads)])
-    written = _bytes_by_level(list(program.outputs.values()))
+    reads = _extents_read_by_moves(program)
+    read = _buffer_bytes_by_level(
+        [each for each in arrays if _is_buffer_read(each, reads)]
+    )
+    written = _buffer_bytes_by_level(list(program.outputs.values()))
     result: dict[str, CompulsoryTraffic] = {}
     for level in program.machine.levels:
         if level in read or level in written:
-            moved = _moved_bytes(program, totals, level)
+            moved = _bytes_moved_by_engines(program, totals, level)
             result[level] = CompulsoryTraffic(
                 min(read.get(level, 0), moved.read),
                 min(written.get(level, 0), moved.written),
@@ -50,14 +52,14 @@ def compulsory_traffic(
     return result
 
 
-def _bytes_by_level(buffers: list[Buffer]) -> dict[str, int]:
+def _buffer_bytes_by_level(buffers: list[Buffer]) -> dict[str, int]:
     sizes: dict[str, int] = {}
     for buffer in buffers:
         sizes[buffer.level] = sizes.get(buffer.level, 0) + buffer.nbytes
     return sizes
 
 
-def _moved_bytes(
+def _bytes_moved_by_engines(
     program: Program, totals: Mapping[Key, int], level: str
 ) -> CompulsoryTraffic:
     read, written = 0, 0
@@ -68,29 +70,29 @@ def _moved_bytes(
     return CompulsoryTraffic(read, written)
 
 
-def _is_read(buffer: Buffer, reads: list[Extent] | None) -> bool:
+def _is_buffer_read(buffer: Buffer, read_extents: list[Extent] | None) -> bool:
     end = buffer.address + buffer.nbytes
-    return reads is None or any(
+    return read_extents is None or any(
         level == buffer.level and low < end and buffer.address < high
-        for level, low, high in reads
+        for level, low, high in read_extents
     )
 
 
-def _read_extents(program: Program) -> list[Extent] | None:
+def _extents_read_by_moves(program: Program) -> list[Extent] | None:
     """Return the extents that moves read; `None` if they are not known statically."""
     try:
-        intervals = compute_intervals(program.body)
+        intervals = compute_operand_intervals(program.body)
     except IrregularError:
         return None
     return [
-        _extent_of(address, op, intervals[op.line])
-        for op in _flatten_body(program.body)
+        _extent_of_accessed_bytes(address, op, intervals[op.line])
+        for op in _flatten_nested_instructions(program.body)
         if isinstance(op, Dma)
-        for address in _read_addresses(op)
+        for address in _addresses_read_by_move(op)
     ]
 
 
-def _read_addresses(op: Dma) -> list[Address]:
+def _addresses_read_by_move(op: Dma) -> list[Address]:
     """
     Return the addresses that a move reads for any indices. All rows of a table may be
     the same, so a gathered table is not included.
@@ -100,22 +102,24 @@ def _read_addresses(op: Dma) -> list[Address]:
     return [op.indexed.indices, *([op.source] if op.indexed.scatter else [])]
 
 
-def _flatten_body(body: tuple[Instruction, ...]) -> list[Instruction]:
+def _flatten_nested_instructions(body: tuple[Instruction, ...]) -> list[Instruction]:
     result: list[Instruction] = []
     for op in body:
         has_body = isinstance(op, Loop | Cores)
-        result += _flatten_body(op.body) if has_body else [op]
+        result += _flatten_nested_instructions(op.body) if has_body else [op]
     return result
 
 
-def _extent_of(address: Address, op: Dma, known: Intervals) -> Extent:
-    low, high = known[address.base]
+def _extent_of_accessed_bytes(
+    address: Address, op: Dma, operand_intervals: Intervals
+) -> Extent:
+    low, high = operand_intervals[address.base]
     for axis, stride in enumerate(address.strides):
-        first, end = 0, known[op.shape[axis]][1]
+        first, end = 0, operand_intervals[op.shape[axis]][1]
         if op.inside is not None:
             inside = op.inside[axis]
-            first = max(first, known[inside[0]][0])
-            end = min(end, known[inside[1]][1])
+            first = max(first, operand_intervals[inside[0]][0])
+            end = min(end, operand_intervals[inside[1]][1])
         corners = first * stride, (max(end, first + 1) - 1) * stride
         low, high = low + min(corners), high + max(corners)
     return address.level, low, high + ITEMSIZE[address.dtype]

@@ -16,7 +16,7 @@ from tlf.runtime.npu.scalar_arithmetic import Column, Numbers
 
 
 @dataclass(frozen=True)
-class Lane:
+class CoreLane:
     """One core, or the code outside of `cores`."""
 
     core: int | None
@@ -27,7 +27,7 @@ class Lane:
 
 
 @dataclass(frozen=True)
-class LoopRun:
+class LoopExecutions:
     """Executions of a loop by one core, one per row."""
 
     core: int | None
@@ -41,36 +41,46 @@ class LoopRun:
         """Return all columns in which executions can differ."""
         return [self.active, self.trips, self.step, *self.inputs.values()]
 
-    def select_rows(self, rows: Numbers) -> LoopRun:
+    def select_execution_rows(self, rows: Numbers) -> LoopExecutions:
         """Return some of the executions."""
-        return LoopRun(
+        return LoopExecutions(
             self.core,
-            _select(self.active, rows),
-            _select(self.trips, rows),
-            _select(self.step, rows),
-            _select_columns(self.inputs, rows),
+            _select_column_rows(self.active, rows),
+            _select_column_rows(self.trips, rows),
+            _select_column_rows(self.step, rows),
+            _select_rows_of_columns(self.inputs, rows),
         )
 
-    def lane_of(self, rows: Numbers) -> Lane:
+    def lane_of_uniform_iterations(self, rows: Numbers) -> CoreLane:
         """
         Return the lane of the core in loops whose iterations are alike, for some rows.
         """
-        return Lane(
-            self.core, _select_columns(self.inputs, rows), _select(self.active, rows)
+        return CoreLane(
+            self.core,
+            _select_rows_of_columns(self.inputs, rows),
+            _select_column_rows(self.active, rows),
         )
 
-    def lane_at_iteration(self, register: str, rows: Numbers, number: Numbers) -> Lane:
+    def lane_at_iteration(
+        self, register: str, rows: Numbers, iteration: Numbers
+    ) -> CoreLane:
         """Return the lane of the core in iterations of the loops of some rows."""
-        columns = _select_columns(self.inputs, rows)
+        columns = _select_rows_of_columns(self.inputs, rows)
         if register in columns:
-            columns[register] = columns[register] + number * _select(self.step, rows)
+            columns[register] = columns[register] + iteration * _select_column_rows(
+                self.step, rows
+            )
         if self.core is None:
-            return Lane(None, columns)
-        is_running = (number < _select(self.trips, rows)).astype(np.int64)
-        return Lane(self.core, columns, _select(self.active, rows) * is_running)
+            return CoreLane(None, columns)
+        is_running = (iteration < _select_column_rows(self.trips, rows)).astype(
+            np.int64
+        )
+        return CoreLane(
+            self.core, columns, _select_column_rows(self.active, rows) * is_running
+        )
 
 
-def fill_inactive_lanes(lanes: Sequence[Lane]) -> Sequence[Lane]:
+def copy_registers_to_inactive_lanes(lanes: Sequence[CoreLane]) -> Sequence[CoreLane]:
     """
     Return the lanes with the registers of inactive cores copied from an active one.
     """
@@ -95,9 +105,11 @@ def fill_inactive_lanes(lanes: Sequence[Lane]) -> Sequence[Lane]:
     ]
 
 
-def _select(column: Column, rows: Numbers) -> Column:
+def _select_column_rows(column: Column, rows: Numbers) -> Column:
     return column if isinstance(column, int) else column[rows]
 
 
-def _select_columns(columns: dict[str, Column], rows: Numbers) -> dict[str, Column]:
-    return {name: _select(column, rows) for name, column in columns.items()}
+def _select_rows_of_columns(
+    columns: dict[str, Column], rows: Numbers
+) -> dict[str, Column]:
+    return {name: _select_column_rows(column, rows) for name, column in columns.items()}

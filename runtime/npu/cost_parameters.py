@@ -7,7 +7,7 @@ from math import prod
 from tlf.machine.engine_cycles import TRANSCENDENTAL
 from tlf.machine.instruction_costs import Cost, InstructionCosts, TransferEnd
 from tlf.machine.machine_spec import Machine, MatrixEngine
-from tlf.runtime.npu.gather_scatter import index_parameters
+from tlf.runtime.npu.gather_scatter import index_cost_parameters
 from tlf.runtime.npu.npu_program import (
     Address,
     Dma,
@@ -18,17 +18,22 @@ from tlf.runtime.npu.npu_program import (
     Vector,
 )
 from tlf.runtime.npu.register_intervals import IrregularError
-from tlf.runtime.npu.scalar_arithmetic import Column, Columns, column_max, column_min
+from tlf.runtime.npu.scalar_arithmetic import (
+    Column,
+    Columns,
+    elementwise_column_maximum,
+    minimum_of_column,
+)
 
 
-def column_of(value: Value, columns: Columns) -> Column:
+def column_of_operand(value: Value, columns: Columns) -> Column:
     """Return the values of a scalar operand, row by row."""
     if isinstance(value, int):
         return value
     return columns[value.name] + value.offset
 
 
-def cost_parameters_of(
+def cost_parameters_of_instruction(
     op: Instruction, columns: Columns, machine: Machine
 ) -> list[Column]:
     """
@@ -37,51 +42,59 @@ def cost_parameters_of(
     """
     match op:
         case Dma():
-            return _move_parameters(op, columns, machine)
+            return _cost_parameters_of_move(op, columns, machine)
         case Matmul():
-            return _size_columns((*op.batch, *op.m, *op.n, *op.k), columns)
+            return _columns_of_nonnegative_sizes(
+                (*op.batch, *op.m, *op.n, *op.k), columns
+            )
         case Vector() | Reduce():
-            return _size_columns(op.shape, columns)
+            return _columns_of_nonnegative_sizes(op.shape, columns)
         case _:
             return []
 
 
-def _size_columns(values: Sequence[Value], columns: Columns) -> list[Column]:
-    sizes = [column_of(value, columns) for value in values]
-    if any(column_min(size) < 0 for size in sizes):
+def _columns_of_nonnegative_sizes(
+    values: Sequence[Value], columns: Columns
+) -> list[Column]:
+    sizes = [column_of_operand(value, columns) for value in values]
+    if any(minimum_of_column(size) < 0 for size in sizes):
         raise IrregularError("a size below 0")
     return sizes
 
 
-def _move_parameters(op: Dma, columns: Columns, machine: Machine) -> list[Column]:
+def _cost_parameters_of_move(
+    op: Dma, columns: Columns, machine: Machine
+) -> list[Column]:
     """
     Return the shape, the shape of the part that is read, and the phases of the
     destination, the source and the indices.
     """
-    shape = _size_columns(op.shape, columns)
-    lowers, read = _read_box(op, shape, columns)
+    shape = _columns_of_nonnegative_sizes(op.shape, columns)
+    lowers, read = _box_of_read_elements(op, shape, columns)
     ends: list[tuple[Address, Column]] = [(op.destination, 0)]
     for address in (op.source, *([] if op.indexed is None else [op.indexed.indices])):
-        ends.append((address, _start_offset(address, lowers)))
+        ends.append((address, _offset_of_first_read_element(address, lowers)))
     phases: list[Column] = []
     for address, offset in ends:
         burst = machine.levels[address.level].burst
         if burst == 1:
             phases.append(0)
         else:
-            phases.append((column_of(address.base, columns) + offset) % burst)
+            phases.append((column_of_operand(address.base, columns) + offset) % burst)
     return [*shape, *read, *phases]
 
 
-def _start_offset(address: Address, lowers: Sequence[Column]) -> Column:
+def _offset_of_first_read_element(
+    address: Address, lower_indices: Sequence[Column]
+) -> Column:
     """Return the bytes from the base to the first element that is read."""
     start: Column = 0
-    for lower, stride in zip(lowers, address.strides, strict=True):
+    for lower, stride in zip(lower_indices, address.strides, strict=True):
         start = start + lower * stride
     return start
 
 
-def _read_box(
+def _box_of_read_elements(
     op: Dma, shape: Sequence[Column], columns: Columns
 ) -> tuple[list[Column], list[Column]]:
     """Return the first index and the number of indices that are read, per dimension."""
@@ -91,8 +104,8 @@ def _read_box(
     read: list[Column] = []
     empty: Column = 0
     for (first, end), extent in zip(op.inside, shape, strict=True):
-        lower = column_max(column_of(first, columns), 0)
-        upper = -column_max(-column_of(end, columns), -extent)
+        lower = elementwise_column_maximum(column_of_operand(first, columns), 0)
+        upper = -elementwise_column_maximum(-column_of_operand(end, columns), -extent)
         lowers.append(lower)
         read.append(upper - lower)
         empty = empty | (upper <= lower)
@@ -103,25 +116,25 @@ def _read_box(
     ]
 
 
-def cost_of(
-    op: Instruction, slots: Iterator[int], costs: InstructionCosts
+def cost_of_instruction(
+    op: Instruction, parameters: Iterator[int], costs: InstructionCosts
 ) -> Cost | None:
     """
     Return the cost of an instruction, consuming its slots; `None` if it uses no engine.
     """
     match op:
         case Dma():
-            return _move_cost(op, slots, costs)
+            return _cost_of_move(op, parameters, costs)
         case Matmul():
             groups = (op.batch, op.m, op.n, op.k)
-            extents = [prod(islice(slots, len(group))) for group in groups]
-            return None if 0 in extents[:3] else _matmul_cost(op, extents, costs)
+            extents = [prod(islice(parameters, len(group))) for group in groups]
+            return None if 0 in extents[:3] else _cost_of_matmul(op, extents, costs)
         case Vector():
-            shape = tuple(islice(slots, len(op.shape)))
+            shape = tuple(islice(parameters, len(op.shape)))
             slow = op.operation in TRANSCENDENTAL
             return None if 0 in shape else costs.cost_of_elementwise(prod(shape), slow)
         case Reduce():
-            shape = tuple(islice(slots, len(op.shape)))
+            shape = tuple(islice(parameters, len(op.shape)))
             if 0 in shape and (
                 op.accumulate is True or not _is_empty_only_along(shape, op.axes)
             ):
@@ -131,13 +144,15 @@ def cost_of(
             return None
 
 
-def _move_cost(op: Dma, slots: Iterator[int], costs: InstructionCosts) -> Cost | None:
+def _cost_of_move(
+    op: Dma, parameters: Iterator[int], costs: InstructionCosts
+) -> Cost | None:
     rank = len(op.shape)
-    shape, read = (tuple(islice(slots, rank)) for _ in range(2))
-    destination, source = islice(slots, 2)
+    shape, read = (tuple(islice(parameters, rank)) for _ in range(2))
+    destination, source = islice(parameters, 2)
     indices = None
     if op.indexed is not None:
-        indices = index_parameters(op.indexed, next(slots), read)
+        indices = index_cost_parameters(op.indexed, next(parameters), read)
     if 0 in shape:
         return None
     return costs.cost_of_move(
@@ -149,7 +164,9 @@ def _move_cost(op: Dma, slots: Iterator[int], costs: InstructionCosts) -> Cost |
     )
 
 
-def _matmul_cost(op: Matmul, extents: Sequence[int], costs: InstructionCosts) -> Cost:
+def _cost_of_matmul(
+    op: Matmul, extents: Sequence[int], costs: InstructionCosts
+) -> Cost:
     batch, m, n, k = extents
     unit = costs.machine.engines["matrix"]
     assert isinstance(unit, MatrixEngine)

@@ -1,4 +1,7 @@
-"""Parser of NPU programs: settings of a directive as `key=value` words."""
+"""
+Simulator: parser of the settings of a directive in an NPU program, as `key=value`
+words.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -11,7 +14,7 @@ _Word = TypeVar("_Word", bound=str)
 
 
 @dataclass
-class Settings:
+class DirectiveSettings:
     """Settings of a directive, as `key=value` words."""
 
     line: int
@@ -34,12 +37,14 @@ class Settings:
         return value
 
     def take_count(
-        self, key: str, default: int | None = None, *, least: int = 0
+        self, key: str, default: int | None = None, *, minimum: int = 0
     ) -> int:
         """Take an integer of at least `least`."""
         text = self.take_word(key, None if default is None else str(default))
-        expected = f"an integer of at least {least} for `{key}`"
-        return _require_least(self.line, text, _try_parse(text, int), least, expected)
+        expected = f"an integer of at least {minimum} for `{key}`"
+        return _require_minimum(
+            self.line, text, _try_parse_number(text, int), minimum, expected
+        )
 
     def take_optional_count(self, key: str) -> int | None:
         """Take an integer of at least 0; `None` if it is absent."""
@@ -49,17 +54,17 @@ class Settings:
         """Take a permutation of the axes of an array; empty if it is absent."""
         if (text := self._values.pop(key, None)) is None:
             return ()
-        axes = tuple(_try_parse(word, int) for word in text.split(","))
+        axes = tuple(_try_parse_number(word, int) for word in text.split(","))
         if set(axes) != set(range(rank)) or len(axes) != rank:
             raise NPUParseError(
                 self.line, f"expected {rank} axes for `{key}`, each once, got `{text}`"
             )
         return tuple(axis for axis in axes if axis is not None)
 
-    def take_positive(self, key: str, default: float | None = None) -> float:
+    def take_positive_number(self, key: str, default: float | None = None) -> float:
         """Take a finite number greater than 0."""
         text = self.take_word(key, None if default is None else str(default))
-        value = _try_parse(text, float)
+        value = _try_parse_number(text, float)
         if value is None or not 0 < value < float("inf"):
             raise NPUParseError(
                 self.line, f"expected a number over 0 for `{key}`, got `{text}`"
@@ -82,12 +87,12 @@ class Settings:
             self.line, f"expected {' or '.join(choices)} for `{key}`, got `{text}`"
         )
 
-    def take_table(self, prefix: str) -> dict[str, float]:
+    def take_numbers_with_prefix(self, prefix: str) -> dict[str, float]:
         """Take the numbers of all keys `prefix.name`, by name."""
         keys = [key for key in self._values if key.startswith(f"{prefix}.")]
-        return {key.partition(".")[2]: self.take_positive(key) for key in keys}
+        return {key.partition(".")[2]: self.take_positive_number(key) for key in keys}
 
-    def expect_end(self) -> None:
+    def expect_no_more_keys(self) -> None:
         """Check that no keys remain."""
         if self._values:
             raise NPUParseError(
@@ -95,21 +100,23 @@ class Settings:
             )
 
 
-def _try_parse(text: str, kind: Callable[[str], _Number]) -> _Number | None:
+def _try_parse_number(
+    text: str, number_type: Callable[[str], _Number]
+) -> _Number | None:
     try:
-        return kind(text)
+        return number_type(text)
     except ValueError:
         return None
 
 
 def parse_integer(line: int, text: str, expected: str) -> int:
     """Parse a non-negative integer."""
-    return _require_least(line, text, _try_parse(text, int), 0, expected)
+    return _require_minimum(line, text, _try_parse_number(text, int), 0, expected)
 
 
-def _require_least(
-    line: int, text: str, value: int | None, least: int, what: str
+def _require_minimum(
+    line: int, text: str, value: int | None, minimum: int, expected: str
 ) -> int:
-    if value is None or value < least:
-        raise NPUParseError(line, f"expected {what}, got `{text}`")
+    if value is None or value < minimum:
+        raise NPUParseError(line, f"expected {expected}, got `{text}`")
     return value

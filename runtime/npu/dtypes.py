@@ -33,7 +33,7 @@ HALVES = frozenset({"f16", "bf16"})
 INTEGERS = frozenset({"i64", "i32", "i8"})
 
 
-def make_scalar(value: float, dtype: str) -> Array:
+def make_scalar_array(value: float, dtype: str) -> Array:
     """
     Return `value` as an array of rank 0. Raises `ValueError` if it is not representable
     in an integer type.
@@ -42,13 +42,13 @@ def make_scalar(value: float, dtype: str) -> Array:
         return np.array(value, np.float64).astype(DTYPES[dtype])
     if value != value or value in (float("inf"), float("-inf")) or value != int(value):
         raise ValueError(f"{value} is not a value of {dtype}")
-    low, high = (0, 1) if dtype == "i1" else integer_limits(dtype)
+    low, high = (0, 1) if dtype == "i1" else limits_of_integer_type(dtype)
     if not low <= value <= high:
         raise ValueError(f"{value} is not a value of {dtype}")
     return np.array(int(value), DTYPES[dtype])
 
 
-def integer_limits(dtype: str) -> tuple[int, int]:
+def limits_of_integer_type(dtype: str) -> tuple[int, int]:
     """Return the least and the greatest value of an integer type."""
     bits = 8 * ITEMSIZE[dtype] - 1
     return -(1 << bits), (1 << bits) - 1

@@ -15,7 +15,7 @@ from tlf.runtime.npu.dtypes import (
     HALVES,
     INTEGERS,
     Array,
-    integer_limits,
+    limits_of_integer_type,
 )
 from tlf.runtime.npu.npu_errors import Fault
 
@@ -44,7 +44,7 @@ def _rsqrt(values: Array) -> Array:
     return (1 / np.sqrt(values.astype(np.float64))).astype(np.float32)
 
 
-def _divide(a: Array, b: Array) -> Array:
+def _divide_truncating_integers(a: Array, b: Array) -> Array:
     """Divide; integer division truncates towards zero."""
     if a.dtype.kind == "f":
         return np.divide(a, b)
@@ -55,14 +55,14 @@ def _divide(a: Array, b: Array) -> Array:
     return quotient + (inexact & ((a < 0) != (b < 0))).astype(a.dtype)
 
 
-def _round(values: Array) -> Array:
+def _round_half_away_from_zero(values: Array) -> Array:
     """Round to the nearest integer; halves away from zero."""
     truncated = np.trunc(values)
     is_half = np.abs(values - truncated) >= 0.5
     return np.where(is_half, truncated + np.copysign(1, values), truncated)
 
 
-def _remainder(a: Array, b: Array) -> Array:
+def _truncated_division_remainder(a: Array, b: Array) -> Array:
     """
     Return the remainder of a division truncated towards zero; it has the sign of `a`.
     """
@@ -71,7 +71,7 @@ def _remainder(a: Array, b: Array) -> Array:
     return np.fmod(a, b)
 
 
-def _absolute(a: Array) -> Array:
+def _absolute_values(a: Array) -> Array:
     return np.abs(a)
 
 
@@ -81,7 +81,7 @@ _LOGICAL = INTEGERS | {"i1"}
 
 UNARY: dict[str, tuple[Callable[[Array], Array], frozenset[str]]] = {
     "neg": (np.negative, _NUMBERS),
-    "abs": (_absolute, _NUMBERS),
+    "abs": (_absolute_values, _NUMBERS),
     "exp": (np.exp, FLOATS),
     "exp2": (np.exp2, FLOATS),
     "expm1": (np.expm1, FLOATS),
@@ -109,7 +109,7 @@ UNARY: dict[str, tuple[Callable[[Array], Array], frozenset[str]]] = {
     "ceil": (np.ceil, FLOATS),
     "trunc": (np.trunc, FLOATS),
     "rint": (np.rint, FLOATS),
-    "round": (_round, FLOATS),
+    "round": (_round_half_away_from_zero, FLOATS),
 }
 """Operations of one operand, with the types they accept."""
 
@@ -117,12 +117,12 @@ BINARY: dict[str, tuple[Callable[[Array, Array], Array], frozenset[str]]] = {
     "add": (np.add, _NUMBERS),
     "sub": (np.subtract, _NUMBERS),
     "mul": (np.multiply, _ANY),
-    "div": (_divide, _NUMBERS),
+    "div": (_divide_truncating_integers, _NUMBERS),
     "max": (np.maximum, _ANY),
     "min": (np.minimum, _ANY),
     "maxnum": (np.fmax, FLOATS),
     "minnum": (np.fmin, FLOATS),
-    "rem": (_remainder, _NUMBERS),
+    "rem": (_truncated_division_remainder, _NUMBERS),
     "shl": (np.left_shift, INTEGERS),
     "shr": (np.right_shift, INTEGERS),
     "pow": (np.power, FLOATS),
@@ -172,7 +172,7 @@ MATMUL: dict[str, frozenset[str]] = {
 """Element types of the operands of a product, with the valid result types."""
 
 
-def accepted_types(operation: str) -> frozenset[str]:
+def types_accepted_by_operation(operation: str) -> frozenset[str]:
     """Return the types that an elementwise operation computes in."""
     for table in (UNARY, BINARY, COMPARE):
         if operation in table:
@@ -180,7 +180,7 @@ def accepted_types(operation: str) -> frozenset[str]:
     return _ANY
 
 
-def accumulator_types(dtype: str) -> frozenset[str]:
+def valid_reduction_result_types(dtype: str) -> frozenset[str]:
     """Return the valid result types of a reduction of `dtype`."""
     if dtype in HALVES:
         return frozenset({dtype, "f32"})
@@ -189,27 +189,27 @@ def accumulator_types(dtype: str) -> frozenset[str]:
     return frozenset({dtype})
 
 
-def convert(values: Array, source: str, target: str) -> Array:
+def cast_elements(values: Array, source_dtype: str, target_dtype: str) -> Array:
     """
     Cast. Floats to integers truncate and saturate, and NaN becomes 0; integers wrap;
     casts to `i1` compare with zero.
     """
-    if target == "i1":
+    if target_dtype == "i1":
         return np.not_equal(values, np.zeros((), values.dtype))
-    if target in INTEGERS and source in FLOATS:
-        low, high = integer_limits(target)
+    if target_dtype in INTEGERS and source_dtype in FLOATS:
+        low, high = limits_of_integer_type(target_dtype)
         wide = np.trunc(np.nan_to_num(values.astype(np.float64), nan=0.0))
         # 2^63 is a float64 but not an i64: values at or above it are handled
         # separately.
         truncated = np.where(wide >= high, low, np.maximum(wide, low)).astype(np.int64)
-        return np.where(wide >= high, high, truncated).astype(DTYPES[target])
-    if source in HALVES or target in HALVES:
+        return np.where(wide >= high, high, truncated).astype(DTYPES[target_dtype])
+    if source_dtype in HALVES or target_dtype in HALVES:
         values = values.astype(np.float32)
-    return values.astype(DTYPES[target])
+    return values.astype(DTYPES[target_dtype])
 
 
-def elementwise(
-    operation: str, sources: Sequence[Array], dtype: str, out: Array, target: str
+def compute_elementwise(
+    operation: str, sources: Sequence[Array], dtype: str, out: Array, target_dtype: str
 ) -> None:
     """
     Write `operation` of `sources`, all of type `dtype` (except for the `i1` condition
@@ -217,7 +217,11 @@ def elementwise(
     """
     if operation in ("copy", "fill"):
         (values,) = sources
-        out[...] = values if dtype == target else convert(values, dtype, target)
+        out[...] = (
+            values
+            if dtype == target_dtype
+            else cast_elements(values, dtype, target_dtype)
+        )
         return
     if operation == "select":
         a, b, condition = sources
@@ -233,21 +237,21 @@ def elementwise(
         out[...] = COMPARE[operation][0](sources[0], sources[1])
 
 
-def reduce(
+def compute_reduction(
     operation: str,
     values: Array,
     axes: tuple[int, ...],
     out: Array,
-    target: str,
+    target_dtype: str,
     accumulate: bool,
 ) -> None:
     """
     Reduce `axes` of `values` to `out` of type `target`, which has extent 1 on `axes`.
     """
     function = REDUCE[operation][0]
-    wide = DTYPES["f32" if target in HALVES else target]
+    wide = DTYPES["f32" if target_dtype in HALVES else target_dtype]
     values = values.astype(wide, copy=False)
-    start = neutral_element(operation, target)
+    start = neutral_element_of_reduction(operation, target_dtype)
     result = function.reduce(
         values, axis=axes, keepdims=True, initial=start, dtype=wide
     )
@@ -256,7 +260,7 @@ def reduce(
     out[...] = result
 
 
-def neutral_element(operation: str, dtype: str) -> float:
+def neutral_element_of_reduction(operation: str, dtype: str) -> float:
     """Return the initial value of a reduction to `dtype`."""
     if operation == "sum":
         return 0
@@ -264,11 +268,11 @@ def neutral_element(operation: str, dtype: str) -> float:
         return 1
     if dtype in FLOATS:
         return -np.inf if operation == "max" else np.inf
-    low, high = (0, 1) if dtype == "i1" else integer_limits(dtype)
+    low, high = (0, 1) if dtype == "i1" else limits_of_integer_type(dtype)
     return low if operation == "max" else high
 
 
-def matmul(
+def compute_matmul(
     a: Array,
     b: Array,
     c: Array,

@@ -6,13 +6,13 @@ from typing import NoReturn
 
 import numpy as np
 
-from tlf.machine.instruction_costs import Indices, TransferEnd
+from tlf.machine.instruction_costs import RowIndices, TransferEnd
 from tlf.machine.machine_spec import DmaEngine
 from tlf.runtime.npu.access_checker import AccessChecker, Sizes, StridedArray
 from tlf.runtime.npu.dtypes import BITS, DTYPES, ITEMSIZE, Array
 from tlf.runtime.npu.npu_errors import NPUParseError
-from tlf.runtime.npu.npu_program import Address, Dma, Indexed
-from tlf.runtime.npu.operand_parser import OperandFields, format_tuple
+from tlf.runtime.npu.npu_program import Address, Dma, MoveIndices
+from tlf.runtime.npu.operand_parser import OperandFields, format_integer_tuple
 
 INDEX_TYPES = ("i32", "i64")
 """Element types of indices."""
@@ -21,56 +21,68 @@ ACCUMULATED_TYPES = ("f32", "i32", "i64")
 """Element types that a scatter can accumulate."""
 
 
-def parse_indexed(fields: OperandFields, engine: DmaEngine) -> Indexed | None:
+def parse_move_indices(fields: OperandFields, engine: DmaEngine) -> MoveIndices | None:
     """Return the indices of a move, or `None`. Raises `NPUParseError`."""
     words = [word for word in ("gather", "scatter") if word in fields.keys]
     if not words and "index" not in fields.keys:
         if fields.accumulate is not False:
-            _fail(fields, "expected `scatter=` where a move says `accumulate`")
+            _raise_parse_error(
+                fields, "expected `scatter=` where a move says `accumulate`"
+            )
         return None
     if len(words) != 1 or "index" not in fields.keys:
-        _fail(fields, "expected `index=` with one of `gather=` and `scatter=`")
+        _raise_parse_error(
+            fields, "expected `index=` with one of `gather=` and `scatter=`"
+        )
     scatter = words[0] == "scatter"
-    indices = fields.address_of("index", len(fields.shape))
-    _check_indices(fields, indices, engine)
+    indices = fields.address_under_key("index", len(fields.shape))
+    _check_index_operand(fields, indices, engine)
     if scatter and fields.inside is not None:
-        _fail(fields, "expected no `inside` of a scatter")
+        _raise_parse_error(fields, "expected no `inside` of a scatter")
     if not isinstance(fields.accumulate, bool):
-        _fail(fields, "expected `accumulate` without a register in a move")
+        _raise_parse_error(fields, "expected `accumulate` without a register in a move")
     if fields.accumulate and (not scatter or fields.dtype not in ACCUMULATED_TYPES):
         expected = (
             f"expected `accumulate` of a scatter of {' or '.join(ACCUMULATED_TYPES)}"
         )
-        _fail(fields, f"{expected}, got {words[0]} of {fields.dtype}")
+        _raise_parse_error(fields, f"{expected}, got {words[0]} of {fields.dtype}")
     step, bound = fields.table
-    return Indexed(indices, step, bound, scatter, bool(fields.accumulate))
+    return MoveIndices(indices, step, bound, scatter, bool(fields.accumulate))
 
 
-def _check_indices(fields: OperandFields, indices: Address, engine: DmaEngine) -> None:
+def _check_index_operand(
+    fields: OperandFields, indices: Address, engine: DmaEngine
+) -> None:
     if engine.indexed is None:
-        _fail(fields, f"{engine.name} cannot follow indices")
+        _raise_parse_error(fields, f"{engine.name} cannot follow indices")
     if indices.level not in (engine.source, engine.destination):
         ends = f"{engine.source} or {engine.destination}"
-        _fail(fields, f"expected indices in {ends}, got {indices.level}")
+        _raise_parse_error(fields, f"expected indices in {ends}, got {indices.level}")
     if indices.dtype not in INDEX_TYPES:
-        _fail(fields, f"expected indices of i32 or i64, got {indices.dtype}")
+        _raise_parse_error(
+            fields, f"expected indices of i32 or i64, got {indices.dtype}"
+        )
     if len(fields.table) != 2 or fields.table[1] < 0:
-        got = format_tuple(fields.table)
-        _fail(fields, f"expected a step and a bound of at least 0, got {got}")
+        got = format_integer_tuple(fields.table)
+        _raise_parse_error(
+            fields, f"expected a step and a bound of at least 0, got {got}"
+        )
 
 
-def _fail(fields: OperandFields, reason: str) -> NoReturn:
+def _raise_parse_error(fields: OperandFields, reason: str) -> NoReturn:
     raise NPUParseError(fields.line, reason)
 
 
-def index_parameters(indexed: Indexed, start: int, read: Sizes) -> Indices:
+def index_cost_parameters(
+    indexed: MoveIndices, start_address: int, read_shape: Sizes
+) -> RowIndices:
     """
     Return the cost parameters of the indices of a move; `start` is the address of the
     first index that is read.
     """
     address = indexed.indices
-    return Indices(
-        TransferEnd(start, read, address.strides),
+    return RowIndices(
+        TransferEnd(start_address, read_shape, address.strides),
         ITEMSIZE[address.dtype],
         address.level,
         indexed.step,
@@ -79,7 +91,7 @@ def index_parameters(indexed: Indexed, start: int, read: Sizes) -> Indices:
     )
 
 
-def table_of(address: Address, indexed: Indexed) -> Address:
+def table_address_of(address: Address, indexed: MoveIndices) -> Address:
     """Return the address of the whole indexed table, with the indexed axis first."""
     strides = (indexed.step, *address.strides)
     return replace(address, strides=strides)
@@ -93,60 +105,80 @@ class IndexedMove:
     """
 
     op: Dma
-    indexed: Indexed
+    indexed: MoveIndices
     shape: Sizes
     box: Sequence[tuple[int, int]]
     """Range of indices that is read, per dimension."""
-    read: Sizes
+    read_shape: Sizes
 
-    def run(
-        self, accesses: AccessChecker, source: int, destination: int, indices: int
+    def execute_move(
+        self,
+        accesses: AccessChecker,
+        source_address: int,
+        destination_address: int,
+        index_address: int,
     ) -> None:
         """Execute the move, given the addresses of the first elements that are read."""
-        if 0 in self.read:
-            self._write_result(accesses, destination, self.op.fill, ())
+        if 0 in self.read_shape:
+            self._write_elements_and_fill(
+                accesses, destination_address, self.op.fill, ()
+            )
             return
-        index_array = accesses.locate(self.indexed.indices, indices, self.read)
-        accesses.check_read(index_array, self.op.engine)
+        index_array = accesses.locate_array(
+            self.indexed.indices, index_address, self.read_shape
+        )
+        accesses.check_and_record_read(index_array, self.op.engine)
         if self.indexed.scatter:
-            self._scatter(accesses, source, destination, index_array)
+            self._scatter_elements(
+                accesses, source_address, destination_address, index_array
+            )
         else:
-            self._gather(accesses, source, destination, index_array)
+            self._gather_elements(
+                accesses, source_address, destination_address, index_array
+            )
 
-    def _gather(
+    def _gather_elements(
         self,
         accesses: AccessChecker,
-        source: int,
-        destination: int,
-        named: StridedArray,
+        table_address: int,
+        destination_address: int,
+        index_array: StridedArray,
     ) -> None:
-        values = np.full(self.read, self.op.fill)
+        values = np.full(self.read_shape, self.op.fill)
         if self.indexed.bound:
-            table = self._locate_table(accesses, self.op.source, source)
-            accesses.check_read(table, self.op.engine)
-            in_bounds, offsets = self._element_offsets(named, table)
-            elements = self._flat_elements(table, BITS[self.op.fill.itemsize])
+            table = self._locate_table(accesses, self.op.source, table_address)
+            accesses.check_and_record_read(table, self.op.engine)
+            in_bounds, offsets = self._valid_mask_and_table_offsets(index_array, table)
+            elements = self._table_elements_in_memory_order(
+                table, BITS[self.op.fill.itemsize]
+            )
             values[in_bounds] = elements[offsets]
-        self._write_result(accesses, destination, values, (named,))
+        self._write_elements_and_fill(
+            accesses, destination_address, values, (index_array,)
+        )
 
-    def _scatter(
+    def _scatter_elements(
         self,
         accesses: AccessChecker,
-        source: int,
-        destination: int,
-        named: StridedArray,
+        source_address: int,
+        table_address: int,
+        index_array: StridedArray,
     ) -> None:
-        source_array = accesses.locate(self.op.source, source, self.read)
-        accesses.check_read(source_array, self.op.engine)
+        source_array = accesses.locate_array(
+            self.op.source, source_address, self.read_shape
+        )
+        accesses.check_and_record_read(source_array, self.op.engine)
         if not self.indexed.bound:
             return
-        table = self._locate_table(accesses, self.op.destination, destination)
-        accesses.check_read(table, self.op.engine, mark=False)
-        accesses.check_write(table, self.op.engine, _in_same_memory(table, (named,)))
-        in_bounds, offsets = self._element_offsets(named, table)
+        table = self._locate_table(accesses, self.op.destination, table_address)
+        accesses.check_and_record_read(table, self.op.engine, is_recorded=False)
+        accesses.check_and_record_write(
+            table, self.op.engine, _arrays_in_same_memory(table, (index_array,))
+        )
+        in_bounds, offsets = self._valid_mask_and_table_offsets(index_array, table)
         kind = DTYPES[self.op.source.dtype]
         elements, values = (
-            self._flat_elements(table, kind),
+            self._table_elements_in_memory_order(table, kind),
             source_array.view()[in_bounds],
         )
         if self.indexed.accumulate:
@@ -160,37 +192,43 @@ class IndexedMove:
         self, accesses: AccessChecker, address: Address, base: int
     ) -> StridedArray:
         """Return the whole indexed table."""
-        table = table_of(address, self.indexed)
-        return accesses.locate(table, base, (self.indexed.bound, *self.read))
+        table = table_address_of(address, self.indexed)
+        return accesses.locate_array(
+            table, base, (self.indexed.bound, *self.read_shape)
+        )
 
-    def _element_offsets(
-        self, named: StridedArray, table: StridedArray
+    def _valid_mask_and_table_offsets(
+        self, index_array: StridedArray, table: StridedArray
     ) -> tuple[Array, Array]:
         """
         Return a mask of the elements whose index is within the table, and the offsets
         of these elements in order, relative to the first element of the table.
         """
-        indices = named.view().astype(np.int64)
+        indices = index_array.view().astype(np.int64)
         in_bounds = (indices >= 0) & (indices < self.indexed.bound)
         offsets = (
             np.where(in_bounds, indices, 0) * self.indexed.step - table.footprint.low
         )
-        rank = len(self.read)
+        rank = len(self.read_shape)
         for axis, stride in enumerate(table.address.strides[1:]):
-            steps = np.arange(self.read[axis], dtype=np.int64) * stride
+            steps = np.arange(self.read_shape[axis], dtype=np.int64) * stride
             offsets += steps.reshape(-1, *[1] * (rank - axis - 1))
         size = ITEMSIZE[table.address.dtype]
         return in_bounds, offsets[in_bounds] // size
 
     @staticmethod
-    def _flat_elements(table: StridedArray, kind: np.dtype[np.generic]) -> Array:
+    def _table_elements_in_memory_order(
+        table: StridedArray, element_dtype: np.dtype[np.generic]
+    ) -> Array:
         """
         Return all elements from the first of the table to the last, in memory order.
         """
-        count = (table.high - table.low) // kind.itemsize
-        return table.memory.view(table.low, (count,), (kind.itemsize,), kind)
+        count = (table.end_address - table.first_address) // element_dtype.itemsize
+        return table.memory.view(
+            table.first_address, (count,), (element_dtype.itemsize,), element_dtype
+        )
 
-    def _write_result(
+    def _write_elements_and_fill(
         self,
         accesses: AccessChecker,
         destination: int,
@@ -202,17 +240,19 @@ class IndexedMove:
         if self.indexed.scatter:
             return
         address = op.destination
-        array = accesses.locate(address, destination, self.shape, written=True)
-        accesses.check_write(array, op.engine, _in_same_memory(array, sources))
+        array = accesses.locate_array(address, destination, self.shape, written=True)
+        accesses.check_and_record_write(
+            array, op.engine, _arrays_in_same_memory(array, sources)
+        )
         target = array.memory.view(destination, self.shape, address.strides, bits)
-        if self.read != self.shape:
+        if self.read_shape != self.shape:
             target[...] = op.fill
-        if 0 not in self.read:
+        if 0 not in self.read_shape:
             target[tuple([slice(low, high) for low, high in self.box])] = values
 
 
-def _in_same_memory(
-    place: StridedArray, others: Sequence[StridedArray]
+def _arrays_in_same_memory(
+    array: StridedArray, candidates: Sequence[StridedArray]
 ) -> list[StridedArray]:
     """Return the arrays that are in the same memory."""
-    return [each for each in others if each.memory is place.memory]
+    return [each for each in candidates if each.memory is array.memory]

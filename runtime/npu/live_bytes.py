@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from tlf.runtime.npu.byte_footprint import Footprint, compute_footprint
 from tlf.runtime.npu.dtypes import ITEMSIZE
-from tlf.runtime.npu.gather_scatter import table_of
+from tlf.runtime.npu.gather_scatter import table_address_of
 from tlf.runtime.npu.npu_program import (
     Address,
     Dma,
@@ -35,7 +35,7 @@ class MemoryAccess:
     is_written: bool = False
     is_accumulating: bool = False
     """True if the access accumulates on the old value."""
-    first: int = 0
+    first_element_offset: int = 0
     """Bytes from the base of the array to its first element."""
 
 
@@ -46,19 +46,21 @@ class LiveBytes:
     reads it before it is overwritten.
     """
 
-    def __init__(self, program: Program, value: Callable[[Value], int]) -> None:
+    def __init__(
+        self, program: Program, value_of_operand: Callable[[Value], int]
+    ) -> None:
         buffers = (program.inputs, program.constants, program.outputs)
         homes = {each.level for table in buffers for each in table.values()}
         self._granule = program.granule
-        self._value = value
+        self._value = value_of_operand
         self._levels = [name for name in program.machine.levels if name not in homes]
         self._memories: dict[tuple[str, int], _LiveRanges] = {}
 
-    def record_instruction(
+    def record_instruction_accesses(
         self, op: Instruction, core: int | None, start: int, end: int
     ) -> None:
         """Record the accesses of an instruction between two cycles."""
-        for each in self._accesses_of(op):
+        for each in self._accesses_of_instruction(op):
             level = each.address.level
             if level not in self._levels or 0 in each.shape:
                 continue
@@ -66,17 +68,17 @@ class LiveBytes:
             footprint = compute_footprint(
                 each.shape, each.address.strides, size, self._granule
             )
-            if not footprint.aligned:
+            if not footprint.is_aligned:
                 continue
-            base = self._value(each.address.base) + each.first
+            base = self._value(each.address.base) + each.first_element_offset
             key = level, core or 0
             memory = self._memories.setdefault(key, _LiveRanges(self._granule))
             if each.is_written and not each.is_accumulating:
                 memory.record_write(base, footprint, start, end)
             else:
-                memory.record_use(base, footprint, start, end)
+                memory.record_read(base, footprint, start, end)
 
-    def live_byte_counts(self) -> dict[str, list[tuple[int, int]]]:
+    def live_byte_counts_by_level(self) -> dict[str, list[tuple[int, int]]]:
         """
         Return, for each level, the cycles at which the number of live bytes changes,
         with the new number.
@@ -86,7 +88,7 @@ class LiveBytes:
             changes = Counter[int]()
             for (name, _), memory in self._memories.items():
                 if name == level:
-                    changes.update(memory.collect_changes())
+                    changes.update(memory.collect_live_byte_changes())
             live, counts = 0, list[tuple[int, int]]()
             for cycle in sorted(changes):
                 if changes[cycle]:
@@ -95,7 +97,7 @@ class LiveBytes:
             by_level[level] = counts
         return by_level
 
-    def _accesses_of(self, op: Instruction) -> Iterator[MemoryAccess]:
+    def _accesses_of_instruction(self, op: Instruction) -> Iterator[MemoryAccess]:
         match op:
             case Dma():
                 yield from self._accesses_of_move(op)
@@ -104,7 +106,7 @@ class LiveBytes:
                 yield MemoryAccess(op.a, batch + m + k)
                 yield MemoryAccess(op.b, batch + k + n)
                 yield MemoryAccess(
-                    op.c, batch + m + n, True, self._is_true(op.accumulate)
+                    op.c, batch + m + n, True, self._is_condition_true(op.accumulate)
                 )
             case Vector():
                 shape = self._resolve_sizes(op.shape)
@@ -118,7 +120,7 @@ class LiveBytes:
                     1 if n in op.axes else size for n, size in enumerate(shape)
                 ]
                 yield MemoryAccess(op.source, shape)
-                accumulates = self._is_true(op.accumulate)
+                accumulates = self._is_condition_true(op.accumulate)
                 yield MemoryAccess(
                     op.destination, tuple(result_shape), True, accumulates
                 )
@@ -139,27 +141,29 @@ class LiveBytes:
         pairs = zip(box, strides, strict=True)
         first = sum(lower * stride for (lower, _), stride in pairs)
         if op.indexed is None:
-            yield MemoryAccess(op.source, read, first=first)
+            yield MemoryAccess(op.source, read, first_element_offset=first)
             yield MemoryAccess(op.destination, shape, True)
             return
         indices, bound = op.indexed.indices, op.indexed.bound
         pairs = zip(box, indices.strides, strict=True)
         yield MemoryAccess(
-            indices, read, first=sum(lower * stride for (lower, _), stride in pairs)
+            indices,
+            read,
+            first_element_offset=sum(lower * stride for (lower, _), stride in pairs),
         )
         if op.indexed.scatter:
             yield MemoryAccess(op.source, read)
-            table = table_of(op.destination, op.indexed)
+            table = table_address_of(op.destination, op.indexed)
             yield MemoryAccess(table, (bound, *read), True, True)
         else:
-            table = table_of(op.source, op.indexed)
-            yield MemoryAccess(table, (bound, *read), first=first)
+            table = table_address_of(op.source, op.indexed)
+            yield MemoryAccess(table, (bound, *read), first_element_offset=first)
             yield MemoryAccess(op.destination, shape, True)
 
     def _resolve_sizes(self, sizes: tuple[Value, ...]) -> tuple[int, ...]:
         return tuple(map(self._value, sizes))
 
-    def _is_true(self, condition: Any) -> bool:
+    def _is_condition_true(self, condition: Any) -> bool:
         return condition if isinstance(condition, bool) else self._value(condition) != 0
 
 
@@ -173,37 +177,46 @@ class _LiveRanges:
         self._last: Times = np.zeros(0, np.int64)
         self._changes = Counter[int]()
 
-    def record_write(self, base: int, where: Footprint, start: int, end: int) -> None:
+    def record_write(
+        self, base: int, footprint: Footprint, start: int, end: int
+    ) -> None:
         """End the live ranges of the old values, and start new ones."""
-        born, last = self._granule_times(base, where)
-        self._end_ranges(born, np.minimum(last, start))
+        born, last = self._times_of_granules(base, footprint)
+        self._end_live_ranges(born, np.minimum(last, start))
         born[...] = start + 1
         last[...] = end
 
-    def record_use(self, base: int, where: Footprint, start: int, end: int) -> None:
+    def record_read(
+        self, base: int, footprint: Footprint, start: int, end: int
+    ) -> None:
         """
         Extend the live ranges of the values, and start those that were never written.
         """
-        born, last = self._granule_times(base, where)
+        born, last = self._times_of_granules(base, footprint)
         born[born == 0] = start + 1
         np.maximum(last, end, out=last)
 
-    def collect_changes(self) -> Counter[int]:
+    def collect_live_byte_changes(self) -> Counter[int]:
         """Return the changes of the number of live bytes, by cycle."""
-        self._end_ranges(self._born, self._last)
+        self._end_live_ranges(self._born, self._last)
         self._born = np.zeros_like(self._born)
         return self._changes
 
-    def _end_ranges(self, born: Times, last: Times) -> None:
+    def _end_live_ranges(self, start_times: Times, last_use_times: Times) -> None:
         """Record the start and end of live ranges."""
-        is_live = born > 0
-        for times, sign in ((born[is_live] - 1, 1), (last[is_live], -1)):
+        is_live = start_times > 0
+        for times, sign in (
+            (start_times[is_live] - 1, 1),
+            (last_use_times[is_live], -1),
+        ):
             for cycle, count in zip(*np.unique(times, return_counts=True), strict=True):
                 self._changes[int(cycle)] += sign * int(count) * self._granule
 
-    def _granule_times(self, base: int, where: Footprint) -> tuple[Times, Times]:
+    def _times_of_granules(
+        self, base: int, footprint: Footprint
+    ) -> tuple[Times, Times]:
         """Return writable views of the times of the granules of an array."""
-        end = -(-(base + where.high) // self._granule)
+        end = -(-(base + footprint.high) // self._granule)
         if end > self._born.size:
             size = max(end, 2 * self._born.size)
             self._born = np.concatenate(
@@ -212,10 +225,10 @@ class _LiveRanges:
             self._last = np.concatenate(
                 [self._last, np.zeros(size - self._last.size, np.int64)]
             )
-        start = (base + where.low) // self._granule
-        strides = tuple([stride * 8 for stride in where.strides])
+        start = (base + footprint.low) // self._granule
+        strides = tuple([stride * 8 for stride in footprint.strides])
         born, last = (
-            np.ndarray(where.shape, np.int64, times, start * 8, strides)
+            np.ndarray(footprint.shape, np.int64, times, start * 8, strides)
             for times in (self._born, self._last)
         )
         return born, last

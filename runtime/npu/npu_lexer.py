@@ -33,13 +33,13 @@ def strip_comment(line: str) -> str:
     return line.strip()
 
 
-def origin_of(line: str) -> str | None:
+def source_location_of_line(line: str) -> str | None:
     """Return the source location in the comment at the end of `line`, if any."""
     match = _ORIGIN.search(line)
     return None if match is None else match[1]
 
 
-class Cursor:
+class TokenCursor:
     """
     Cursor over the tokens of one line, from left to right.
 
@@ -74,56 +74,58 @@ class Cursor:
             return "the end of the line"
         return f"`{self._texts[self._index]}`"
 
-    def fail(self, expected: str) -> NoReturn:
+    def raise_unexpected_token(self, expected: str) -> NoReturn:
         """Raise an error: the next token is not the expected one."""
         raise NPUParseError(
             self.line, f"expected {expected}, got {self.token_description}"
         )
 
-    def kind(self) -> str:
+    def peek_token_kind(self) -> str:
         """Return the kind of the next token: register, number, word, mark, or end."""
         if self._index == len(self._kinds):
             return "end"
         return self._kinds[self._index]
 
-    def peek(self) -> str:
+    def peek_token_text(self) -> str:
         """Return the text of the next token, empty at the end."""
         if self._index == len(self._texts):
             return ""
         return self._texts[self._index]
 
-    def accept(self, text: str) -> bool:
+    def accept_token(self, text: str) -> bool:
         """Take the next token if it is `text`."""
         if self._index < len(self._texts) and self._texts[self._index] == text:
             self._index += 1
             return True
         return False
 
-    def expect(self, text: str) -> None:
+    def expect_token(self, text: str) -> None:
         """Take the next token, which must be `text`."""
-        if not self.accept(text):
-            self.fail(f"`{text}`")
+        if not self.accept_token(text):
+            self.raise_unexpected_token(f"`{text}`")
 
-    def take(self, kind: str, expected: str) -> str:
+    def take_token(self, kind: str, expected: str) -> str:
         """Take a token of a kind."""
-        if self.kind() != kind:
-            self.fail(expected)
+        if self.peek_token_kind() != kind:
+            self.raise_unexpected_token(expected)
         self._index += 1
         return self._texts[self._index - 1]
 
-    def take_choice(self, names: Sequence[str], what: str) -> str:
+    def take_word_choice(self, names: Sequence[str], expected: str) -> str:
         """Take a word that is one of `names`."""
-        if self.kind() != "word" or self.peek() not in names:
-            self.fail(f"{what} ({', '.join(names)})")
-        return self.take("word", what)
+        if self.peek_token_kind() != "word" or self.peek_token_text() not in names:
+            self.raise_unexpected_token(f"{expected} ({', '.join(names)})")
+        return self.take_token("word", expected)
 
     def take_integer(self, expected: str = "an integer") -> int:
         """Take an integer."""
-        if self.kind() != "number" or not re.fullmatch(r"[-+]?\d+", self.peek()):
-            self.fail(expected)
-        return int(self.take("number", expected))
+        if self.peek_token_kind() != "number" or not re.fullmatch(
+            r"[-+]?\d+", self.peek_token_text()
+        ):
+            self.raise_unexpected_token(expected)
+        return int(self.take_token("number", expected))
 
-    def expect_end(self) -> None:
+    def expect_end_of_line(self) -> None:
         """Check that no tokens remain."""
-        if self.kind() != "end":
-            self.fail("the end of the line")
+        if self.peek_token_kind() != "end":
+            self.raise_unexpected_token("the end of the line")

@@ -3,6 +3,7 @@
 import base64
 import binascii
 import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -18,10 +19,10 @@ from tlf.machine.machine_spec import (
     VectorEngine,
 )
 from tlf.runtime.npu.code_parser import CodeParser
-from tlf.runtime.npu.directive_settings import Settings, parse_integer
+from tlf.runtime.npu.directive_settings import DirectiveSettings, parse_integer
 from tlf.runtime.npu.dtypes import DTYPES, ITEMSIZE, Array
 from tlf.runtime.npu.npu_errors import NPUParseError
-from tlf.runtime.npu.npu_lexer import origin_of, strip_comment
+from tlf.runtime.npu.npu_lexer import source_location_of_line, strip_comment
 from tlf.runtime.npu.npu_program import Buffer, Cores, Halt, Instruction, Loop, Program
 
 _VERSION = "1"
@@ -51,22 +52,23 @@ def parse(text: str, base_dir: str | Path | None = None) -> Program:
 
 def _parse_origins(text: str) -> dict[int, str]:
     lines = enumerate(text.splitlines(), 1)
-    return {number: each for number, line in lines if (each := origin_of(line))}
+    return {
+        number: each
+        for number, line in lines
+        if (each := source_location_of_line(line))
+    }
 
 
 def _parse_program(
-    parser: "_DirectiveParser", lines: list[tuple[int, str]], last: int
+    parser: "_DirectiveParser", lines: list[tuple[int, str]], last_line: int
 ) -> Program:
     machine = parser.machine
-    for level in machine.levels.values():
-        if level.shared and level.of_core and machine.cores > 1:
-            reason = f"expected no channel of {level.name} that cores share"
-            raise NPUParseError(last, reason)
+    _check_cores_share_no_channel(machine, last_line)
     code = CodeParser(machine, parser.semaphores)
     stack: list[tuple[Loop | Cores | None, list[Instruction]]] = [(None, [])]
     halted = False
     for number, line in lines:
-        last = number
+        last_line = number
         if halted:
             raise NPUParseError(number, f"expected nothing after `halt`, got `{line}`")
         if line == "}":
@@ -74,7 +76,7 @@ def _parse_program(
             if loop is None:
                 raise NPUParseError(number, "expected an instruction, got `}`")
             if isinstance(loop, Cores):
-                code.leave_cores()
+                code.discard_core_registers()
             stack[-1][1].append(replace(loop, body=tuple(body)))
             continue
         instruction = code.parse_instruction(number, line)
@@ -83,17 +85,11 @@ def _parse_program(
             continue
         stack[-1][1].append(instruction)
         if isinstance(instruction, Halt):
-            if len(stack) > 1:
-                block = "a loop" if isinstance(stack[-1][0], Loop) else "`cores`"
-                raise NPUParseError(number, f"expected `}}`, got `halt` in {block}")
+            _check_halt_is_outside_blocks(number, stack)
             halted = True
     if not halted:
-        raise NPUParseError(last, "expected `halt`, got the end of the text")
-    buffers = [parser.inputs, parser.outputs, parser.constants]
-    used = code.used_dtypes.union(
-        *({buffer.dtype for buffer in group.values()} for group in buffers)
-    )
-    granule = min((ITEMSIZE[dtype] for dtype in used), default=1)
+        raise NPUParseError(last_line, "expected `halt`, got the end of the text")
+    granule = _find_smallest_itemsize(parser, code)
     return Program(
         machine,
         parser.inputs,
@@ -103,6 +99,32 @@ def _parse_program(
         tuple(stack[0][1]),
         granule,
     )
+
+
+def _find_smallest_itemsize(parser: "_DirectiveParser", code: CodeParser) -> int:
+    """Return the size of the smallest element of a program, in bytes."""
+    buffers = [parser.inputs, parser.outputs, parser.constants]
+    used = code.used_dtypes.union(
+        *({buffer.dtype for buffer in group.values()} for group in buffers)
+    )
+    return min((ITEMSIZE[dtype] for dtype in used), default=1)
+
+
+def _check_halt_is_outside_blocks(
+    number: int, stack: Sequence[tuple[Loop | Cores | None, list[Instruction]]]
+) -> None:
+    """Raise `NPUParseError` if `halt` is in a loop or in `cores`."""
+    if len(stack) > 1:
+        block = "a loop" if isinstance(stack[-1][0], Loop) else "`cores`"
+        raise NPUParseError(number, f"expected `}}`, got `halt` in {block}")
+
+
+def _check_cores_share_no_channel(machine: Machine, last_line: int) -> None:
+    """Raise `NPUParseError` if cores share the channel of a level of a core."""
+    for level in machine.levels.values():
+        if level.shared and level.of_core and machine.cores > 1:
+            reason = f"expected no channel of {level.name} that cores share"
+            raise NPUParseError(last_line, reason)
 
 
 @dataclass
@@ -122,11 +144,11 @@ class _DirectiveParser:
             raise NPUParseError(line, "expected a closing quote") from None
         match words[0]:
             case ".machine":
-                self._parse_machine(Settings(line, words[1:]))
+                self._parse_machine(DirectiveSettings(line, words[1:]))
             case ".level" if len(words) > 1:
-                self._parse_level(words[1], Settings(line, words[2:]))
+                self._parse_level(words[1], DirectiveSettings(line, words[2:]))
             case ".engine" if len(words) > 1:
-                self._parse_engine(words[1], Settings(line, words[2:]))
+                self._parse_engine(words[1], DirectiveSettings(line, words[2:]))
             case ".input":
                 self._declare_buffer(line, words[1:], self.inputs)
             case ".output":
@@ -140,32 +162,32 @@ class _DirectiveParser:
             case _:
                 raise NPUParseError(line, f"expected a directive, got `{text}`")
 
-    def _parse_machine(self, settings: Settings) -> None:
+    def _parse_machine(self, settings: DirectiveSettings) -> None:
         self.machine = replace(
             self.machine,
             name=settings.take_word("name", "npu"),
-            clock_ghz=settings.take_positive("clock_ghz", 1.0),
+            clock_ghz=settings.take_positive_number("clock_ghz", 1.0),
             issue_cycles=settings.take_count("issue_cycles", 1),
-            cores=settings.take_count("cores", 1, least=1),
+            cores=settings.take_count("cores", 1, minimum=1),
         )
-        settings.expect_end()
+        settings.expect_no_more_keys()
 
-    def _parse_level(self, name: str, settings: Settings) -> None:
+    def _parse_level(self, name: str, settings: DirectiveSettings) -> None:
         if name in self.machine.levels:
             raise NPUParseError(settings.line, f"expected a new level, got {name}")
         self.machine.levels[name] = Level(
             name,
             capacity=settings.take_count("capacity"),
-            bandwidth=settings.take_positive("bandwidth"),
+            bandwidth=settings.take_positive_number("bandwidth"),
             latency=settings.take_count("latency", 0),
-            burst=settings.take_count("burst", 1, least=1),
-            alignment=settings.take_count("alignment", 1, least=1),
+            burst=settings.take_count("burst", 1, minimum=1),
+            alignment=settings.take_count("alignment", 1, minimum=1),
             shared=settings.take_flag("shared", False),
             of_core=settings.take_choice("scope", ("chip", "core")) == "core",
         )
-        settings.expect_end()
+        settings.expect_no_more_keys()
 
-    def _parse_engine(self, name: str, settings: Settings) -> None:
+    def _parse_engine(self, name: str, settings: DirectiveSettings) -> None:
         if name in self.machine.engines:
             raise NPUParseError(settings.line, f"expected a new engine, got {name}")
         engine: Engine
@@ -173,9 +195,9 @@ class _DirectiveParser:
             engine = MatrixEngine(
                 name,
                 self._take_level_name(settings, "level", "L1"),
-                rows=settings.take_count("rows", least=1),
-                cols=settings.take_count("cols", least=1),
-                cycles=settings.take_table("cycles"),
+                rows=settings.take_count("rows", minimum=1),
+                cols=settings.take_count("cols", minimum=1),
+                cycles=settings.take_numbers_with_prefix("cycles"),
                 startup=settings.take_count("startup", 0),
                 dataflow=settings.take_choice("dataflow", DATAFLOWS),
                 pipelined=settings.take_flag("pipelined", True),
@@ -184,8 +206,8 @@ class _DirectiveParser:
             engine = VectorEngine(
                 name,
                 self._take_level_name(settings, "level", "L1"),
-                lanes=settings.take_count("lanes", least=1),
-                transcendental=settings.take_positive("transcendental", 1.0),
+                lanes=settings.take_count("lanes", minimum=1),
+                transcendental=settings.take_positive_number("transcendental", 1.0),
                 startup=settings.take_count("startup", 0),
             )
         else:
@@ -200,24 +222,24 @@ class _DirectiveParser:
                     settings.line,
                     f"expected two levels, got {engine.source} twice",
                 )
-        settings.expect_end()
+        settings.expect_no_more_keys()
         self.machine.engines[name] = engine
 
     def _take_level_name(
-        self, settings: Settings, key: str, default: str | None
+        self, settings: DirectiveSettings, key: str, default: str | None
     ) -> str:
         name = settings.take_word(key, default)
-        self._find_level(settings.line, name)
+        self._find_declared_level(settings.line, name)
         return name
 
-    def _find_level(self, line: int, name: str) -> Level:
+    def _find_declared_level(self, line: int, name: str) -> Level:
         if name not in self.machine.levels:
             levels = ", ".join(self.machine.levels) or "none so far"
             raise NPUParseError(line, f"expected a level ({levels}), got `{name}`")
         return self.machine.levels[name]
 
     def _declare_buffer(
-        self, line: int, words: list[str], into: dict[str, Buffer]
+        self, line: int, words: list[str], declared_buffers: dict[str, Buffer]
     ) -> None:
         if len(words) < 5:
             raise NPUParseError(
@@ -226,8 +248,8 @@ class _DirectiveParser:
                 f"got {len(words)} words",
             )
         name, level, address, dtype, shape = words[:5]
-        settings = Settings(line, words[5:])
-        memory = self._find_level(line, level)
+        settings = DirectiveSettings(line, words[5:])
+        memory = self._find_declared_level(line, level)
         if dtype not in DTYPES:
             raise NPUParseError(
                 line, f"expected an element type ({', '.join(DTYPES)}), got `{dtype}`"
@@ -238,7 +260,7 @@ class _DirectiveParser:
         )
         start = parse_integer(line, address, "an address")
         order = settings.take_axes("order", len(sizes))
-        settings.expect_end()
+        settings.expect_no_more_keys()
         buffer = Buffer(name, level, start, dtype, sizes, order=order)
         if buffer.address % max(memory.alignment, ITEMSIZE[dtype]):
             raise NPUParseError(
@@ -252,15 +274,19 @@ class _DirectiveParser:
                 f"expected an end within the {memory.capacity} bytes of {level}, "
                 f"got {buffer.address + buffer.nbytes}",
             )
-        self._check_name(line, buffer, into)
-        into[name] = buffer
+        self._check_buffer_name_is_new(line, buffer, declared_buffers)
+        declared_buffers[name] = buffer
 
-    def _check_name(self, line: int, buffer: Buffer, into: dict[str, Buffer]) -> None:
+    def _check_buffer_name_is_new(
+        self, line: int, buffer: Buffer, declared_buffers: dict[str, Buffer]
+    ) -> None:
         name, end = buffer.name, buffer.address + buffer.nbytes
         # Neither two outputs nor two arrays that are initialized at the start may
         # overlap.
         groups = (
-            [self.outputs] if into is self.outputs else [self.inputs, self.constants]
+            [self.outputs]
+            if declared_buffers is self.outputs
+            else [self.inputs, self.constants]
         )
         for other in (other for group in groups for other in group.values()):
             if name == other.name:
@@ -276,16 +302,16 @@ class _DirectiveParser:
         self._declare_buffer(line, words[:5], self.constants)
         buffer = self.constants[words[0]]
         if len(words) == 6 and "=" not in words[5].rstrip("="):
-            data = _decode_constant(line, words[5], buffer)
+            data = _decode_constant_text(line, words[5], buffer)
         else:
-            settings = Settings(line, words[5:])
+            settings = DirectiveSettings(line, words[5:])
             file, key = settings.take_word("file"), settings.take_word("key")
-            settings.expect_end()
-            data = _load_constant(line, self.base_dir / file, key, buffer)
+            settings.expect_no_more_keys()
+            data = _load_constant_file(line, self.base_dir / file, key, buffer)
         self.constants[buffer.name] = replace(buffer, data=data)
 
 
-def _decode_constant(line: int, text: str, buffer: Buffer) -> Array:
+def _decode_constant_text(line: int, text: str, buffer: Buffer) -> Array:
     try:
         data = base64.b64decode(text, validate=True)
     except binascii.Error:
@@ -297,7 +323,7 @@ def _decode_constant(line: int, text: str, buffer: Buffer) -> Array:
     return np.frombuffer(data, DTYPES[buffer.dtype]).reshape(buffer.shape)
 
 
-def _load_constant(line: int, path: Path, key: str, buffer: Buffer) -> Array:
+def _load_constant_file(line: int, path: Path, key: str, buffer: Buffer) -> Array:
     try:
         with np.load(path, allow_pickle=False) as arrays:
             array = arrays[key]
@@ -305,10 +331,10 @@ def _load_constant(line: int, path: Path, key: str, buffer: Buffer) -> Array:
         raise NPUParseError(line, f"expected `{key}` in a file {path.name}") from None
     if array.dtype.kind == "V" and array.dtype.itemsize == ITEMSIZE[buffer.dtype]:
         array = array.view(DTYPES[buffer.dtype])
-    if not buffer.is_compatible(array):
+    if not buffer.is_array_of_declared_type(array):
         raise NPUParseError(
             line,
-            f"expected {buffer.describe()} under `{key}`, got {array.dtype} "
+            f"expected {buffer.format_type()} under `{key}`, got {array.dtype} "
             f"{'x'.join(map(str, array.shape)) or 'scalar'}",
         )
     return array

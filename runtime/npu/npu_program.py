@@ -40,19 +40,19 @@ class Buffer:
         """Shape with its axes in memory order."""
         return tuple(self.shape[axis] for axis in self.order) or self.shape
 
-    def to_memory(self, array: Array) -> Array:
+    def to_memory_order(self, array: Array) -> Array:
         """Return a view of the array with its axes in memory order."""
         return array.transpose(self.order) if self.order else array
 
-    def from_memory(self, array: Array) -> Array:
+    def from_memory_order(self, array: Array) -> Array:
         """Return a view of an array in memory order with its declared axes."""
         return array.transpose(np.argsort(self.order)) if self.order else array
 
-    def describe(self) -> str:
+    def format_type(self) -> str:
         """Return the type in the syntax of the text."""
         return f"{self.dtype} {'x'.join(map(str, self.shape)) or 'scalar'}"
 
-    def is_compatible(self, array: Array) -> bool:
+    def is_array_of_declared_type(self, array: Array) -> bool:
         """Return `True` if `array` has the shape and the element type of the buffer."""
         return array.shape == self.shape and array.dtype == DTYPES[self.dtype]
 
@@ -100,7 +100,7 @@ class Instruction:
 
 
 @dataclass(frozen=True, slots=True)
-class Scalar(Instruction):
+class ScalarInstruction(Instruction):
     """`%target = operation operands`, on the control processor."""
 
     target: str
@@ -129,7 +129,7 @@ class Cores(Instruction):
 
 
 @dataclass(frozen=True, slots=True)
-class Indexed:
+class MoveIndices:
     """
     Indices that give the positions of the rows of a move along one axis of a table.
     """
@@ -158,7 +158,7 @@ class Dma(Instruction):
     """Half-open range of indices that are read, per dimension; `None` reads all."""
     fill: Array
     """Array of rank 0, unsigned: the bits of the elements that are not read."""
-    indexed: Indexed | None = None
+    indexed: MoveIndices | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +225,7 @@ class Halt(Instruction):
 
 
 _KINDS: dict[type[Instruction], str] = {
-    Scalar: "scalar",
+    ScalarInstruction: "scalar",
     Loop: "loop",
     Cores: "cores",
     Dma: "dma",
@@ -238,7 +238,7 @@ _KINDS: dict[type[Instruction], str] = {
 }
 
 
-def kind_of(op: Instruction) -> str:
+def instruction_kind_of(op: Instruction) -> str:
     """Return the kind of an instruction as used in counts."""
     return _KINDS[type(op)]
 

@@ -8,7 +8,7 @@ import numpy as np
 from tlf.machine.machine_spec import Machine
 from tlf.runtime.npu import dtypes
 from tlf.runtime.npu.npu_errors import NPUParseError
-from tlf.runtime.npu.npu_lexer import Cursor
+from tlf.runtime.npu.npu_lexer import TokenCursor
 from tlf.runtime.npu.npu_program import Address, Condition, Immediate, Register, Value
 
 
@@ -57,7 +57,9 @@ class OperandFields:
     table: tuple[int, ...] = ()
     """Step and bound of the indexed table."""
 
-    def address_of(self, key: str, rank: int, dtype: str | None = None) -> Address:
+    def address_under_key(
+        self, key: str, rank: int, dtype: str | None = None
+    ) -> Address:
         """
         Return the address under `key`, with a stride per dimension. The element type is
         `dtype`, or else the one written after the address.
@@ -84,12 +86,14 @@ class OperandFields:
         element_type = dtype or operand.dtype or ""
         return Address(operand.level, operand.base, operand.strides, element_type)
 
-    def immediate_of(self, operand: ImmediateText, dtype: str) -> Immediate:
+    def immediate_with_type(self, operand: ImmediateText, dtype: str) -> Immediate:
         """Return an immediate, of type `dtype` unless it has an explicit type."""
         target = operand.dtype or dtype
         try:
             with np.errstate(all="ignore"):
-                return Immediate(dtypes.make_scalar(operand.value, target), target)
+                return Immediate(
+                    dtypes.make_scalar_array(operand.value, target), target
+                )
         except ValueError as error:
             raise NPUParseError(self.line, str(error)) from None
 
@@ -105,28 +109,30 @@ class OperandParser:
     """Element types used so far."""
 
     def parse_fields(
-        self, cursor: Cursor, required: tuple[str, ...], optional: tuple[str, ...]
+        self, cursor: TokenCursor, required: tuple[str, ...], optional: tuple[str, ...]
     ) -> OperandFields:
         """Parse to the end of the line; each key occurs at most once."""
         fields = OperandFields(cursor.line)
         missing = list(required)
         present = fields.keys
-        while cursor.kind() != "end":
+        while cursor.peek_token_kind() != "end":
             names = [name for name in (*required, *optional) if name not in present]
-            key = cursor.take_choice(names, "an operand")
+            key = cursor.take_word_choice(names, "an operand")
             present.add(key)
             if key in missing:
                 missing.remove(key)
             if key == "accumulate":
                 fields.accumulate = self._parse_condition(cursor)
                 continue
-            cursor.expect("=")
+            cursor.expect_token("=")
             self._parse_field(cursor, key, fields)
         if missing:
-            cursor.fail(f"`{missing[0]}=`")
+            cursor.raise_unexpected_token(f"`{missing[0]}=`")
         return fields
 
-    def _parse_field(self, cursor: Cursor, key: str, fields: OperandFields) -> None:
+    def _parse_field(
+        self, cursor: TokenCursor, key: str, fields: OperandFields
+    ) -> None:
         match key:
             case "shape":
                 fields.shape = self._parse_sizes(cursor)
@@ -143,63 +149,65 @@ class OperandParser:
             case "batch" | "m" | "n" | "k":
                 fields.groups[key] = self._parse_sizes(cursor)
             case "precision":
-                fields.precision = cursor.take_choice(("ieee", "tf32"), "a precision")
+                fields.precision = cursor.take_word_choice(
+                    ("ieee", "tf32"), "a precision"
+                )
             case _:
                 fields.operands[key] = self._parse_operand(cursor)
 
-    def _parse_operand(self, cursor: Cursor) -> AddressText | ImmediateText:
-        if cursor.accept("#"):
+    def _parse_operand(self, cursor: TokenCursor) -> AddressText | ImmediateText:
+        if cursor.accept_token("#"):
             value = parse_number(cursor)
-            dtype = self._parse_dtype(cursor) if cursor.accept(":") else None
+            dtype = self._parse_dtype(cursor) if cursor.accept_token(":") else None
             return ImmediateText(value, dtype)
-        level = cursor.take_choice(
+        level = cursor.take_word_choice(
             tuple(self.machine.levels), "a level or an immediate"
         )
-        cursor.expect("[")
+        cursor.expect_token("[")
         base = self.parse_value(cursor)
-        cursor.expect("]")
-        strides = parse_integers(cursor) if cursor.peek() == "(" else ()
-        dtype = self._parse_dtype(cursor) if cursor.accept(":") else None
+        cursor.expect_token("]")
+        strides = parse_integers(cursor) if cursor.peek_token_text() == "(" else ()
+        dtype = self._parse_dtype(cursor) if cursor.accept_token(":") else None
         return AddressText(level, base, strides, dtype)
 
-    def _parse_dtype(self, cursor: Cursor) -> str:
-        dtype = cursor.take_choice(tuple(dtypes.DTYPES), "an element type")
+    def _parse_dtype(self, cursor: TokenCursor) -> str:
+        dtype = cursor.take_word_choice(tuple(dtypes.DTYPES), "an element type")
         self.used_dtypes.add(dtype)
         return dtype
 
-    def parse_scalar(self, cursor: Cursor) -> Value:
+    def parse_scalar(self, cursor: TokenCursor) -> Value:
         """Parse a register or an integer."""
-        if cursor.kind() != "register":
+        if cursor.peek_token_kind() != "register":
             return cursor.take_integer("a register or an integer")
-        if cursor.peek() not in self.registers:
-            cursor.fail("a register that an earlier line defines")
-        return Register(cursor.take("register", "a register"))
+        if cursor.peek_token_text() not in self.registers:
+            cursor.raise_unexpected_token("a register that an earlier line defines")
+        return Register(cursor.take_token("register", "a register"))
 
-    def parse_value(self, cursor: Cursor) -> Value:
+    def parse_value(self, cursor: TokenCursor) -> Value:
         """Parse a register with an optional offset, or an integer."""
         value = self.parse_scalar(cursor)
-        if isinstance(value, int) or cursor.kind() != "number":
+        if isinstance(value, int) or cursor.peek_token_kind() != "number":
             return value
-        if cursor.peek()[0] in "+-":
+        if cursor.peek_token_text()[0] in "+-":
             return Register(value.name, cursor.take_integer())
         return value
 
-    def _parse_condition(self, cursor: Cursor) -> Condition:
+    def _parse_condition(self, cursor: TokenCursor) -> Condition:
         """
         Parse the optional value of a flag: `=` and a value that is true if it is not 0.
         """
-        if not cursor.accept("="):
+        if not cursor.accept_token("="):
             return True
         value = self.parse_value(cursor)
         return value if isinstance(value, Register) else value != 0
 
-    def _parse_sizes(self, cursor: Cursor) -> tuple[Value, ...]:
-        cursor.expect("(")
+    def _parse_sizes(self, cursor: TokenCursor) -> tuple[Value, ...]:
+        cursor.expect_token("(")
         sizes: list[Value] = []
-        while not cursor.accept(")"):
+        while not cursor.accept_token(")"):
             if sizes:
-                cursor.expect(",")
-                if cursor.accept(")"):
+                cursor.expect_token(",")
+                if cursor.accept_token(")"):
                     break
             size = self.parse_value(cursor)
             if isinstance(size, int) and size < 0:
@@ -209,42 +217,42 @@ class OperandParser:
             sizes.append(size)
         return tuple(sizes)
 
-    def _parse_ranges(self, cursor: Cursor) -> tuple[tuple[Value, Value], ...]:
-        cursor.expect("(")
+    def _parse_ranges(self, cursor: TokenCursor) -> tuple[tuple[Value, Value], ...]:
+        cursor.expect_token("(")
         ranges: list[tuple[Value, Value]] = []
-        while not cursor.accept(")"):
+        while not cursor.accept_token(")"):
             if ranges:
-                cursor.expect(",")
-                if cursor.accept(")"):
+                cursor.expect_token(",")
+                if cursor.accept_token(")"):
                     break
             lower = self.parse_value(cursor)
-            cursor.expect(":")
+            cursor.expect_token(":")
             ranges.append((lower, self.parse_value(cursor)))
         return tuple(ranges)
 
 
-def parse_number(cursor: Cursor) -> float:
+def parse_number(cursor: TokenCursor) -> float:
     """Take a number: an `int` if it is written as an integer, else a `float`."""
-    text = cursor.take("number", "a number")
+    text = cursor.take_token("number", "a number")
     try:
         return int(text)
     except ValueError:
         return float(text)
 
 
-def parse_integers(cursor: Cursor) -> tuple[int, ...]:
+def parse_integers(cursor: TokenCursor) -> tuple[int, ...]:
     """Take a list of integers in parentheses."""
-    cursor.expect("(")
+    cursor.expect_token("(")
     numbers: list[int] = []
-    while not cursor.accept(")"):
+    while not cursor.accept_token(")"):
         if numbers:
-            cursor.expect(",")
-            if cursor.accept(")"):
+            cursor.expect_token(",")
+            if cursor.accept_token(")"):
                 break
         numbers.append(cursor.take_integer())
     return tuple(numbers)
 
 
-def format_tuple(numbers: Sequence[int]) -> str:
+def format_integer_tuple(numbers: Sequence[int]) -> str:
     """Return the text of a list of integers."""
     return f"({', '.join(map(str, numbers))})"

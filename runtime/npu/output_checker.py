@@ -13,7 +13,7 @@ from tlf.runtime.npu.npu_program import Buffer, Program
 @dataclass
 class _OutputWriters:
     buffer: Buffer
-    numbers: npt.NDArray[np.int32]
+    writer_instructions: npt.NDArray[np.int32]
     """Number of the instruction that wrote each granule; 0 if none did."""
     is_input: npt.NDArray[np.bool_]
     """
@@ -27,12 +27,12 @@ class OutputChecker:
     def __init__(self, program: Program) -> None:
         self._granule = program.granule
         self._writers = [
-            self._track_buffer(buffer, program)
+            self._track_output_buffer(buffer, program)
             for buffer in program.outputs.values()
             if buffer.nbytes
         ]
 
-    def _track_buffer(self, buffer: Buffer, program: Program) -> _OutputWriters:
+    def _track_output_buffer(self, buffer: Buffer, program: Program) -> _OutputWriters:
         count = buffer.nbytes // self._granule
         is_input = np.zeros(count, np.bool_)
         for other in (*program.inputs.values(), *program.constants.values()):
@@ -42,12 +42,12 @@ class OutputChecker:
                 is_input[max(low, 0) : max(high, 0)] = True
         return _OutputWriters(buffer, np.zeros(count, np.int32), is_input)
 
-    def check_write(
-        self, level: str, base: int, footprint: Footprint, number: int
+    def record_output_write(
+        self, level: str, base: int, footprint: Footprint, instruction: int
     ) -> None:
         """Record a write by instruction `number`; faults on a second write."""
-        for writers, granules in self._find_overlaps(level, base, footprint):
-            earlier = writers.numbers[granules]
+        for writers, granules in self._find_overlapped_outputs(level, base, footprint):
+            earlier = writers.writer_instructions[granules]
             if earlier.any():
                 first = int(earlier.argmax())
                 address = writers.buffer.address + int(granules[first]) * self._granule
@@ -57,11 +57,13 @@ class OutputChecker:
                     address,
                     int(earlier[first]),
                 )
-            writers.numbers[granules] = number
+            writers.writer_instructions[granules] = instruction
 
-    def check_read(self, level: str, base: int, footprint: Footprint) -> None:
+    def check_output_is_unread(
+        self, level: str, base: int, footprint: Footprint
+    ) -> None:
         """Fault on a read of bytes that are not inputs."""
-        for writers, granules in self._find_overlaps(level, base, footprint):
+        for writers, granules in self._find_overlapped_outputs(level, base, footprint):
             allowed = writers.is_input[granules]
             if not allowed.all():
                 first = int(granules[int(allowed.argmin())])
@@ -71,7 +73,7 @@ class OutputChecker:
                     address,
                 )
 
-    def _find_overlaps(
+    def _find_overlapped_outputs(
         self, level: str, base: int, footprint: Footprint
     ) -> list[tuple[_OutputWriters, npt.NDArray[np.int64]]]:
         """Return the outputs that an access overlaps, with the granules of each."""
@@ -86,6 +88,6 @@ class OutputChecker:
             for extent, stride in zip(footprint.shape, footprint.strides, strict=True):
                 steps = np.arange(extent, dtype=np.int64) * stride
                 granules = np.add.outer(granules, steps).reshape(-1)
-            inside = (granules >= 0) & (granules < len(writers.numbers))
+            inside = (granules >= 0) & (granules < len(writers.writer_instructions))
             overlaps.append((writers, granules[inside]))
         return overlaps

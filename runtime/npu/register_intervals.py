@@ -10,7 +10,7 @@ from tlf.runtime.npu.npu_program import (
     Loop,
     Matmul,
     Reduce,
-    Scalar,
+    ScalarInstruction,
     Value,
     Vector,
 )
@@ -29,7 +29,7 @@ Intervals = Mapping[Value, Interval]
 """Intervals of scalar operands."""
 
 
-def compute_intervals(body: Sequence[Instruction]) -> dict[int, Intervals]:
+def compute_operand_intervals(body: Sequence[Instruction]) -> dict[int, Intervals]:
     """
     Return the intervals of the operands of every instruction, by line.
 
@@ -37,43 +37,56 @@ def compute_intervals(body: Sequence[Instruction]) -> dict[int, Intervals]:
     of the same block or of an enclosing one, and no scalar operation can overflow.
     """
     by_line: dict[int, Intervals] = {}
-    _analyze_block(body, {}, by_line)
+    _compute_block_intervals(body, {}, by_line)
     return by_line
 
 
-def _analyze_block(
+def _compute_block_intervals(
     body: Sequence[Instruction],
-    known: dict[str, Interval],
-    found: dict[int, Intervals],
+    register_intervals: dict[str, Interval],
+    intervals_by_line: dict[int, Intervals],
 ) -> None:
     for op in body:
-        found[op.line] = {
-            value: _interval_of(value, known) for value in _values_read(op)
+        intervals_by_line[op.line] = {
+            value: _interval_of_operand(value, register_intervals)
+            for value in _values_read_by(op)
         }
-        if isinstance(op, Scalar):
-            known[op.target] = _result_interval(op, known)
+        if isinstance(op, ScalarInstruction):
+            register_intervals[op.target] = _interval_of_scalar_result(
+                op, register_intervals
+            )
         elif isinstance(op, Loop):
-            for name in (op.register, *_written_registers(op.body)):
-                known.pop(name, None)
-            lower, upper = found[op.line][op.lower], found[op.line][op.upper]
-            inner = {**known, op.register: (lower[0], max(upper[1] - 1, lower[1]))}
-            _analyze_block(op.body, inner, found)
+            for name in (op.register, *_registers_written_by(op.body)):
+                register_intervals.pop(name, None)
+            lower, upper = (
+                intervals_by_line[op.line][op.lower],
+                intervals_by_line[op.line][op.upper],
+            )
+            inner = {
+                **register_intervals,
+                op.register: (lower[0], max(upper[1] - 1, lower[1])),
+            }
+            _compute_block_intervals(op.body, inner, intervals_by_line)
         elif isinstance(op, Cores):
-            _analyze_block(op.body, {**known, op.register: (0, op.count - 1)}, found)
+            _compute_block_intervals(
+                op.body,
+                {**register_intervals, op.register: (0, op.count - 1)},
+                intervals_by_line,
+            )
 
 
-def _written_registers(body: Iterable[Instruction]) -> Iterable[str]:
+def _registers_written_by(body: Iterable[Instruction]) -> Iterable[str]:
     for op in body:
-        if isinstance(op, Scalar):
+        if isinstance(op, ScalarInstruction):
             yield op.target
         elif isinstance(op, Loop):
             yield op.register
-            yield from _written_registers(op.body)
+            yield from _registers_written_by(op.body)
 
 
-def _values_read(op: Instruction) -> Iterable[Value]:
+def _values_read_by(op: Instruction) -> Iterable[Value]:
     match op:
-        case Scalar():
+        case ScalarInstruction():
             yield from op.operands
         case Loop():
             yield from (op.lower, op.upper, op.step)
@@ -98,25 +111,31 @@ def _values_read(op: Instruction) -> Iterable[Value]:
             pass
 
 
-def _interval_of(value: Value, known: dict[str, Interval]) -> Interval:
+def _interval_of_operand(
+    value: Value, register_intervals: dict[str, Interval]
+) -> Interval:
     if isinstance(value, int):
         return value, value
-    if value.name not in known:
+    if value.name not in register_intervals:
         raise IrregularError(f"{value.name} may come from another iteration")
-    low, high = known[value.name]
+    low, high = register_intervals[value.name]
     return low + value.offset, high + value.offset
 
 
-def _result_interval(op: Scalar, known: dict[str, Interval]) -> Interval:
-    low, high = _evaluate_interval(
-        op, [_interval_of(value, known) for value in op.operands]
+def _interval_of_scalar_result(
+    op: ScalarInstruction, register_intervals: dict[str, Interval]
+) -> Interval:
+    low, high = _evaluate_scalar_on_intervals(
+        op, [_interval_of_operand(value, register_intervals) for value in op.operands]
     )
     if low < -_LIMIT or high > _LIMIT:
         raise IrregularError(f"{op.target} may not fit")
     return low, high
 
 
-def _evaluate_interval(op: Scalar, operands: Sequence[Interval]) -> Interval:
+def _evaluate_scalar_on_intervals(
+    op: ScalarInstruction, operands: Sequence[Interval]
+) -> Interval:
     (a, b), (c, d) = operands[0], operands[-1]
     match op.operation:
         case "add":

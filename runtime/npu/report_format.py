@@ -7,26 +7,28 @@ from dataclasses import asdict
 from tlf.runtime.npu.run_metrics import RunMetrics
 
 
-def format_table(report: RunMetrics) -> str:
+def format_report_table(report: RunMetrics) -> str:
     """Return the report as a text table."""
     total = max(report.cycles, 1)
     lines = [
         f"{report.cycles:,} cycles, {report.seconds * 1e6:,.3f} us, lower bound "
         f"{report.bound:,} cycles ({report.bound / total:.1%})",
         *_format_roofline_bound(report),
-        f"{report.macs:,} multiply-accumulates{_format_intensity(report)}",
+        f"{report.macs:,} multiply-accumulates{_format_arithmetic_intensity(report)}",
         "",
     ]
     rows = [
         [
             name,
             f"{cycles:,}",
-            _format_share(report, name, cycles),
+            _format_busy_share(report, name, cycles),
             f"  {_format_stalls(report, name)}",
         ]
         for name, cycles in report.busy.items()
     ]
-    lines += align_columns(["engine", "busy cycles", "busy", "  stalled for"], rows)
+    lines += align_text_columns(
+        ["engine", "busy cycles", "busy", "  stalled for"], rows
+    )
     lines += ["", *_format_traffic(report)]
     lines += ["", _format_counts("lower bounds", report.bounds)]
     lines += ["", _format_counts("instructions", report.instructions)]
@@ -43,7 +45,7 @@ def _format_roofline_bound(report: RunMetrics) -> list[str]:
     ]
 
 
-def _format_intensity(report: RunMetrics) -> str:
+def _format_arithmetic_intensity(report: RunMetrics) -> str:
     if report.intensity is None or not report.ridge:
         return ""
     side = "memory" if report.intensity < report.ridge else "compute"
@@ -53,12 +55,12 @@ def _format_intensity(report: RunMetrics) -> str:
     )
 
 
-def _format_share(report: RunMetrics, engine: str, cycles: int) -> str:
+def _format_busy_share(report: RunMetrics, engine: str, cycles: int) -> str:
     """Return the share of the time of an engine, averaged over its copies."""
     return f"{cycles / (max(report.cycles, 1) * report.copies.get(engine, 1)):.1%}"
 
 
-def stall_shares(report: RunMetrics, engine: str) -> list[str]:
+def format_stall_shares(report: RunMetrics, engine: str) -> list[str]:
     """
     Return the causes of an engine's stalls with their shares of the time, longest
     first.
@@ -73,7 +75,7 @@ def stall_shares(report: RunMetrics, engine: str) -> list[str]:
 
 
 def _format_stalls(report: RunMetrics, engine: str) -> str:
-    return ", ".join(stall_shares(report, engine)) or "nothing"
+    return ", ".join(format_stall_shares(report, engine)) or "nothing"
 
 
 def _format_traffic(report: RunMetrics) -> list[str]:
@@ -86,15 +88,15 @@ def _format_traffic(report: RunMetrics) -> list[str]:
         row.append(f"{report.peak[name]:,}" if name in report.peak else "-")
         compulsory = report.compulsory[name].total if name in report.compulsory else 0
         row += (
-            [f"{compulsory:,}", *traffic_ratios(report, name)]
+            [f"{compulsory:,}", *format_traffic_ratios(report, name)]
             if compulsory
             else ["-"] * 3
         )
         rows.append(row)
-    return align_columns(header, rows)
+    return align_text_columns(header, rows)
 
 
-def traffic_ratios(report: RunMetrics, level: str) -> tuple[str, str]:
+def format_traffic_ratios(report: RunMetrics, level: str) -> tuple[str, str]:
     """
     Return the payload and the bytes on the bus relative to the compulsory bytes, such
     as `1.25x`.
@@ -109,7 +111,9 @@ def _format_counts(title: str, counts: Mapping[str, int]) -> str:
     return f"{title}: {words or 'none'}"
 
 
-def align_columns(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+def align_text_columns(
+    header: Sequence[str], rows: Sequence[Sequence[str]]
+) -> list[str]:
     """
     Align rows of text: the first column and cells that start with a blank to the left,
     others to the right.
@@ -125,7 +129,7 @@ def align_columns(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[
     ]
 
 
-def format_json(report: RunMetrics) -> str:
+def format_report_json(report: RunMetrics) -> str:
     """Return the figures as JSON."""
     keys = (
         "cycles",
@@ -153,7 +157,7 @@ def format_json(report: RunMetrics) -> str:
     return json.dumps(data, indent=2)
 
 
-def format_trace(report: RunMetrics) -> str:
+def format_timeline_trace(report: RunMetrics) -> str:
     """Return the timeline in the Trace Event format."""
     names = [
         f"{name}.{core}" if report.copies[name] > 1 else name
@@ -182,6 +186,13 @@ def format_trace(report: RunMetrics) -> str:
             "args": {"line": event.line, "text": event.text},
         }
         events.append(entry)
+    events += _list_live_byte_events(report)
+    return json.dumps({"traceEvents": events})
+
+
+def _list_live_byte_events(report: RunMetrics) -> list[dict[str, object]]:
+    """Return the events that count the live bytes of each level."""
+    events: list[dict[str, object]] = []
     for level, counts in report.live.items():
         for cycle, size in counts:
             events.append(
@@ -193,4 +204,4 @@ def format_trace(report: RunMetrics) -> str:
                     "args": {"bytes": size},
                 }
             )
-    return json.dumps({"traceEvents": events})
+    return events

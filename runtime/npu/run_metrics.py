@@ -35,7 +35,7 @@ class Traffic:
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class EngineEvent:
     """One instruction on one engine."""
 
     engine: str
@@ -48,7 +48,7 @@ class Event:
 
 
 @dataclass(frozen=True)
-class Segment:
+class ProgramSegment:
     """A top-level instruction or a top-level loop."""
 
     line: int
@@ -99,9 +99,9 @@ class RunMetrics:
     """Roofline bound of the task in cycles, for any program."""
     ridge: float = 0.0
     """Multiply-accumulates per byte of `home` above which the task is compute-bound."""
-    segments: list[Segment] = field(default_factory=list[Segment])
+    segments: list[ProgramSegment] = field(default_factory=list[ProgramSegment])
     """Consecutive segments of the program, in order."""
-    timeline: list[Event] = field(default_factory=list[Event])
+    timeline: list[EngineEvent] = field(default_factory=list[EngineEvent])
     """Every instruction on an engine, if requested."""
     live: dict[str, list[tuple[int, int]]] = field(
         default_factory=dict[str, list[tuple[int, int]]]

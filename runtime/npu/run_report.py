@@ -7,10 +7,14 @@ from collections.abc import Mapping
 from tlf.machine.event_model import EventModel
 from tlf.machine.instruction_costs import Key
 from tlf.machine.machine_spec import DmaEngine, Machine
-from tlf.machine.roofline_bounds import lower_bounds, roofline_bound
-from tlf.runtime.npu.compulsory_traffic import compulsory_traffic
+from tlf.machine.roofline_bounds import cycle_bounds_by_unit, roofline_bound
+from tlf.runtime.npu.compulsory_traffic import compulsory_traffic_by_level
 from tlf.runtime.npu.npu_program import Program
-from tlf.runtime.npu.report_format import format_json, format_table, format_trace
+from tlf.runtime.npu.report_format import (
+    format_report_json,
+    format_report_table,
+    format_timeline_trace,
+)
 from tlf.runtime.npu.run_metrics import RunMetrics, Traffic
 
 
@@ -18,7 +22,7 @@ class Report(RunMetrics):
     """Results of a run with its costs, and their text formats."""
 
     @staticmethod
-    def of(
+    def from_finished_run(
         program: Program,
         model: EventModel,
         totals: Mapping[Key, int],
@@ -28,18 +32,18 @@ class Report(RunMetrics):
         Return the report of a run; `totals` are the sums of the instruction costs.
         """
         machine = program.machine
-        compulsory = compulsory_traffic(program, totals)
+        compulsory = compulsory_traffic_by_level(program, totals)
         report = Report(
-            cycles=model.end,
+            cycles=model.end_time,
             clock_ghz=machine.clock_ghz,
-            copies={name: machine.copies(name) for name in machine.engines},
+            copies={name: machine.engine_copies(name) for name in machine.engines},
             busy={name: totals.get(("busy", name), 0) for name in machine.engines},
-            stalls=model.stall_cycles(),
+            stalls=model.stall_cycles_by_cause(),
             traffic=_traffic_by_level(machine, totals),
             peak=peak,
-            instructions=_totals_of_kind(totals, "count"),
-            macs=sum(_totals_of_kind(totals, "macs").values()),
-            bounds=lower_bounds(machine, totals),
+            instructions=_cost_totals_of_kind(totals, "count"),
+            macs=sum(_cost_totals_of_kind(totals, "macs").values()),
+            bounds=cycle_bounds_by_unit(machine, totals),
             compulsory=compulsory,
             floor=roofline_bound(machine, totals, compulsory),
         )
@@ -50,18 +54,18 @@ class Report(RunMetrics):
 
     def table(self) -> str:
         """Return the report as a text table."""
-        return format_table(self)
+        return format_report_table(self)
 
     def json(self) -> str:
         """Return all figures as JSON, without the outputs and the timeline."""
-        return format_json(self)
+        return format_report_json(self)
 
     def trace(self) -> str:
         """
         Return the timeline in the Trace Event format, as JSON; one microsecond in the
         viewer is one cycle.
         """
-        return format_trace(self)
+        return format_timeline_trace(self)
 
 
 def _traffic_by_level(
@@ -79,5 +83,5 @@ def _traffic_by_level(
     return traffic
 
 
-def _totals_of_kind(totals: Mapping[Key, int], kind: str) -> dict[str, int]:
+def _cost_totals_of_kind(totals: Mapping[Key, int], kind: str) -> dict[str, int]:
     return {name: count for (each, name), count in totals.items() if each == kind}

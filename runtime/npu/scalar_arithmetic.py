@@ -28,15 +28,15 @@ _NUMPY: dict[str, Callable[[Column, Column], Column]] = {
 }
 
 
-def calculate(operation: str, values: Sequence[int]) -> int:
+def evaluate_scalar_operation(operation: str, values: Sequence[int]) -> int:
     """Return the result of a scalar operation; faults if it does not fit in 64 bits."""
-    result = _calculate_exactly(operation, values[0], values[-1])
+    result = _evaluate_unbounded_integers(operation, values[0], values[-1])
     if not -_LIMIT <= result < _LIMIT:
         raise Fault(f"{result} does not fit in 64 bits")
     return result
 
 
-def _calculate_exactly(operation: str, a: int, b: int) -> int:
+def _evaluate_unbounded_integers(operation: str, a: int, b: int) -> int:
     match operation:
         case "add":
             return a + b
@@ -56,35 +56,37 @@ def _calculate_exactly(operation: str, a: int, b: int) -> int:
             return a // b if operation == "div" else a % b
 
 
-def calculate_columns(operation: str, values: Sequence[Column]) -> Column:
+def evaluate_scalar_on_columns(operation: str, values: Sequence[Column]) -> Column:
     """
     Evaluate a scalar operation row by row on columns. The caller ensures that results
     fit and divisors are not zero.
     """
     a, b = values[0], values[-1]
     if isinstance(a, int) and isinstance(b, int):
-        return _calculate_exactly(operation, a, b)
+        return _evaluate_unbounded_integers(operation, a, b)
     if operation == "mov":
         return a
     return _NUMPY[operation](a, b)
 
 
-def column_max(a: Column, b: Column) -> Column:
+def elementwise_column_maximum(a: Column, b: Column) -> Column:
     """Return the elementwise maximum of two columns."""
-    return calculate_columns("max", (a, b))
+    return evaluate_scalar_on_columns("max", (a, b))
 
 
-def column_min(column: Column) -> int:
+def minimum_of_column(column: Column) -> int:
     """Return the minimum of a column."""
     return column if isinstance(column, int) else int(column.min())
 
 
-def distinct_rows(columns: Sequence[Column], rows: int) -> tuple[Numbers, Numbers]:
+def find_distinct_rows(
+    columns: Sequence[Column], row_count: int
+) -> tuple[Numbers, Numbers]:
     """
     Return the indices of representatives of all distinct rows, and for each row the
     position of its representative.
     """
-    code, size = np.zeros(rows, np.int64), 1
+    code, size = np.zeros(row_count, np.int64), 1
     for column in columns:
         if isinstance(column, int):
             continue

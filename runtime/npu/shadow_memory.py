@@ -56,7 +56,7 @@ class Memory:
         """Write a contiguous array from the host, before the program starts."""
         data = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
         end = base + data.size
-        self._ensure_size(end)
+        self._grow_to_extent(end)
         self._data[base:end] = data
         self._written[base // self._granule : end // self._granule] = True
         self.peak = max(self.peak, end)
@@ -66,17 +66,19 @@ class Memory:
     ) -> Array:
         """Return a copy of a contiguous array. Faults on uninitialized bytes."""
         end = base + dtype.itemsize * int(np.prod(shape, dtype=np.int64))
-        self._ensure_size(end)
+        self._grow_to_extent(end)
         written = self._written[base // self._granule : end // self._granule]
         if not written.all():
             address = base + int(written.argmin()) * self._granule
             raise Fault(f"{self.level.name}[{address}] was never written", address)
         return self._data[base:end].view(dtype).reshape(shape).copy()
 
-    def check_bounds(self, base: int, footprint: Footprint, itemsize: int) -> None:
+    def check_bounds_and_alignment(
+        self, base: int, footprint: Footprint, itemsize: int
+    ) -> None:
         """Fault on addresses that are out of capacity or misaligned."""
         name = self.level.name
-        if not footprint.aligned or base % itemsize:
+        if not footprint.is_aligned or base % itemsize:
             raise Fault(
                 f"{name}[{base}] and its strides are not multiples of the element "
                 f"size {itemsize}",
@@ -90,36 +92,40 @@ class Memory:
                 low if low < 0 else max(low, self.level.capacity),
             )
         if high > self._size:
-            self._ensure_size(high)
+            self._grow_to_extent(high)
 
     def record_read(
         self,
         base: int,
         footprint: Footprint,
         engine: int,
-        number: int,
+        instruction: int,
         clock: Sequence[int],
         *,
-        mark: bool = True,
+        is_recorded: bool = True,
     ) -> None:
         """
         Record a read by instruction `number` of `engine`. Faults on bytes that were
         never written, and on writes that `clock` does not order before it.
         """
         start = (base + footprint.low) // self._granule
-        if not (written := self._shadow_view(self._written, start, footprint)).all():
-            raise self._make_fault(written, footprint, start, "was never written")
+        if not (
+            written := self._shadow_of_footprint(self._written, start, footprint)
+        ).all():
+            raise self._make_fault_at_unsound_element(
+                written, footprint, start, "was never written"
+            )
         for other, last in self._last_write.items():
             if other == engine or last <= clock[other]:
                 continue
-            latest = self._shadow_view(self._writes[other], start, footprint)
+            latest = self._shadow_of_footprint(self._writes[other], start, footprint)
             if latest.max() > clock[other]:
                 raise self._make_race_fault(
                     latest, clock[other], footprint, start, other, "RAW"
                 )
-        if mark:
-            self._mark_access(
-                self._reads, self._last_read, start, footprint, engine, number
+        if is_recorded:
+            self._record_access_in_shadow(
+                self._reads, self._last_read, start, footprint, engine, instruction
             )
 
     def record_write(
@@ -127,10 +133,10 @@ class Memory:
         base: int,
         footprint: Footprint,
         engine: int,
-        number: int,
+        instruction: int,
         clock: Sequence[int],
         *,
-        apart: bool = True,
+        is_disjoint: bool = True,
     ) -> None:
         """
         Record a write by instruction `number` of `engine`. Faults on reads and writes
@@ -138,11 +144,13 @@ class Memory:
         known to be disjoint (`apart`), on bytes that the same instruction reads.
         """
         start = (base + footprint.low) // self._granule
-        if not apart and self._last_read.get(engine) == number:
-            latest = self._shadow_view(self._reads[engine], start, footprint)
-            if latest.max() == number:
+        if not is_disjoint and self._last_read.get(engine) == instruction:
+            latest = self._shadow_of_footprint(self._reads[engine], start, footprint)
+            if latest.max() == instruction:
                 reason = "is read and written in one instruction"
-                raise self._make_fault(latest < number, footprint, start, reason)
+                raise self._make_fault_at_unsound_element(
+                    latest < instruction, footprint, start, reason
+                )
         for shadows, lasts, kind in (
             (self._writes, self._last_write, "WAW"),
             (self._reads, self._last_read, "WAR"),
@@ -150,18 +158,18 @@ class Memory:
             for other, last in lasts.items():
                 if other == engine or last <= clock[other]:
                     continue
-                latest = self._shadow_view(shadows[other], start, footprint)
+                latest = self._shadow_of_footprint(shadows[other], start, footprint)
                 if latest.max() > clock[other]:
                     raise self._make_race_fault(
                         latest, clock[other], footprint, start, other, kind
                     )
-        self._shadow_view(self._written, start, footprint).fill(True)
-        self._mark_access(
-            self._writes, self._last_write, start, footprint, engine, number
+        self._shadow_of_footprint(self._written, start, footprint).fill(True)
+        self._record_access_in_shadow(
+            self._writes, self._last_write, start, footprint, engine, instruction
         )
         self.peak = max(self.peak, base + footprint.high)
 
-    def _ensure_size(self, extent: int) -> None:
+    def _grow_to_extent(self, extent: int) -> None:
         if extent <= self._size:
             return
         size = min(max(extent, 2 * self._size, _LEAST), self.level.capacity)
@@ -174,7 +182,9 @@ class Memory:
             for engine, shadow in shadows.items():
                 shadows[engine] = _grow_array(shadow, count)
 
-    def _shadow_view(self, shadow: Array, start: int, footprint: Footprint) -> Array:
+    def _shadow_of_footprint(
+        self, shadow: Array, start: int, footprint: Footprint
+    ) -> Array:
         shape = footprint.shape
         if len(shape) == 1:
             return shadow[start : start + shape[0]]
@@ -182,38 +192,40 @@ class Memory:
         strides = tuple([stride * size for stride in footprint.strides])
         return np.ndarray(shape, shadow.dtype, shadow, start * size, strides)
 
-    def _mark_access(
+    def _record_access_in_shadow(
         self,
         shadows: dict[int, npt.NDArray[np.int32]],
-        lasts: dict[int, int],
+        last_accesses: dict[int, int],
         start: int,
         footprint: Footprint,
         engine: int,
-        number: int,
+        instruction: int,
     ) -> None:
         if engine not in shadows:
             shadows[engine] = np.zeros(self._size // self._granule, np.int32)
-        lasts[engine] = number
-        self._shadow_view(shadows[engine], start, footprint).fill(number)
+        last_accesses[engine] = instruction
+        self._shadow_of_footprint(shadows[engine], start, footprint).fill(instruction)
 
     def _make_race_fault(
         self,
-        latest: Array,
+        latest_accesses: Array,
         clock: int,
         footprint: Footprint,
         start: int,
-        other: int,
-        kind: str,
+        other_engine: int,
+        race_kind: str,
     ) -> Fault:
-        verb = "reads" if kind == "WAR" else "writes"
-        reason = f"is still in use: `{self._engines[other]}` {verb} it, and no wait "
-        reason += f"orders that before ({kind})"
-        sound = latest <= clock
-        fault = self._make_fault(sound, footprint, start, reason)
-        fault.culprit = int(latest.reshape(-1)[int(sound.argmin())])
+        verb = "reads" if race_kind == "WAR" else "writes"
+        reason = (
+            f"is still in use: `{self._engines[other_engine]}` {verb} it, and no wait "
+        )
+        reason += f"orders that before ({race_kind})"
+        sound = latest_accesses <= clock
+        fault = self._make_fault_at_unsound_element(sound, footprint, start, reason)
+        fault.culprit = int(latest_accesses.reshape(-1)[int(sound.argmin())])
         return fault
 
-    def _make_fault(
+    def _make_fault_at_unsound_element(
         self, sound: Array, footprint: Footprint, start: int, reason: str
     ) -> Fault:
         """Return a fault at the first element that is not `sound`."""

@@ -1,5 +1,6 @@
 """
-Simulator of NPU programs: values in program order, time by the event model.
+Simulator: run of an NPU program, with values in program order and time by the event
+model.
 
 The control processor executes the program and issues instructions to the in-order
 queues of the engines. Values are computed immediately, in program order; each access is
@@ -14,7 +15,7 @@ import numpy as np
 from tlf.machine.event_model import EventModel
 from tlf.machine.instruction_costs import InstructionCosts
 from tlf.runtime.npu.dtypes import DTYPES, Array
-from tlf.runtime.npu.executor import Executor
+from tlf.runtime.npu.instruction_executor import Executor
 from tlf.runtime.npu.npu_errors import Fault, NPUInputError, NPUTrap
 from tlf.runtime.npu.npu_program import (
     Cores,
@@ -25,17 +26,17 @@ from tlf.runtime.npu.npu_program import (
     Matmul,
     Program,
     Reduce,
-    Scalar,
+    ScalarInstruction,
     Signal,
     Vector,
     Wait,
-    kind_of,
+    instruction_kind_of,
 )
 from tlf.runtime.npu.output_checker import OutputChecker
 from tlf.runtime.npu.register_intervals import IrregularError
-from tlf.runtime.npu.run_metrics import Segment
+from tlf.runtime.npu.run_metrics import ProgramSegment
 from tlf.runtime.npu.run_report import Report
-from tlf.runtime.npu.scalar_arithmetic import calculate
+from tlf.runtime.npu.scalar_arithmetic import evaluate_scalar_operation
 from tlf.runtime.npu.timing_planner import TimingPlanner
 
 
@@ -63,32 +64,34 @@ def run(
     Raises `NPUInputError` for arrays that do not fit, `NPUTrap` for errors that
     hardware would not detect.
     """
-    arrays = _check_inputs(program, inputs) if functional else None
+    arrays = _check_input_arrays(program, inputs) if functional else None
     if not (functional or timeline or step_by_step):
         try:
-            return _simulate_timing(program)
+            return _simulate_timing_without_steps(program)
         except IrregularError:
             pass
     control = _ControlProcessor(program, functional, timeline, exactly_once)
     with np.errstate(all="ignore"):
-        return control.run(arrays)
+        return control.run_program(arrays)
 
 
-def _simulate_timing(program: Program) -> Report:
+def _simulate_timing_without_steps(program: Program) -> Report:
     """
     Compute the time without a step for every instruction. Raises `IrregularError` if
     that is not possible, or if the program would trap.
     """
     costs = InstructionCosts(program.machine)
-    model = EventModel.of(costs, program.semaphores)
+    model = EventModel.of_idle_machine(costs, program.semaphores)
     plan = TimingPlanner(program, costs).plan_program()
-    ends = plan.simulate_steps(model)
-    report = Report.of(program, model, plan.totals, {})
-    report.segments = _segments_of(program, ends)
+    ends = plan.simulate_recording_completion_times(model)
+    report = Report.from_finished_run(program, model, plan.totals, {})
+    report.segments = _segments_with_engine_work(program, ends)
     return report
 
 
-def _check_inputs(program: Program, inputs: Mapping[str, Array]) -> dict[str, Array]:
+def _check_input_arrays(
+    program: Program, inputs: Mapping[str, Array]
+) -> dict[str, Array]:
     if unknown := sorted(set(inputs) - set(program.inputs)):
         expected = ", ".join(program.inputs) or "none"
         raise NPUInputError(f"expected inputs {expected}, got `{unknown[0]}`")
@@ -97,17 +100,17 @@ def _check_inputs(program: Program, inputs: Mapping[str, Array]) -> dict[str, Ar
         if name not in inputs:
             raise NPUInputError(f"expected an array for input `{name}`, got none")
         array = np.asarray(inputs[name])
-        if not buffer.is_compatible(array):
+        if not buffer.is_array_of_declared_type(array):
             shape = "x".join(map(str, array.shape)) or "scalar"
             raise NPUInputError(
-                f"expected {buffer.describe()} for input `{name}`, "
+                f"expected {buffer.format_type()} for input `{name}`, "
                 f"got {array.dtype} {shape}"
             )
         arrays[name] = array
     return arrays
 
 
-class _Lane(NamedTuple):
+class _ExecutionLane(NamedTuple):
     """Execution lane of the control processor."""
 
     core: int | None
@@ -129,15 +132,17 @@ class _ControlProcessor:
         self._issue = program.machine.issue_cycles
         self._current: Instruction | None = None
 
-    def run(self, arrays: Mapping[str, Array] | None) -> Report:
+    def run_program(self, arrays: Mapping[str, Array] | None) -> Report:
         """Run the program; if `arrays` is `None`, compute the time only."""
         if arrays is not None:
-            self._load_inputs(arrays)
+            self._store_inputs_in_memory(arrays)
         try:
-            ends = self._run_segments([_Lane(None, self._executor.registers)])
-            outputs = self._fetch_outputs() if arrays is not None else {}
+            ends = self._run_recording_completion_times(
+                [_ExecutionLane(None, self._executor.registers)]
+            )
+            outputs = self._load_outputs_from_memory() if arrays is not None else {}
         except Fault as fault:
-            raise self._make_trap(fault) from None
+            raise self._make_trap_from_fault(fault) from None
         executor = self._executor
         memories = executor.accesses.memories
         peak = {
@@ -146,34 +151,38 @@ class _ControlProcessor:
         }
         if arrays is None:
             peak = {}
-        report = Report.of(self._program, self._model, executor.totals, peak)
+        report = Report.from_finished_run(
+            self._program, self._model, executor.totals, peak
+        )
         report.outputs, report.timeline = outputs, executor.events
-        report.segments = _segments_of(self._program, ends)
-        if executor.live is not None:
-            report.live = executor.live.live_byte_counts()
+        report.segments = _segments_with_engine_work(self._program, ends)
+        if executor.live_bytes is not None:
+            report.live = executor.live_bytes.live_byte_counts_by_level()
         return report
 
-    def _run_segments(self, lanes: Sequence[_Lane]) -> dict[int, int]:
+    def _run_recording_completion_times(
+        self, lanes: Sequence[_ExecutionLane]
+    ) -> dict[int, int]:
         """
         Run the program; return the completion times of its top-level instructions, by
         index.
         """
         ends: dict[int, int] = {}
         for index, instruction in enumerate(self._program.body):
-            self._run_block((instruction,), lanes)
+            self._run_instructions((instruction,), lanes)
             ends[index] = self._model.completion_time
         return ends
 
-    def _load_inputs(self, arrays: Mapping[str, Array]) -> None:
+    def _store_inputs_in_memory(self, arrays: Mapping[str, Array]) -> None:
         memories = self._executor.accesses.memories
         for name, buffer in self._program.inputs.items():
-            array = buffer.to_memory(arrays[name])
+            array = buffer.to_memory_order(arrays[name])
             memories[buffer.level][0].store_array(buffer.address, array)
         for buffer in self._program.constants.values():
             if buffer.data is not None:
                 memories[buffer.level][0].store_array(buffer.address, buffer.data)
 
-    def _fetch_outputs(self) -> dict[str, Array]:
+    def _load_outputs_from_memory(self) -> dict[str, Array]:
         outputs: dict[str, Array] = {}
         for name, buffer in self._program.outputs.items():
             memory = self._executor.accesses.memories[buffer.level][0]
@@ -184,10 +193,10 @@ class _ControlProcessor:
             except Fault as fault:
                 reason = f"output `{name}`: {fault.reason}"
                 raise Fault(reason, fault.address) from None
-            outputs[name] = buffer.from_memory(array)
+            outputs[name] = buffer.from_memory_order(array)
         return outputs
 
-    def _make_trap(self, fault: Fault) -> NPUTrap:
+    def _make_trap_from_fault(self, fault: Fault) -> NPUTrap:
         assert self._current is not None
         reason, origins = fault.reason, self._program.origins
         if fault.culprit is not None:
@@ -198,7 +207,9 @@ class _ControlProcessor:
         origin = origins.get(op.line)
         return NPUTrap(op.line, op.text, reason, fault.address, origin)
 
-    def _run_block(self, body: tuple[Instruction, ...], lanes: Sequence[_Lane]) -> None:
+    def _run_instructions(
+        self, body: tuple[Instruction, ...], lanes: Sequence[_ExecutionLane]
+    ) -> None:
         for instruction in body:
             self._current = instruction
             self._model.time += self._issue
@@ -211,31 +222,31 @@ class _ControlProcessor:
                     for lane in lanes:
                         self._executor.switch_core(*lane)
                         self._run_instruction(instruction)
-            self._executor.totals["count", kind_of(instruction)] += 1
+            self._executor.totals["count", instruction_kind_of(instruction)] += 1
 
     def _run_instruction(self, op: Instruction) -> None:
         match op:
-            case Scalar():
-                self._run_scalar(op)
+            case ScalarInstruction():
+                self._run_scalar_instruction(op)
             case Vector():
-                self._executor.vector(op)
+                self._executor.execute_elementwise(op)
             case Dma():
-                self._executor.dma(op)
+                self._executor.execute_move(op)
             case Matmul():
-                self._executor.matmul(op)
+                self._executor.execute_matmul(op)
             case Reduce():
-                self._executor.reduce(op)
+                self._executor.execute_reduction(op)
             case Signal():
-                self._executor.signal(op)
+                self._executor.execute_signal(op)
             case Wait():
-                self._executor.wait(op)
+                self._executor.execute_wait(op)
             case Halt():
                 pass
             case _:
                 raise Fault("not an instruction")
 
-    def _run_loop(self, op: Loop, lanes: Sequence[_Lane]) -> None:
-        value, ranges = self._executor.value_of, list[range]()
+    def _run_loop(self, op: Loop, lanes: Sequence[_ExecutionLane]) -> None:
+        value, ranges = self._executor.value_of_operand, list[range]()
         for lane in lanes:
             self._executor.switch_core(*lane)
             lower, upper, step = value(op.lower), value(op.upper), value(op.step)
@@ -243,49 +254,53 @@ class _ControlProcessor:
                 raise Fault(f"expected a step of at least 1, got {step}")
             ranges.append(range(lower, upper, step))
         for iteration in range(max(map(len, ranges))):
-            active: list[_Lane] = []
+            active: list[_ExecutionLane] = []
             for lane, indices in zip(lanes, ranges, strict=True):
                 if iteration < len(indices):
                     lane.registers[op.register] = indices[iteration]
                     active.append(lane)
-            self._run_block(op.body, active)
+            self._run_instructions(op.body, active)
 
-    def _run_cores(self, op: Cores, outside: _Lane) -> None:
+    def _run_cores(self, op: Cores, outer_lane: _ExecutionLane) -> None:
         lanes = [
-            _Lane(core, {**outside.registers, op.register: core})
+            _ExecutionLane(core, {**outer_lane.registers, op.register: core})
             for core in range(op.count)
         ]
-        self._run_block(op.body, lanes)
-        self._executor.switch_core(*outside)
+        self._run_instructions(op.body, lanes)
+        self._executor.switch_core(*outer_lane)
 
-    def _run_scalar(self, op: Scalar) -> None:
-        values = [self._executor.value_of(operand) for operand in op.operands]
-        self._executor.registers[op.target] = calculate(op.operation, values)
+    def _run_scalar_instruction(self, op: ScalarInstruction) -> None:
+        values = [self._executor.value_of_operand(operand) for operand in op.operands]
+        self._executor.registers[op.target] = evaluate_scalar_operation(
+            op.operation, values
+        )
 
 
-def _segments_of(program: Program, ends: Mapping[int, int]) -> list[Segment]:
+def _segments_with_engine_work(
+    program: Program, end_times: Mapping[int, int]
+) -> list[ProgramSegment]:
     """
     Return the parts of a program with work on engines, given the end time of each
     instruction by its index; instructions without an end time had no work.
     """
-    segments: list[Segment] = []
+    segments: list[ProgramSegment] = []
     end = 0
     for index, op in enumerate(program.body):
-        end = ends.get(index, end)
-        if lines := list(_engine_lines([op])):
+        end = end_times.get(index, end)
+        if lines := list(_lines_of_engine_instructions([op])):
             origins = {
                 program.origins[line] for line in lines if line in program.origins
             }
-            segments.append(Segment(op.line, end, frozenset(origins)))
+            segments.append(ProgramSegment(op.line, end, frozenset(origins)))
     return segments
 
 
-def _engine_lines(body: Sequence[Instruction]) -> Iterator[int]:
+def _lines_of_engine_instructions(body: Sequence[Instruction]) -> Iterator[int]:
     """Yield the lines of instructions on engines."""
     for op in body:
         match op:
             case Loop() | Cores():
-                yield from _engine_lines(op.body)
+                yield from _lines_of_engine_instructions(op.body)
             case Dma() | Matmul() | Vector() | Reduce():
                 yield op.line
             case _:

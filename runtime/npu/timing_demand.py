@@ -19,7 +19,7 @@ from tlf.runtime.npu.npu_program import (
     Matmul,
     Reduce,
     Register,
-    Scalar,
+    ScalarInstruction,
     Value,
     Vector,
 )
@@ -43,25 +43,27 @@ class TimingDemand:
     lines: set[int] = field(default_factory=set[int])
     """Lines of the scalar operations that matter."""
 
-    def analyze_block(self, body: Iterable[Instruction]) -> Demand:
+    def demand_before_block(self, body: Iterable[Instruction]) -> Demand:
         """Return the demand of `body` for registers that are set before it."""
         demand: Demand = {}
         for op in reversed(tuple(body)):
             match op:
-                case Scalar():
-                    self._analyze_scalar(op, demand)
+                case ScalarInstruction():
+                    self._propagate_demand_through_scalar(op, demand)
                 case Loop():
-                    self._analyze_loop(op, demand)
+                    self._propagate_demand_through_loop(op, demand)
                 case Cores():
-                    for name, modulus in self.analyze_block(op.body).items():
+                    for name, modulus in self.demand_before_block(op.body).items():
                         if name != op.register:
-                            _add_demand(demand, Register(name), modulus)
+                            _add_demand_for_register(demand, Register(name), modulus)
                 case _:
-                    for value, modulus in self._used_values(op):
-                        _add_demand(demand, value, modulus)
+                    for value, modulus in self._values_that_determine_time(op):
+                        _add_demand_for_register(demand, value, modulus)
         return demand
 
-    def _analyze_scalar(self, op: Scalar, demand: Demand) -> None:
+    def _propagate_demand_through_scalar(
+        self, op: ScalarInstruction, demand: Demand
+    ) -> None:
         modulus = demand.pop(op.target, None)
         if op.operation in ("div", "rem") and not isinstance(op.operands[1], int):
             modulus = EXACT  # for its divisor, which may be 0
@@ -71,24 +73,26 @@ class TimingDemand:
         if op.operation not in ("add", "sub", "mul", "mov"):
             modulus = EXACT
         for value in op.operands:
-            _add_demand(demand, value, modulus)
+            _add_demand_for_register(demand, value, modulus)
 
-    def _analyze_loop(self, op: Loop, demand: Demand) -> None:
-        inner = self.analyze_block(op.body)
+    def _propagate_demand_through_loop(self, op: Loop, demand: Demand) -> None:
+        inner = self.demand_before_block(op.body)
         self.loops[op.line] = inner
         for name, modulus in inner.items():
             if name != op.register:
-                _add_demand(demand, Register(name), modulus)
+                _add_demand_for_register(demand, Register(name), modulus)
         for value in (op.lower, op.upper, op.step):
-            _add_demand(demand, value, EXACT)
+            _add_demand_for_register(demand, value, EXACT)
 
-    def _used_values(self, op: Instruction) -> Iterable[tuple[Value, int]]:
+    def _values_that_determine_time(
+        self, op: Instruction
+    ) -> Iterable[tuple[Value, int]]:
         match op:
             case Dma():
                 ends = [op.source, op.destination]
                 ends += [] if op.indexed is None else [op.indexed.indices]
                 for address in ends:
-                    if (burst := self._burst_of(address)) > 1:
+                    if (burst := self._burst_of_level(address)) > 1:
                         yield address.base, burst
                 bounds = [value for pair in op.inside or () for value in pair]
                 yield from ((value, EXACT) for value in (*op.shape, *bounds))
@@ -100,11 +104,11 @@ class TimingDemand:
             case _:
                 pass
 
-    def _burst_of(self, address: Address) -> int:
+    def _burst_of_level(self, address: Address) -> int:
         return self.machine.levels[address.level].burst
 
 
-def _add_demand(demand: Demand, value: Value, modulus: int) -> None:
+def _add_demand_for_register(demand: Demand, value: Value, modulus: int) -> None:
     if isinstance(value, int):
         return
     previous = demand.get(value.name)

@@ -9,12 +9,12 @@ from functools import partial
 
 from tlf.machine.event_model import EventModel
 from tlf.machine.instruction_costs import Cost, Key
-from tlf.machine.steady_state import repeat
+from tlf.machine.steady_state import repeat_body
 from tlf.runtime.npu.register_intervals import IrregularError
 
 
 @dataclass(frozen=True, slots=True)
-class Synchronise:
+class SignalOrWait:
     """A signal or a wait."""
 
     is_signal: bool
@@ -31,12 +31,14 @@ class RepeatedPlans:
     pattern: tuple[TimingPlan, ...]
     count: int
 
-    def simulate(self, model: EventModel) -> None:
+    def simulate_repetitions(self, model: EventModel) -> None:
         """Advance the time of the model."""
-        repeat(model, partial(_simulate_all, self.pattern, model), self.count)
+        repeat_body(
+            model, partial(_simulate_plans_in_order, self.pattern, model), self.count
+        )
 
 
-Action = Cost | Synchronise | tuple[RepeatedPlans, ...]
+Action = Cost | SignalOrWait | tuple[RepeatedPlans, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,22 +49,22 @@ class TimingPlan:
     """Actions, each with the cycles of the control processor before it."""
     totals: Mapping[Key, int]
     """Sums of the costs of the instructions."""
-    numbers: Sequence[int] = ()
+    instruction_indices: Sequence[int] = ()
     """For each step, the index of its instruction in the block."""
 
-    def simulate_steps(self, model: EventModel) -> dict[int, int]:
+    def simulate_recording_completion_times(self, model: EventModel) -> dict[int, int]:
         """
         Advance the time of the model; return the completion time of everything up to
         each instruction with work, by its index. Raises `IrregularError` as `simulate`
         does.
         """
         ends: dict[int, int] = {}
-        for number, step in zip(self.numbers, self.steps, strict=True):
-            TimingPlan((step,), {}).simulate(model)
+        for number, step in zip(self.instruction_indices, self.steps, strict=True):
+            TimingPlan((step,), {}).simulate_block(model)
             ends[number] = model.completion_time
         return ends
 
-    def simulate(self, model: EventModel) -> None:
+    def simulate_block(self, model: EventModel) -> None:
         """
         Advance the time of the model. Raises `IrregularError` at a wait without a
         signal.
@@ -70,24 +72,26 @@ class TimingPlan:
         for cycles, action in self.steps:
             model.time += cycles
             if isinstance(action, Cost):
-                model.execute(action)
-            elif isinstance(action, Synchronise):
+                model.execute_instruction(action)
+            elif isinstance(action, SignalOrWait):
                 if action.is_signal:
-                    model.signal(action.queues, action.semaphore, action.core)
-                elif not model.wait(action.queues, action.semaphore, action.core):
+                    model.signal_semaphore(action.queues, action.semaphore, action.core)
+                elif not model.wait_for_semaphore(
+                    action.queues, action.semaphore, action.core
+                ):
                     raise IrregularError("deadlock")
             elif action is not None:
                 for repeats in action:
-                    repeats.simulate(model)
+                    repeats.simulate_repetitions(model)
 
 
-def _simulate_all(plans: Sequence[TimingPlan], model: EventModel) -> None:
+def _simulate_plans_in_order(plans: Sequence[TimingPlan], model: EventModel) -> None:
     for plan in plans:
-        plan.simulate(model)
+        plan.simulate_block(model)
 
 
 def build_timing_plan(
-    issue: int, ops: Iterable[tuple[str, Sequence[Action]]]
+    issue_cycles: int, actions_by_kind: Iterable[tuple[str, Sequence[Action]]]
 ) -> TimingPlan:
     """
     Return a plan of instructions by kind, each of which takes `issue` cycles to issue
@@ -97,25 +101,25 @@ def build_timing_plan(
     totals: Counter[Key] = Counter()
     numbers: list[int] = []
     issued = index = 0
-    for index, (kind, actions) in enumerate(ops):
-        issued += issue
+    for index, (kind, actions) in enumerate(actions_by_kind):
+        issued += issue_cycles
         totals["count", kind] += 1
         for action in actions:
             steps.append((issued, action))
             numbers.append(index)
             issued = 0
-            _add_totals(totals, action)
+            _add_action_costs(totals, action)
     if issued:
         steps.append((issued, None))
         numbers.append(index)
     return TimingPlan(tuple(steps), dict(totals), numbers)
 
 
-def _add_totals(totals: Counter[Key], action: Action) -> None:
+def _add_action_costs(totals: Counter[Key], action: Action) -> None:
     if isinstance(action, Cost):
-        for key, amount in action.tally:
+        for key, amount in action.counter_increments:
             totals[key] += amount
-    elif not isinstance(action, Synchronise):
+    elif not isinstance(action, SignalOrWait):
         for repeats in action:
             for plan in repeats.pattern:
                 for key, amount in plan.totals.items():

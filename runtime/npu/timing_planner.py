@@ -11,32 +11,40 @@ from dataclasses import replace
 import numpy as np
 
 from tlf.machine.instruction_costs import InstructionCosts
-from tlf.runtime.npu.core_lanes import Lane, LoopRun, fill_inactive_lanes
-from tlf.runtime.npu.cost_parameters import column_of, cost_of, cost_parameters_of
+from tlf.runtime.npu.core_lanes import (
+    CoreLane,
+    LoopExecutions,
+    copy_registers_to_inactive_lanes,
+)
+from tlf.runtime.npu.cost_parameters import (
+    column_of_operand,
+    cost_of_instruction,
+    cost_parameters_of_instruction,
+)
 from tlf.runtime.npu.npu_program import (
     Cores,
     Instruction,
     Loop,
     Program,
-    Scalar,
+    ScalarInstruction,
     Signal,
     Wait,
-    kind_of,
+    instruction_kind_of,
 )
-from tlf.runtime.npu.register_intervals import IrregularError, compute_intervals
+from tlf.runtime.npu.register_intervals import IrregularError, compute_operand_intervals
 from tlf.runtime.npu.scalar_arithmetic import (
     Column,
     Numbers,
-    calculate_columns,
-    column_max,
-    column_min,
-    distinct_rows,
+    elementwise_column_maximum,
+    evaluate_scalar_on_columns,
+    find_distinct_rows,
+    minimum_of_column,
 )
 from tlf.runtime.npu.timing_demand import EXACT, TimingDemand
 from tlf.runtime.npu.timing_plan import (
     Action,
     RepeatedPlans,
-    Synchronise,
+    SignalOrWait,
     TimingPlan,
     build_timing_plan,
 )
@@ -55,57 +63,63 @@ class TimingPlanner:
     """
 
     def __init__(self, program: Program, costs: InstructionCosts) -> None:
-        compute_intervals(program.body)
+        compute_operand_intervals(program.body)
         self._program = program
         self._costs = costs
         self._demands = TimingDemand(program.machine)
-        self._demands.analyze_block(program.body)
+        self._demands.demand_before_block(program.body)
         self._plans: list[TimingPlan] = []
         self._runs: list[tuple[RepeatedPlans, ...]] = []
         self._known: dict[tuple[int, Sequence[int] | bytes], int] = {}
 
     def plan_program(self) -> TimingPlan:
         """Return the plan of the program. Raises `IrregularError`."""
-        plans = self._plan_block(0, self._program.body, 1, (Lane(None, {}),))
-        return self._plans[column_min(plans)]
+        plans = self._plan_block(0, self._program.body, 1, (CoreLane(None, {}),))
+        return self._plans[minimum_of_column(plans)]
 
     def _plan_block(
-        self, line: int, body: Sequence[Instruction], rows: int, lanes: Sequence[Lane]
+        self,
+        line: int,
+        body: Sequence[Instruction],
+        row_count: int,
+        lanes: Sequence[CoreLane],
     ) -> Column:
         """Return the plan index of every row; `line` identifies the block."""
         lanes = [replace(lane, columns=dict(lane.columns)) for lane in lanes]
         slots: list[Column] = [lane.active for lane in lanes]
         for op in body:
             match op:
-                case Scalar():
+                case ScalarInstruction():
                     for lane in lanes:
-                        self._evaluate_scalar(op, lane.columns)
+                        self._evaluate_scalar_on_columns(op, lane.columns)
                 case Loop():
-                    slots.append(self._plan_loop(op, rows, lanes))
+                    slots.append(self._plan_loop(op, row_count, lanes))
                 case Cores():
-                    slots.append(self._plan_cores(op, rows, lanes[0]))
+                    slots.append(self._plan_cores(op, row_count, lanes[0]))
                 case _:
                     for lane in lanes:
-                        slots += cost_parameters_of(
+                        slots += cost_parameters_of_instruction(
                             op, lane.columns, self._program.machine
                         )
-        first, inverse = distinct_rows(slots, rows)
+        first, inverse = find_distinct_rows(slots, row_count)
         cores = [lane.core for lane in lanes]
         plans = [
             self._intern_plan(
-                line, body, cores, [_value_at(slot, row) for slot in slots]
+                line, body, cores, [_value_in_row(slot, row) for slot in slots]
             )
             for row in first.tolist()
         ]
-        return _expand_to_rows(plans, inverse)
+        return _expand_distinct_rows(plans, inverse)
 
-    def _evaluate_scalar(self, op: Scalar, columns: dict[str, Column]) -> None:
+    def _evaluate_scalar_on_columns(
+        self, op: ScalarInstruction, columns: dict[str, Column]
+    ) -> None:
         if op.line not in self._demands.lines:
             return
-        values = [column_of(value, columns) for value in op.operands]
+        values = [column_of_operand(value, columns) for value in op.operands]
         if op.operation in ("div", "rem") and not np.all(values[1]):
             raise IrregularError("integer division by zero")
-        columns[op.target] = calculate_columns(op.operation, values)
+        columns[op.target] = evaluate_scalar_on_columns(op.operation, values)
 
     def _intern_plan(
         self,
@@ -119,7 +133,10 @@ class TimingPlanner:
             remaining = iter(values)
             active = [next(remaining) for _ in cores]
             actions = [
-                (kind_of(op), list(self._actions_of(op, cores, active, remaining)))
+                (
+                    instruction_kind_of(op),
+                    list(self._actions_of_instruction(op, cores, active, remaining)),
+                )
                 for op in body
             ]
             self._known[key] = len(self._plans)
@@ -127,36 +144,39 @@ class TimingPlanner:
             self._plans.append(build_timing_plan(issue, actions))
         return self._known[key]
 
-    def _plan_cores(self, op: Cores, rows: int, outside: Lane) -> Column:
+    def _plan_cores(self, op: Cores, row_count: int, outer_lane: CoreLane) -> Column:
         """Return the index of a sequence of one plan for every row."""
         lanes = [
-            Lane(core, {**outside.columns, op.register: core})
+            CoreLane(core, {**outer_lane.columns, op.register: core})
             for core in range(op.count)
         ]
-        plans = self._plan_block(op.line, op.body, rows, lanes)
+        plans = self._plan_block(op.line, op.body, row_count, lanes)
         if isinstance(plans, int):
-            return self._intern_sequence(op, (plans, 1))
+            return self._intern_plan_sequence(op, (plans, 1))
         return np.array(
-            [self._intern_sequence(op, (plan, 1)) for plan in plans.tolist()]
+            [self._intern_plan_sequence(op, (plan, 1)) for plan in plans.tolist()]
         )
 
-    def _plan_loop(self, op: Loop, rows: int, lanes: Sequence[Lane]) -> Column:
+    def _plan_loop(self, op: Loop, row_count: int, lanes: Sequence[CoreLane]) -> Column:
         """Return the index of a sequence of plans for every row."""
-        runs = [self._loop_run(op, lane) for lane in lanes]
+        runs = [self._loop_executions_of(op, lane) for lane in lanes]
         slots = [slot for run in runs for slot in run.distinguishing_columns()]
-        first, inverse = distinct_rows(slots, rows)
-        return _expand_to_rows(
-            self._plan_sequences(op, len(first), [r.select_rows(first) for r in runs]),
+        first, inverse = find_distinct_rows(slots, row_count)
+        return _expand_distinct_rows(
+            self._plan_iteration_sequences(
+                op, len(first), [r.select_execution_rows(first) for r in runs]
+            ),
             inverse,
         )
 
-    def _loop_run(self, op: Loop, lane: Lane) -> LoopRun:
+    def _loop_executions_of(self, op: Loop, lane: CoreLane) -> LoopExecutions:
         lower, upper, step = (
-            column_of(value, lane.columns) for value in (op.lower, op.upper, op.step)
+            column_of_operand(value, lane.columns)
+            for value in (op.lower, op.upper, op.step)
         )
-        if column_min(step) < 1:
+        if minimum_of_column(step) < 1:
             raise IrregularError("a step below 1")
-        trips = column_max(-((lower - upper) // step), 0)
+        trips = elementwise_column_maximum(-((lower - upper) // step), 0)
         demand = self._demands.loops[op.line]
         inputs: dict[str, Column] = {}
         for name, modulus in demand.items():
@@ -164,31 +184,42 @@ class TimingPlanner:
             inputs[name] = column if modulus == EXACT else column % modulus
         if op.register not in demand:
             step = 1
-        return LoopRun(lane.core, lane.active, trips, step, inputs)
+        return LoopExecutions(lane.core, lane.active, trips, step, inputs)
 
-    def _plan_sequences(
-        self, op: Loop, rows: int, runs: Sequence[LoopRun]
+    def _plan_iteration_sequences(
+        self, op: Loop, row_count: int, executions_by_core: Sequence[LoopExecutions]
     ) -> list[int]:
         """Return the index of a sequence of plans for every row."""
-        trips = [np.broadcast_to(np.asarray(run.trips), (rows,)) for run in runs]
+        trips = [
+            np.broadcast_to(np.asarray(run.trips), (row_count,))
+            for run in executions_by_core
+        ]
         counts = np.maximum.reduce(trips)
         is_alike = all(np.array_equal(each, counts) for each in trips)
-        if is_alike and op.register not in runs[0].inputs:
+        if is_alike and op.register not in executions_by_core[0].inputs:
             executed = np.flatnonzero(counts)
-            lanes = [run.lane_of(executed) for run in runs]
+            lanes = [
+                run.lane_of_uniform_iterations(executed) for run in executions_by_core
+            ]
             plans = (
                 self._plan_block(op.line, op.body, len(executed), lanes)
                 if len(executed)
                 else 0
             )
-            plan_of_row = np.zeros(rows, np.int64)
+            plan_of_row = np.zeros(row_count, np.int64)
             plan_of_row[executed] = plans
             return [
-                self._intern_sequence(op, (plan, count))
+                self._intern_plan_sequence(op, (plan, count))
                 for plan, count in zip(
                     plan_of_row.tolist(), counts.tolist(), strict=True
                 )
             ]
+        return self._plan_each_iteration(op, counts, executions_by_core)
+
+    def _plan_each_iteration(
+        self, op: Loop, counts: Numbers, executions_by_core: Sequence[LoopExecutions]
+    ) -> list[int]:
+        """Return the index of a sequence for every row, planned by iteration."""
         ends = np.cumsum(counts)
         starts = ends - counts
         total = int(ends[-1])
@@ -197,16 +228,21 @@ class TimingPlanner:
             flat = np.arange(begin, min(begin + _ROWS, total))
             row = np.searchsorted(ends, flat, side="right")
             iteration = flat - starts[row]
-            lanes = fill_inactive_lanes(
-                [run.lane_at_iteration(op.register, row, iteration) for run in runs]
+            lanes = copy_registers_to_inactive_lanes(
+                [
+                    run.lane_at_iteration(op.register, row, iteration)
+                    for run in executions_by_core
+                ]
             )
             plans[flat] = self._plan_block(op.line, op.body, len(flat), lanes)
         return [
-            self._intern_sequence(op, plans[start:end].tobytes())
+            self._intern_plan_sequence(op, plans[start:end].tobytes())
             for start, end in zip(starts.tolist(), ends.tolist(), strict=True)
         ]
 
-    def _intern_sequence(self, op: Loop | Cores, plans: bytes | tuple[int, int]) -> int:
+    def _intern_plan_sequence(
+        self, op: Loop | Cores, plans: bytes | tuple[int, int]
+    ) -> int:
         """
         Return the index of a sequence, given as plan indices, or as one plan with its
         count.
@@ -216,7 +252,9 @@ class TimingPlanner:
             if isinstance(plans, tuple):
                 repeats = [((plans[0],), plans[1])] if plans[1] else []
             else:
-                repeats = find_repeats(np.frombuffer(plans, np.int32).astype(np.int64))
+                repeats = find_repeated_patterns(
+                    np.frombuffer(plans, np.int32).astype(np.int64)
+                )
             self._known[key] = len(self._runs)
             self._runs.append(
                 tuple(
@@ -226,7 +264,7 @@ class TimingPlanner:
             )
         return self._known[key]
 
-    def _actions_of(
+    def _actions_of_instruction(
         self,
         op: Instruction,
         cores: Sequence[int | None],
@@ -239,39 +277,43 @@ class TimingPlanner:
             return
         for core, is_active in zip(cores, active, strict=True):
             if isinstance(op, Signal | Wait):
-                action = self._synchronise(op, core)
+                action = self._signal_or_wait_action(op, core)
             else:
-                cost = cost_of(op, values, self._costs)
-                action = cost and self._costs.on_core(cost, core or 0)
+                cost = cost_of_instruction(op, values, self._costs)
+                action = cost and self._costs.move_cost_to_core(cost, core or 0)
             if is_active and action is not None:
                 yield action
 
-    def _synchronise(self, op: Signal | Wait, core: int | None) -> Synchronise:
+    def _signal_or_wait_action(
+        self, op: Signal | Wait, core: int | None
+    ) -> SignalOrWait:
         units = self._costs.queues_of(op.engine)
         queues = units if core is None else units[core : core + 1]
-        return Synchronise(isinstance(op, Signal), queues, op.semaphore, core)
+        return SignalOrWait(isinstance(op, Signal), queues, op.semaphore, core)
 
 
-def _expand_to_rows(numbers: Sequence[int], like: Numbers) -> Column:
+def _expand_distinct_rows(
+    distinct_values: Sequence[int], inverse_rows: Numbers
+) -> Column:
     """
     Return the value of each row, given the values of distinct rows and their inverse.
     """
-    if len(numbers) == 1:
-        return numbers[0]
-    return np.array(numbers, np.int64)[like]
+    if len(distinct_values) == 1:
+        return distinct_values[0]
+    return np.array(distinct_values, np.int64)[inverse_rows]
 
 
-def _value_at(column: Column, row: int) -> int:
+def _value_in_row(column: Column, row: int) -> int:
     return column if isinstance(column, int) else int(column[row])
 
 
-def find_repeats(numbers: Numbers) -> list[tuple[tuple[int, ...], int]]:
+def find_repeated_patterns(plan_indices: Numbers) -> list[tuple[tuple[int, ...], int]]:
     """
     Split a sequence into patterns, each with its number of consecutive repetitions.
     """
-    size = len(numbers)
+    size = len(plan_indices)
     ends = {
-        length: _match_ends(numbers, length)
+        length: _ends_of_periodic_matches(plan_indices, length)
         for length in _PATTERN_LENGTHS
         if length < size
     }
@@ -291,16 +333,16 @@ def find_repeats(numbers: Numbers) -> list[tuple[tuple[int, ...], int]]:
             ):
                 length, count = each, times
                 break
-        result.append((tuple(numbers[start : start + length].tolist()), count))
+        result.append((tuple(plan_indices[start : start + length].tolist()), count))
         start += length * count
     return result
 
 
-def _match_ends(numbers: Numbers, length: int) -> Numbers:
+def _ends_of_periodic_matches(numbers: Numbers, pattern_length: int) -> Numbers:
     """
     Return, for each position, the next one whose element differs from that `length`
     positions later.
     """
-    same = numbers[:-length] == numbers[length:]
+    same = numbers[:-pattern_length] == numbers[pattern_length:]
     positions = np.where(same, len(same), np.arange(len(same)))
     return np.minimum.accumulate(positions[::-1])[::-1]

@@ -1,5 +1,6 @@
 """
-Runtime of Triton kernels: load a plan printed by the target `triton` and run it.
+Launch of Triton kernels: API that loads a plan printed by the target `triton` and runs
+it.
 
     plan = load_plan(Path("layer.py").read_text())
     outputs = run(plan, {"x": x, "w": w})
@@ -22,7 +23,7 @@ from tlf.runtime.triton.runtime_errors import (
 
 if TYPE_CHECKING:
     from tlf.runtime.triton.device_tensors import Array
-    from tlf.runtime.triton.executable import Executable, Inputs
+    from tlf.runtime.triton.executable_plan import Executable, Inputs
 
 __all__ = [
     "GuardError",
@@ -42,7 +43,7 @@ def prepare(plan: Plan | str | Mapping[str, object]) -> "Executable":
     loaded = plan if isinstance(plan, Plan) else load_plan(plan)
     name = device_selection.select_device()
     # Torch and Triton are optional, and the mode must be set before Triton is imported.
-    from tlf.runtime.triton.executable import Executable
+    from tlf.runtime.triton.executable_plan import Executable
 
     return Executable(loaded, name)
 

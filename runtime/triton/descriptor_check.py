@@ -1,5 +1,5 @@
 """
-Check of matrix descriptors in the SASS of compiled Triton kernels.
+Launch of Triton kernels: check of matrix descriptors in the SASS of compiled kernels.
 
 A matrix product on Hopper (`wgmma` in PTX, `HGMMA` in SASS) addresses each factor in
 shared memory by a descriptor of 64 bits: the address in units of 16 bytes in the lower
@@ -86,17 +86,19 @@ def find_wrong_descriptors(sass: str) -> list[str]:
     is not a masked address, or its upper word is not constant. `sass` is the output of
     `nvdisasm -c` for one kernel.
     """
-    blocks = read_blocks(sass)
+    blocks = parse_basic_blocks(sass)
     faults: dict[str, None] = {}
-    for block, state in zip(blocks, _propagate_states(blocks), strict=True):
+    for block, state in zip(blocks, _propagate_register_states(blocks), strict=True):
         registers = dict(state)
         for instruction in block.instructions:
-            faults.update(dict.fromkeys(_find_faults(instruction, registers)))
-            _update_registers(instruction, registers)
+            faults.update(
+                dict.fromkeys(_find_descriptor_faults(instruction, registers))
+            )
+            _update_register_kinds(instruction, registers)
     return list(faults)
 
 
-def find_wrong_products(compiled: Any) -> tuple[str, ...]:
+def find_descriptor_faults_of_kernel(compiled: Any) -> tuple[str, ...]:
     """
     Return the faults of the descriptors of a kernel compiled by Triton. Kernels with
     fewer than two asynchronous products are not checked.
@@ -106,7 +108,7 @@ def find_wrong_products(compiled: Any) -> tuple[str, ...]:
     return tuple(find_wrong_descriptors(disassemble(compiled.asm["cubin"])))
 
 
-def read_blocks(sass: str) -> list[BasicBlock]:
+def parse_basic_blocks(sass: str) -> list[BasicBlock]:
     """Return the basic blocks of a kernel, in the order of its text."""
     bodies: list[list[SassInstruction]] = [[]]
     labels: dict[str, int] = {}
@@ -124,23 +126,28 @@ def read_blocks(sass: str) -> list[BasicBlock]:
             if bodies[-1][-1].operation in _ENDS:
                 bodies.append([])
     return [
-        BasicBlock(tuple(body), tuple(_successors(index, body, labels, len(bodies))))
+        BasicBlock(
+            tuple(body), tuple(_successors_of_block(index, body, labels, len(bodies)))
+        )
         for index, body in enumerate(bodies)
     ]
 
 
-def _successors(
-    number: int, body: Sequence[SassInstruction], labels: Mapping[str, int], count: int
+def _successors_of_block(
+    block_index: int,
+    instructions: Sequence[SassInstruction],
+    labels: Mapping[str, int],
+    block_count: int,
 ) -> Iterator[int]:
     """Yield the successors of a block; predicates are ignored."""
-    if number + 1 < count:
-        yield number + 1
-    if body and (found := _TARGET.search(", ".join(body[-1].operands))):
+    if block_index + 1 < block_count:
+        yield block_index + 1
+    if instructions and (found := _TARGET.search(", ".join(instructions[-1].operands))):
         if (target := labels.get(found["label"])) is not None:
             yield target
 
 
-def _propagate_states(blocks: Sequence[BasicBlock]) -> list[State]:
+def _propagate_register_states(blocks: Sequence[BasicBlock]) -> list[State]:
     """
     Return the abstract values of registers at the start of each block, as a fixed point
     over all paths.
@@ -152,17 +159,21 @@ def _propagate_states(blocks: Sequence[BasicBlock]) -> list[State]:
         index = worklist.pop()
         registers = dict(states[index] or {})
         for instruction in blocks[index].instructions:
-            _update_registers(instruction, registers)
+            _update_register_kinds(instruction, registers)
         for successor in blocks[index].successors:
             before = states[successor]
-            after = registers if before is None else _join_states(before, registers)
+            after = (
+                registers
+                if before is None
+                else _join_register_states(before, registers)
+            )
             if after != before:
                 states[successor] = dict(after)
                 worklist.append(successor)
     return [state or {} for state in states]
 
 
-def _join_states(left: State, right: State) -> State:
+def _join_register_states(left: State, right: State) -> State:
     """
     Return the join of two states, at the join of two paths or after a predicated
     instruction.
@@ -173,7 +184,9 @@ def _join_states(left: State, right: State) -> State:
     }
 
 
-def _find_faults(instruction: SassInstruction, held: State) -> Iterator[str]:
+def _find_descriptor_faults(
+    instruction: SassInstruction, register_kinds: State
+) -> Iterator[str]:
     if "GMMA" not in instruction.operation:
         return
     for position, operand in enumerate(instruction.operands):
@@ -182,17 +195,17 @@ def _find_faults(instruction: SassInstruction, held: State) -> Iterator[str]:
         first = int(found["number"])
         # The left factor may be in registers, before the descriptor of the right one.
         for low in (first, first + 2) if position == 1 else (first + 2,):
-            if _kind_of(f"UR{low}", held) is RegisterKind.OTHER:
+            if _kind_of_source(f"UR{low}", register_kinds) is RegisterKind.OTHER:
                 yield f"the address in UR{low} of {instruction.code} is no masked one"
-            if _kind_of(f"UR{low + 1}", held) in (
+            if _kind_of_source(f"UR{low + 1}", register_kinds) in (
                 RegisterKind.OTHER,
                 RegisterKind.ADDRESS,
             ):
                 yield f"the upper word in UR{low + 1} of {instruction.code} varies"
 
 
-def _update_registers(
-    instruction: SassInstruction, held: dict[str, RegisterKind]
+def _update_register_kinds(
+    instruction: SassInstruction, register_kinds: dict[str, RegisterKind]
 ) -> None:
     """Update the abstract values of the registers that an instruction writes."""
     operands = instruction.operands
@@ -204,23 +217,28 @@ def _update_registers(
     file, number = name.rstrip("0123456789"), int(found["number"])
     sources = [each.split(".")[0] for each in operands[1:]]
     if instruction.code == "UIADD3.64":
-        parts = [_kind_of(_pair_register(sources[0], part), held) for part in (0, 1)]
+        parts = [
+            _kind_of_source(_register_of_pair(sources[0], part), register_kinds)
+            for part in (0, 1)
+        ]
     else:
         is_wide = ".64" in instruction.code or ".WIDE" in instruction.code
         count = 4 if ".128" in instruction.code else 2 if is_wide else 1
         parts = [
-            _result_kind(instruction, sources, held),
+            _kind_of_result(instruction, sources, register_kinds),
             *[RegisterKind.OTHER] * (count - 1),
         ]
     written = {f"{file}{number + part}": kind for part, kind in enumerate(parts)}
     if instruction.is_predicated:
-        before = {each: held[each] for each in written if each in held}
-        written = dict(_join_states(before, written))
-    held.update(written)
+        before = {
+            each: register_kinds[each] for each in written if each in register_kinds
+        }
+        written = dict(_join_register_states(before, written))
+    register_kinds.update(written)
 
 
-def _result_kind(
-    instruction: SassInstruction, sources: Sequence[str], held: State
+def _kind_of_result(
+    instruction: SassInstruction, sources: Sequence[str], register_kinds: State
 ) -> RegisterKind:
     """Return the abstract value of an instruction's result."""
     operation = instruction.operation
@@ -228,17 +246,21 @@ def _result_kind(
     if operation in ("R2UR", "S2UR", "S2R"):
         return RegisterKind.UNKNOWN
     if operation in ("UMOV", "MOV"):
-        return _kind_of(values[0], held) if values else RegisterKind.OTHER
-    if operation in ("ULOP3", "LOP3") and any(map(_is_mask, values[:3])):
+        return (
+            _kind_of_source(values[0], register_kinds) if values else RegisterKind.OTHER
+        )
+    if operation in ("ULOP3", "LOP3") and any(map(_is_address_mask, values[:3])):
         return RegisterKind.ADDRESS
     if operation in ("USGXT", "SGXT") and _parse_number(values[-1]) == ADDRESS_BITS:
         return RegisterKind.ADDRESS
     if operation in ("UIADD3", "IADD3", "VIADD", "ULOP3", "LOP3"):
-        return _sum_kinds(_kind_of(each, held) for each in values[:3])
+        return _kind_of_sum(
+            _kind_of_source(each, register_kinds) for each in values[:3]
+        )
     return RegisterKind.OTHER
 
 
-def _sum_kinds(terms: Iterable[RegisterKind]) -> RegisterKind:
+def _kind_of_sum(terms: Iterable[RegisterKind]) -> RegisterKind:
     """Return the abstract value of a sum or a bitwise or."""
     kinds = set(terms)
     if RegisterKind.UNKNOWN in kinds:
@@ -251,17 +273,17 @@ def _sum_kinds(terms: Iterable[RegisterKind]) -> RegisterKind:
     )
 
 
-def _kind_of(source: str, held: State) -> RegisterKind:
+def _kind_of_source(source: str, register_kinds: State) -> RegisterKind:
     if not _REGISTER.match(source):
         return RegisterKind.CONSTANT
-    return held.get(source, RegisterKind.OTHER)
+    return register_kinds.get(source, RegisterKind.OTHER)
 
 
-def _pair_register(register: str, part: int) -> str:
+def _register_of_pair(register: str, part_index: int) -> str:
     """Return the register with a part of a register pair."""
     if (found := _REGISTER.match(register)) is None:
         return register
-    return f"{register.rstrip('0123456789')}{int(found['number']) + part}"
+    return f"{register.rstrip('0123456789')}{int(found['number']) + part_index}"
 
 
 def _is_number(text: str) -> bool:
@@ -275,6 +297,6 @@ def _parse_number(text: str) -> int | None:
         return None
 
 
-def _is_mask(text: str) -> bool:
+def _is_address_mask(text: str) -> bool:
     number = _parse_number(text)
     return number is not None and 0 < number <= ADDRESS_MASK

@@ -23,23 +23,23 @@ def select_device() -> str:
     interpreter, with its numerical faults repaired. Raises `UnavailableError` if torch
     or Triton is not installed, or if Triton was imported in the other mode.
     """
-    if not choose_mode():
-        _require("triton")
-        _check_mode(interpreted=False)
+    if not choose_interpreter_mode():
+        _import_required_module("triton")
+        _check_interpreter_mode(is_interpreted=False)
         return "cuda"
-    _require("triton")
-    _check_mode(interpreted=True)
-    import_module("tlf.runtime.triton.interpreter").install()
+    _import_required_module("triton")
+    _check_interpreter_mode(is_interpreted=True)
+    import_module("tlf.runtime.triton.interpreter").install_interpreter_repairs()
     return "cpu"
 
 
-def choose_mode() -> bool:
+def choose_interpreter_mode() -> bool:
     """
     Return `True` if kernels run in the interpreter, and set Triton's mode if it has not
     been imported yet. Call it before anything that may import Triton, such as
     `torch.export`.
     """
-    torch = _require("torch")
+    torch = _import_required_module("torch")
     if os.environ.get(_MODE) != "1" and torch.cuda.is_available():
         return False
     if "triton" not in sys.modules:
@@ -47,7 +47,7 @@ def choose_mode() -> bool:
     return True
 
 
-def _require(name: str) -> ModuleType:
+def _import_required_module(name: str) -> ModuleType:
     try:
         return import_module(name)
     except ImportError as error:
@@ -57,12 +57,12 @@ def _require(name: str) -> ModuleType:
         ) from error
 
 
-def _check_mode(*, interpreted: bool) -> None:
+def _check_interpreter_mode(*, is_interpreted: bool) -> None:
     # Triton's library functions have the mode from the time of their definition.
     library = import_module("triton.language.standard")
-    if (type(library.sum).__name__ == "InterpretedFunction") == interpreted:
+    if (type(library.sum).__name__ == "InterpretedFunction") == is_interpreted:
         return
-    if interpreted:
+    if is_interpreted:
         raise UnavailableError(
             f"no CUDA device, and triton was imported without its interpreter; "
             f"set {_MODE}=1 before triton is imported"

@@ -35,37 +35,37 @@ Array = np.ndarray | torch.Tensor
 """An array passed in by a caller or returned."""
 
 
-def allocate(buffer: DeviceBuffer, device: torch.device) -> torch.Tensor:
+def allocate_device_buffer(buffer: DeviceBuffer, device: torch.device) -> torch.Tensor:
     """
     Return uninitialized memory for `buffer`; poisoned memory if masked lanes are
     poisoned.
     """
     if sanitizers.is_poisoning():
         dtype = dtypes.numpy_dtype(buffer.dtype)
-        poison = sanitizers.make_poison(tuple(buffer.shape), dtype)
-        return _share_memory(poison, buffer.dtype).to(device)
+        poison = sanitizers.make_poison_array(tuple(buffer.shape), dtype)
+        return _tensor_sharing_memory(poison, buffer.dtype).to(device)
     return torch.empty(buffer.shape, dtype=_TORCH_DTYPES[buffer.dtype], device=device)
 
 
 def common_device(
-    devices: Sequence[torch.device], otherwise: torch.device
+    devices: Sequence[torch.device], default_device: torch.device
 ) -> torch.device:
     """
     Return the only device of the type of `otherwise`, or `otherwise` if there is none.
     Raises `GuardError` if there are several.
     """
-    matching = {each for each in devices if each.type == otherwise.type}
+    matching = {each for each in devices if each.type == default_device.type}
     if len(matching) > 1:
         listed = ", ".join(sorted(map(str, matching)))
         raise GuardError(f"expected tensors on one device, got {listed}")
-    return matching.pop() if matching else otherwise
+    return matching.pop() if matching else default_device
 
 
 def upload_constant(buffer: DeviceBuffer, device: torch.device) -> torch.Tensor:
     """Return the elements of a constant buffer on `device`."""
     dtype = dtypes.numpy_dtype(buffer.dtype)
     array = np.frombuffer(bytearray(buffer.data), dtype=dtype).reshape(buffer.shape)
-    return _share_memory(array, buffer.dtype).to(device)
+    return _tensor_sharing_memory(array, buffer.dtype).to(device)
 
 
 def upload_argument(
@@ -77,26 +77,26 @@ def upload_argument(
     Raises `GuardError` if its dtype, shape or layout differs from `buffer`.
     """
     if isinstance(value, torch.Tensor):
-        _check_guard(buffer, value)
+        _check_argument_matches_buffer(buffer, value)
         return value if value.device == device else value.detach().to(device)
     if isinstance(value, np.ndarray):
         array = cast(np.ndarray, value)
-        _check_guard(buffer, array)
-        return _share_memory(array, buffer.dtype).to(device)
+        _check_argument_matches_buffer(buffer, array)
+        return _tensor_sharing_memory(array, buffer.dtype).to(device)
     raise GuardError(
         f"argument '{buffer.name}': expected a numpy array or a torch tensor, "
         f"got {type(value).__name__}"
     )
 
 
-def _check_guard(buffer: DeviceBuffer, value: Array) -> None:
+def _check_argument_matches_buffer(buffer: DeviceBuffer, value: Array) -> None:
     if (dtype := _dtype_name(value)) != buffer.dtype:
         raise _make_guard_error(buffer, "dtype", buffer.dtype, dtype)
     if (shape := tuple(value.shape)) != buffer.shape:
         raise _make_guard_error(buffer, "shape", buffer.shape, shape)
     if not _is_contiguous(value):
         raise _make_guard_error(
-            buffer, "layout", "contiguous", f"strides {_strides(value)}"
+            buffer, "layout", "contiguous", f"strides {_strides_of_array(value)}"
         )
 
 
@@ -110,7 +110,7 @@ def to_numpy(tensor: torch.Tensor, dtype: str) -> np.ndarray:
     return host.numpy()
 
 
-def _share_memory(array: np.ndarray, dtype: str) -> torch.Tensor:
+def _tensor_sharing_memory(array: np.ndarray, dtype: str) -> torch.Tensor:
     writable = array if array.flags.writeable else array.copy()
     if dtype == "bf16":
         return _from_numpy(writable.view(np.int16)).view(torch.bfloat16)
@@ -119,7 +119,7 @@ def _share_memory(array: np.ndarray, dtype: str) -> torch.Tensor:
 
 def _dtype_name(value: Array) -> str:
     if isinstance(value, np.ndarray):
-        return dtypes.name_of(cast(np.dtype[np.generic], value.dtype))
+        return dtypes.plan_name_of_dtype(cast(np.dtype[np.generic], value.dtype))
     return _NAMES.get(value.dtype) or str(value.dtype)
 
 
@@ -129,13 +129,13 @@ def _is_contiguous(value: Array) -> bool:
     return value.flags.c_contiguous or math.prod(value.shape) == 0
 
 
-def _strides(value: Array) -> tuple[int, ...]:
+def _strides_of_array(value: Array) -> tuple[int, ...]:
     return value.strides if isinstance(value, np.ndarray) else tuple(value.stride())
 
 
 def _make_guard_error(
-    buffer: DeviceBuffer, what: str, expected: object, got: object
+    buffer: DeviceBuffer, property_name: str, expected: object, actual: object
 ) -> GuardError:
     return GuardError(
-        f"argument '{buffer.name}': expected {what} {expected}, got {got}"
+        f"argument '{buffer.name}': expected {property_name} {expected}, got {actual}"
     )

@@ -16,7 +16,7 @@ _DTYPES: dict[str, np.dtype[np.generic]] = {
 }
 
 
-def is_known(name: str) -> bool:
+def is_plan_dtype(name: str) -> bool:
     """Return `True` if a plan may use `name` as an element type."""
     return name in _DTYPES
 
@@ -26,7 +26,7 @@ def numpy_dtype(name: str) -> np.dtype[np.generic]:
     return _DTYPES[name]
 
 
-def name_of(dtype: np.dtype[np.generic]) -> str:
+def plan_name_of_dtype(dtype: np.dtype[np.generic]) -> str:
     """
     Return the name of a numpy dtype in a plan, or numpy's own name if plans have none.
     """

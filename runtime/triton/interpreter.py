@@ -1,5 +1,6 @@
 """
-Repairs of Triton's CPU interpreter, so that kernels compute the same as on a GPU.
+Launch of Triton kernels in the interpreter: repairs of Triton's CPU interpreter, so
+that kernels compute the same as on a GPU.
 
 As released, the interpreter of Triton 3.6 operates on the bit patterns of bfloat16 as
 if they were integers, truncates when it rounds to bfloat16, ignores `input_precision`,
@@ -16,7 +17,9 @@ from typing import Any, cast
 
 import numpy as np
 
-from tlf.runtime.triton import bfloat16, device_math, sanitizers
+from tlf.runtime.triton import interpreter_bfloat16 as bfloat16
+from tlf.runtime.triton import interpreter_device_math as device_math
+from tlf.runtime.triton import sanitizers
 
 _tl = import_module("triton.language")
 _triton = import_module("triton.runtime.interpreter")
@@ -27,15 +30,17 @@ _TF32_BITS = np.uint32(0xFFFFE000)
 """Bits of a float32 that a tf32 multiplier reads."""
 
 
-def install() -> None:
+def install_interpreter_repairs() -> None:
     """Repair the interpreter of this process. Further calls have no effect."""
     if isinstance(_triton.interpreter_builder, RepairedBuilder):
         return
     # Triton has a single builder, which is referenced everywhere.
     _triton.interpreter_builder.__class__ = RepairedBuilder
-    patch_tensor = partial(_patch_tensor, _triton._patch_lang_tensor)
+    patch_tensor = partial(_add_index_conversion_to_tensor, _triton._patch_lang_tensor)
     setattr(_triton, "_patch_lang_tensor", patch_tensor)
-    copy_back = partialmethod(_copy_back, _triton.GridExecutor._restore_args_dev)
+    copy_back = partialmethod(
+        _copy_arguments_to_device, _triton.GridExecutor._restore_args_dev
+    )
     setattr(_triton.GridExecutor, "_restore_args_dev", copy_back)
     _triton.ReduceOps.generic_reduce = _reduce_by_halves
     _triton.ReduceOps.sum = _reduce_sum
@@ -43,7 +48,7 @@ def install() -> None:
     libdevice = import_module("triton.language.extra.libdevice")
     for name, function in device_math.FUNCTIONS.items():
         setattr(libdevice, name, partial(_call_device_function, function))
-    setattr(_tl, "inline_asm_elementwise", _run_assembly)
+    setattr(_tl, "inline_asm_elementwise", _run_inline_assembly)
 
 
 def _is_bfloat16(handle: Any) -> bool:
@@ -53,15 +58,17 @@ def _is_bfloat16(handle: Any) -> bool:
 
 def _decode_values(handle: Any) -> np.ndarray:
     """Return the values of a handle: bfloat16 as float32, all others unchanged."""
-    return bfloat16.decode(handle.data) if _is_bfloat16(handle) else handle.data
+    return (
+        bfloat16.decode_bfloat16(handle.data) if _is_bfloat16(handle) else handle.data
+    )
 
 
-def _make_handle(values: np.ndarray, element_type: Any) -> Any:
+def _make_interpreter_handle(values: np.ndarray, element_type: Any) -> Any:
     """Return a handle of values; booleans of a comparison are not converted."""
     if values.dtype == np.bool_ and element_type != _tl.int1:
         return _Handle(values, element_type)
     if element_type == _tl.bfloat16:
-        return _Handle(bfloat16.encode(values), element_type)
+        return _Handle(bfloat16.encode_bfloat16(values), element_type)
     return _Handle(values.astype(_triton._get_np_dtype(element_type)), element_type)
 
 
@@ -69,17 +76,19 @@ class RepairedBuilder(_Builder):
     """The interpreter's builder, which executes one operation on whole blocks."""
 
     def get_bf16(self, value: float) -> Any:
-        return _make_handle(np.array([value], np.float32), _tl.bfloat16)
+        return _make_interpreter_handle(np.array([value], np.float32), _tl.bfloat16)
 
     def binary_op(self, lhs: Any, rhs: Any, op: Callable[..., np.ndarray]) -> Any:
         if not _is_bfloat16(lhs):
             return _Builder.binary_op(self, lhs, rhs, op)
-        return _make_handle(op(_decode_values(lhs), _decode_values(rhs)), _tl.bfloat16)
+        return _make_interpreter_handle(
+            op(_decode_values(lhs), _decode_values(rhs)), _tl.bfloat16
+        )
 
     def unary_op(self, arg: Any, op: Callable[..., np.ndarray]) -> Any:
         if not _is_bfloat16(arg):
             return _Builder.unary_op(self, arg, op)
-        return _make_handle(op(_decode_values(arg)), _tl.bfloat16)
+        return _make_interpreter_handle(op(_decode_values(arg)), _tl.bfloat16)
 
     def ternary_op(
         self, lhs: Any, rhs: Any, other: Any, op: Callable[..., np.ndarray]
@@ -87,12 +96,12 @@ class RepairedBuilder(_Builder):
         if op is np.where or not _is_bfloat16(other):
             return _Builder.ternary_op(self, lhs, rhs, other, op)
         values = op(_decode_values(lhs), _decode_values(rhs), _decode_values(other))
-        return _make_handle(values, _tl.bfloat16)
+        return _make_interpreter_handle(values, _tl.bfloat16)
 
     def create_fma(self, x: Any, y: Any, z: Any) -> Any:
         # The product of two f32 is exact in f64.
         wide = [_decode_values(handle).astype(np.float64) for handle in (x, y, z)]
-        return _make_handle(wide[0] * wide[1] + wide[2], z.dtype.scalar)
+        return _make_interpreter_handle(wide[0] * wide[1] + wide[2], z.dtype.scalar)
 
     def create_splat(self, ret_ty: Any, arg: Any) -> Any:
         # The handle of a comparison has the type of its operands.
@@ -113,12 +122,12 @@ class RepairedBuilder(_Builder):
         source, target = src.dtype.scalar, dst_type.scalar
         if _tl.bfloat16 not in (source, target):
             return _Builder.cast_impl(self, src, dst_type)
-        return _make_handle(_decode_values(src), target)
+        return _make_interpreter_handle(_decode_values(src), target)
 
     def create_fp_to_fp(self, src: Any, dst_type: Any, rounding_mode: Any) -> Any:
         if str(rounding_mode) != str(_triton._ir.ROUNDING_MODE.RTNE):
             return _Builder.create_fp_to_fp(self, src, dst_type, rounding_mode)
-        return _make_handle(_decode_values(src), dst_type.scalar)
+        return _make_interpreter_handle(_decode_values(src), dst_type.scalar)
 
     def create_dot(
         self, a: Any, b: Any, d: Any, input_precision: Any, max_num_imprecise_acc: Any
@@ -126,7 +135,7 @@ class RepairedBuilder(_Builder):
         accumulator = d.data
         truncate = str(input_precision).endswith(".TF32")
         factors = [
-            _dot_operand(handle, accumulator.dtype, truncate=truncate)
+            _decode_dot_operand(handle, accumulator.dtype, truncate=truncate)
             for handle in (a, b)
         ]
         return _Handle(np.matmul(*factors) + accumulator, d.dtype.scalar)
@@ -140,7 +149,7 @@ class RepairedBuilder(_Builder):
             element_type = ptrs.get_element_ty()
             dtype = _triton._get_np_dtype(element_type)
             other = _Handle(
-                sanitizers.make_poison(ptrs.data.shape, dtype), element_type
+                sanitizers.make_poison_array(ptrs.data.shape, dtype), element_type
             )
         return _Builder.create_masked_load(self, ptrs, mask, other, *options, **named)
 
@@ -151,7 +160,9 @@ class RepairedBuilder(_Builder):
         return _Builder.create_masked_store(self, ptrs, value, mask, *options)
 
 
-def _dot_operand(handle: Any, dtype: np.dtype[Any], *, truncate: bool) -> np.ndarray:
+def _decode_dot_operand(
+    handle: Any, dtype: np.dtype[Any], *, truncate: bool
+) -> np.ndarray:
     values = _decode_values(handle)
     if truncate and values.dtype == np.float32:
         bits = np.ascontiguousarray(values).view(np.uint32) & _TF32_BITS
@@ -159,7 +170,9 @@ def _dot_operand(handle: Any, dtype: np.dtype[Any], *, truncate: bool) -> np.nda
     return values.astype(dtype)
 
 
-def _patch_tensor(original: Callable[..., None], tensor: Any, scope: Any) -> None:
+def _add_index_conversion_to_tensor(
+    original: Callable[..., None], tensor: Any, scope: Any
+) -> None:
     original(tensor, scope)
     scope.set_attr(tensor, "__index__", _to_index)
 
@@ -168,13 +181,13 @@ def _to_index(tensor: Any) -> int:
     return int(tensor.handle.data.item())
 
 
-def _copy_back(
+def _copy_arguments_to_device(
     self: Any,
     original: Callable[..., None],
     arguments: Sequence[Any],
     copies: Sequence[Any],
-    named: Mapping[str, Any],
-    named_copies: Mapping[str, Any],
+    keyword_arguments: Mapping[str, Any],
+    keyword_copies: Mapping[str, Any],
 ) -> None:
     """
     Copy arguments back to their device after a launch, except for host tensors, on
@@ -187,14 +200,16 @@ def _copy_back(
         if hasattr(argument, "data_ptr") and argument.data_ptr() != copy.data_ptr()
     ]
     devices = [argument for argument, _ in copied]
-    original(self, devices, [copy for _, copy in copied], named, named_copies)
+    original(
+        self, devices, [copy for _, copy in copied], keyword_arguments, keyword_copies
+    )
 
 
 def _reduce_sum(self: Any, operand: Any) -> Any:
     values = _decode_values(operand.handle)
     total = np.sum(values, axis=self.axis, keepdims=self.keep_dims)
     if operand.dtype == _tl.bfloat16:
-        total = bfloat16.encode(total)
+        total = bfloat16.encode_bfloat16(total)
     return self.to_tensor(total, operand.dtype)
 
 
@@ -244,10 +259,10 @@ def _call_device_function(
     shaped = max(operands, key=lambda operand: len(operand.shape))
     values = function(*(_decode_values(operand.handle) for operand in operands))
     type_ = shaped.type if dtype is None else shaped.type.with_element_ty(dtype)
-    return _tl.tensor(_make_handle(values, type_.scalar), type_)
+    return _tl.tensor(_make_interpreter_handle(values, type_.scalar), type_)
 
 
-def _run_assembly(
+def _run_inline_assembly(
     text: str,
     constraints: str,
     arguments: Sequence[Any],

@@ -1,4 +1,7 @@
-"""JSON objects of Triton launch plans: typed access, with the path in each message."""
+"""
+Launch of Triton kernels: typed access to the JSON objects of launch plans, with the
+path in each message.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,7 +11,7 @@ from tlf.runtime.triton.runtime_errors import PlanError
 
 
 @dataclass(frozen=True)
-class Record:
+class JsonRecord:
     """One JSON object with its path in the text, such as `plan.kernels[0]`."""
 
     fields: Mapping[str, object]
@@ -16,7 +19,7 @@ class Record:
     path: str
 
     @classmethod
-    def of(cls, value: object, path: str) -> "Record":
+    def from_json_object(cls, value: object, path: str) -> "JsonRecord":
         """Return `value` as a record; raises `PlanError` if it is not a JSON object."""
         if not isinstance(value, Mapping):
             raise PlanError(f"{path}: expected an object, got {_json_type(value)}")
@@ -25,46 +28,48 @@ class Record:
     def has_key(self, key: str) -> bool:
         return key in self.fields
 
-    def text(self, key: str) -> str:
-        value = self._field(key)
+    def text_under_key(self, key: str) -> str:
+        value = self._value_under_key(key)
         if not isinstance(value, str):
             raise self._make_error(key, "a string", value)
         return value
 
-    def integer(self, key: str) -> int:
-        value = self._field(key)
+    def integer_under_key(self, key: str) -> int:
+        value = self._value_under_key(key)
         if not isinstance(value, int) or isinstance(value, bool):
             raise self._make_error(key, "an integer", value)
         return value
 
-    def integers(self, key: str) -> tuple[int, ...]:
-        values = self._list(key)
+    def integers_under_key(self, key: str) -> tuple[int, ...]:
+        values = self._list_under_key(key)
         if not all(isinstance(v, int) and not isinstance(v, bool) for v in values):
             raise self._make_error(key, "a list of integers", values)
         return cast(tuple[int, ...], tuple(values))
 
-    def texts(self, key: str) -> tuple[str, ...]:
-        values = self._list(key)
+    def texts_under_key(self, key: str) -> tuple[str, ...]:
+        values = self._list_under_key(key)
         if not all(isinstance(value, str) for value in values):
             raise self._make_error(key, "a list of strings", values)
         return cast(tuple[str, ...], tuple(values))
 
-    def record(self, key: str) -> "Record":
-        return Record.of(self._field(key), f"{self.path}.{key}")
-
-    def records(self, key: str) -> tuple["Record", ...]:
-        return tuple(
-            Record.of(value, f"{self.path}.{key}[{index}]")
-            for index, value in enumerate(self._list(key))
+    def record_under_key(self, key: str) -> "JsonRecord":
+        return JsonRecord.from_json_object(
+            self._value_under_key(key), f"{self.path}.{key}"
         )
 
-    def _field(self, key: str) -> object:
+    def records_under_key(self, key: str) -> tuple["JsonRecord", ...]:
+        return tuple(
+            JsonRecord.from_json_object(value, f"{self.path}.{key}[{index}]")
+            for index, value in enumerate(self._list_under_key(key))
+        )
+
+    def _value_under_key(self, key: str) -> object:
         if key not in self.fields:
             raise PlanError(f"{self.path}: missing `{key}`")
         return self.fields[key]
 
-    def _list(self, key: str) -> list[object]:
-        value = self._field(key)
+    def _list_under_key(self, key: str) -> list[object]:
+        value = self._value_under_key(key)
         if not isinstance(value, list | tuple):
             raise self._make_error(key, "a list", value)
         return list(cast(list[object], value))

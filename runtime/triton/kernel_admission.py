@@ -30,7 +30,7 @@ _STAGES = re.compile(r"num_stages=(\d+)")
 
 
 @dataclass(frozen=True)
-class Facts:
+class KernelFacts:
     """
     Resources of a compiled kernel: bytes of shared memory per program, bytes that a
     thread spills (unknown if the kernel cannot be loaded), and faults of the assembler.
@@ -52,7 +52,7 @@ class Facts:
 
 
 @dataclass(frozen=True)
-class Variant:
+class KernelVariant:
     """Variant of a kernel: its source, warps and stages, and the assembler."""
 
     kernel: Kernel
@@ -60,17 +60,19 @@ class Variant:
     """True for the newest assembler, false for the default one of the chip."""
 
 
-Compile = Callable[[Variant], Facts]
+Compile = Callable[[KernelVariant], KernelFacts]
 
 
-def admit(kernel: Kernel, compile_variant: Compile, shared_limit: int) -> Variant:
+def admit_kernel_variant(
+    kernel: Kernel, compile_variant: Compile, shared_limit: int
+) -> KernelVariant:
     """
     Return the first variant of a kernel without objections, or else the variant with
     the fewest spills. Raises `KernelError` if no compiled variant can be launched and
     is correct.
     """
-    results: dict[Variant, Facts] = {}
-    candidate: Variant | None = Variant(kernel)
+    results: dict[KernelVariant, KernelFacts] = {}
+    candidate: KernelVariant | None = KernelVariant(kernel)
     while candidate is not None and len(results) < ATTEMPTS:
         variant = candidate
         try:
@@ -82,21 +84,27 @@ def admit(kernel: Kernel, compile_variant: Compile, shared_limit: int) -> Varian
         candidate = next_variant(variant, facts, shared_limit)
     legal = _legal_variants(results, shared_limit)
     if not legal:
-        facts = results[Variant(kernel)]
-        raise KernelError(f"kernel '{kernel.name}': {_describe(facts, shared_limit)}")
+        facts = results[KernelVariant(kernel)]
+        raise KernelError(
+            f"kernel '{kernel.name}': {_describe_problems(facts, shared_limit)}"
+        )
     return min(legal, key=lambda variant: results[variant].spilled)
 
 
-def _legal_variants(tried: Mapping[Variant, Facts], shared_limit: int) -> list[Variant]:
+def _legal_variants(
+    facts_by_variant: Mapping[KernelVariant, KernelFacts], shared_limit: int
+) -> list[KernelVariant]:
     """Return the variants that can be launched and are correct."""
     return [
         variant
-        for variant, facts in tried.items()
+        for variant, facts in facts_by_variant.items()
         if facts.shared <= shared_limit and not facts.assembler_faults
     ]
 
 
-def next_variant(variant: Variant, facts: Facts, shared_limit: int) -> Variant | None:
+def next_variant(
+    variant: KernelVariant, facts: KernelFacts, shared_limit: int
+) -> KernelVariant | None:
     """
     Return the next variant that may fix the problems in `facts`, or `None` if there are
     no problems or no variants remain.
@@ -128,7 +136,7 @@ def limit_stages(kernel: Kernel, stages: int) -> Kernel:
     return replace(kernel, source=source, sha256=digest, num_stages=stages)
 
 
-def _describe(facts: Facts, shared_limit: int) -> str:
+def _describe_problems(facts: KernelFacts, shared_limit: int) -> str:
     if facts.shared > shared_limit:
         return f"takes {facts.shared} bytes of shared memory, more than {shared_limit}"
     return f"is assembled wrongly: {facts.assembler_faults[0]}"

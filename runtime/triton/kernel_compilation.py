@@ -9,9 +9,9 @@ from typing import Any
 
 import torch
 
-from tlf.runtime.triton.descriptor_check import find_wrong_products
+from tlf.runtime.triton.descriptor_check import find_descriptor_faults_of_kernel
 from tlf.runtime.triton.extremum_check import has_wrong_extrema
-from tlf.runtime.triton.kernel_admission import Facts, Variant
+from tlf.runtime.triton.kernel_admission import KernelFacts, KernelVariant
 from tlf.runtime.triton.ptxas_selection import OPTIONS, use_assembler
 
 SPILL_UNIT = 4
@@ -20,8 +20,8 @@ SPILL_UNIT = 4
 _LOADING = Lock()
 
 
-def compile_variant(
-    variant: Variant, function: Any, arguments: Sequence[torch.Tensor | int]
+def compile_kernel_variant(
+    variant: KernelVariant, function: Any, arguments: Sequence[torch.Tensor | int]
 ) -> Any:
     """Compile the Triton function of a kernel for some arguments, without a launch."""
     kernel = variant.kernel
@@ -35,7 +35,7 @@ def compile_variant(
         return function.warmup(*arguments, **settings)
 
 
-def load_kernel(compiled: Any) -> Any:
+def load_compiled_kernel(compiled: Any) -> Any:
     """
     Load a compiled kernel and its launcher onto the current device, one at a time.
 
@@ -48,23 +48,23 @@ def load_kernel(compiled: Any) -> Any:
     return compiled
 
 
-def read_facts(compiled: Any, limit: int) -> Facts:
+def read_kernel_facts(compiled: Any, shared_memory_bytes: int) -> KernelFacts:
     """
     Return the facts of a kernel compiled by Triton; only shared memory for a kernel
     with more than `limit` bytes of it, which cannot be loaded.
     """
     shared = int(compiled.metadata.shared)
-    if shared > limit:
-        return Facts(shared, 0)
-    descriptor_faults = find_wrong_products(compiled)
+    if shared > shared_memory_bytes:
+        return KernelFacts(shared, 0)
+    descriptor_faults = find_descriptor_faults_of_kernel(compiled)
     # Spills are known only after loading; a wrong kernel need not be loaded.
     if descriptor_faults or has_wrong_extrema(compiled):
-        return Facts(shared, 0, descriptor_faults, not descriptor_faults)
-    load_kernel(compiled)
-    return Facts(shared, SPILL_UNIT * int(compiled.n_spills))
+        return KernelFacts(shared, 0, descriptor_faults, not descriptor_faults)
+    load_compiled_kernel(compiled)
+    return KernelFacts(shared, SPILL_UNIT * int(compiled.n_spills))
 
 
-def shared_limit() -> int:
+def shared_memory_limit() -> int:
     """
     Return the bytes of shared memory available to a program on the current device.
     """

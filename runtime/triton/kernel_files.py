@@ -26,7 +26,7 @@ def cache_directory() -> Path:
     return Path(base) / "tlf" / "triton"
 
 
-def kernel_file(kernel: Kernel) -> Path:
+def write_kernel_file(kernel: Kernel) -> Path:
     """
     Return the file with the source of `kernel`; it is written if it does not exist.
     """
@@ -34,7 +34,7 @@ def kernel_file(kernel: Kernel) -> Path:
     source = kernel.source.encode()
     try:
         if not path.is_file() or path.read_bytes() != source:
-            _write(path, source)
+            _write_file_atomically(path, source)
     except OSError as error:
         raise KernelError(
             f"kernel '{kernel.name}': cannot write {path}: {error}"
@@ -42,11 +42,11 @@ def kernel_file(kernel: Kernel) -> Path:
     return path
 
 
-def kernel_function(kernel: Kernel) -> object:
+def import_kernel_function(kernel: Kernel) -> object:
     """
     Return the Triton function of `kernel`, imported from its file once per process.
     """
-    path = kernel_file(kernel)
+    path = write_kernel_file(kernel)
     module_name = f"_{path.stem}"
     if (module := sys.modules.get(module_name)) is None:
         spec = spec_from_file_location(module_name, path)
@@ -63,7 +63,7 @@ def kernel_function(kernel: Kernel) -> object:
     return getattr(module, kernel.name)
 
 
-def _write(path: Path, source: bytes) -> None:
+def _write_file_atomically(path: Path, source: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.stem)
     try:

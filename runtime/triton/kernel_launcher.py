@@ -11,14 +11,18 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 import torch
 
-from tlf.runtime.triton.kernel_admission import Facts, Variant, admit
-from tlf.runtime.triton.kernel_compilation import (
-    compile_variant,
-    load_kernel,
-    read_facts,
-    shared_limit,
+from tlf.runtime.triton.kernel_admission import (
+    KernelFacts,
+    KernelVariant,
+    admit_kernel_variant,
 )
-from tlf.runtime.triton.kernel_files import kernel_function
+from tlf.runtime.triton.kernel_compilation import (
+    compile_kernel_variant,
+    load_compiled_kernel,
+    read_kernel_facts,
+    shared_memory_limit,
+)
+from tlf.runtime.triton.kernel_files import import_kernel_function
 from tlf.runtime.triton.launch_plan import Kernel
 from tlf.runtime.triton.runtime_errors import KernelError, TritonRuntimeError
 
@@ -28,7 +32,7 @@ ALIGNMENT = 16
 Run: TypeAlias = Callable[..., object]
 
 
-class Launcher:
+class KernelLauncher:
     """
     Launcher of one kernel. Triton inspects every argument to look up its compiled
     kernel; launches with only buffers are cached here, by the alignment of each buffer.
@@ -39,10 +43,10 @@ class Launcher:
         self._is_interpreted = is_interpreted
         self._functions: dict[Kernel, Any] = {}
         if is_interpreted:
-            self._load_function(kernel)
+            self._load_kernel_function(kernel)
         self._known: dict[tuple[object, ...], Run] = {}
-        self._variant: Variant | None = None
-        self.facts: Facts | None = None
+        self._variant: KernelVariant | None = None
+        self.facts: KernelFacts | None = None
         """Facts of the kernel as last compiled."""
 
     def __call__(self, arguments: Sequence[torch.Tensor | int]) -> None:
@@ -51,7 +55,7 @@ class Launcher:
         interpreter.
         """
         try:
-            self._launch(arguments)
+            self._launch_kernel(arguments)
         except TritonRuntimeError:
             raise
         except Exception as error:
@@ -61,45 +65,47 @@ class Launcher:
             name = self._kernel.name
             raise KernelError(f"kernel '{name}': {text}") from error
 
-    def _launch(self, arguments: Sequence[torch.Tensor | int]) -> None:
-        key = _alignment_key(arguments)
+    def _launch_kernel(self, arguments: Sequence[torch.Tensor | int]) -> None:
+        key = _cache_key_by_alignment(arguments)
         if key is not None and (cached := self._known.get(key)) is not None:
             cached(*arguments)
             return
         if self._is_interpreted:
-            self._interpret(arguments)
+            self._run_in_interpreter(arguments)
             return
-        run = self._compile(arguments, is_known=key is None)
+        run = self._compile_admitted_variant(arguments, is_known=key is None)
         if key is not None:
             self._known[key] = run
         run(*arguments)
 
-    def compile_ahead(self, buffers: Sequence[torch.Tensor]) -> None:
+    def compile_before_launch(self, buffers: Sequence[torch.Tensor]) -> None:
         """
         Compile the kernel for a launch on the given buffers, on the current device.
         Errors are ignored; the launch reports them.
         """
-        key = _alignment_key(buffers)
+        key = _cache_key_by_alignment(buffers)
         if key is not None and key not in self._known:
             with suppress(Exception):
-                self._known[key] = self._compile(buffers, is_known=False)
+                self._known[key] = self._compile_admitted_variant(
+                    buffers, is_known=False
+                )
 
-    def _load_function(self, kernel: Kernel) -> Any:
+    def _load_kernel_function(self, kernel: Kernel) -> Any:
         """Return the Triton function of a kernel, whose file is read once."""
         if kernel not in self._functions:
-            self._functions[kernel] = kernel_function(kernel)
+            self._functions[kernel] = import_kernel_function(kernel)
         return self._functions[kernel]
 
-    def _interpret(self, arguments: Sequence[torch.Tensor | int]) -> None:
+    def _run_in_interpreter(self, arguments: Sequence[torch.Tensor | int]) -> None:
         kernel = self._kernel
         # The interpreter computes with numpy, whose floating-point warnings do not
         # apply.
         with np.errstate(all="ignore"):
-            self._load_function(kernel)[kernel.grid](
+            self._load_kernel_function(kernel)[kernel.grid](
                 *arguments, num_warps=kernel.num_warps, num_stages=kernel.num_stages
             )
 
-    def _compile(
+    def _compile_admitted_variant(
         self, arguments: Sequence[torch.Tensor | int], *, is_known: bool
     ) -> Run:
         """
@@ -109,25 +115,25 @@ class Launcher:
         ones = (1,) * (3 - len(self._kernel.grid))
         grid = (*self._kernel.grid, *ones)
         if self._variant is not None and is_known:
-            function = self._load_function(self._variant.kernel)
-            compiled = compile_variant(self._variant, function, arguments)
-            return load_kernel(compiled)[grid]
-        compiled: dict[Variant, Any] = {}
-        facts: dict[Variant, Facts] = {}
-        limit = shared_limit()
+            function = self._load_kernel_function(self._variant.kernel)
+            compiled = compile_kernel_variant(self._variant, function, arguments)
+            return load_compiled_kernel(compiled)[grid]
+        compiled: dict[KernelVariant, Any] = {}
+        facts: dict[KernelVariant, KernelFacts] = {}
+        limit = shared_memory_limit()
 
-        def compile_one(variant: Variant) -> Facts:
-            function = self._load_function(variant.kernel)
-            compiled[variant] = compile_variant(variant, function, arguments)
-            facts[variant] = read_facts(compiled[variant], limit)
+        def compile_one(variant: KernelVariant) -> KernelFacts:
+            function = self._load_kernel_function(variant.kernel)
+            compiled[variant] = compile_kernel_variant(variant, function, arguments)
+            facts[variant] = read_kernel_facts(compiled[variant], limit)
             return facts[variant]
 
-        self._variant = admit(self._kernel, compile_one, limit)
+        self._variant = admit_kernel_variant(self._kernel, compile_one, limit)
         self.facts = facts[self._variant]
         return compiled[self._variant][grid]
 
 
-def _alignment_key(
+def _cache_key_by_alignment(
     arguments: Sequence[torch.Tensor | int],
 ) -> tuple[object, ...] | None:
     """

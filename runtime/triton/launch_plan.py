@@ -1,5 +1,6 @@
 """
-Launch plan of a compiled function: Triton kernels, buffers and launches in order.
+Launch of Triton kernels: launch plan decoded from JSON, with kernels, buffers and
+launches in order.
 
 A plan is one JSON object:
 
@@ -27,7 +28,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from tlf.runtime.triton import dtypes
-from tlf.runtime.triton.json_record import Record
+from tlf.runtime.triton.json_record import JsonRecord
 from tlf.runtime.triton.runtime_errors import PlanError
 
 SCHEMA = "tlf-triton-plan"
@@ -103,7 +104,7 @@ class Plan:
     results: tuple[str, ...]
     steps: tuple[Launch | HostLoop, ...]
 
-    def buffer(self, name: str) -> DeviceBuffer:
+    def buffer_named(self, name: str) -> DeviceBuffer:
         return next(buffer for buffer in self.buffers if buffer.name == name)
 
 
@@ -121,21 +122,21 @@ def load_plan(source: str | Mapping[str, object]) -> Plan:
     Read a plan from its JSON text, from kernel sources followed by that text, or from
     the decoded JSON object. Raises `PlanError`.
     """
-    record = Record.of(_decode_source(source), "plan")
-    if (schema := record.text("schema")) != SCHEMA:
+    record = JsonRecord.from_json_object(_decode_source(source), "plan")
+    if (schema := record.text_under_key("schema")) != SCHEMA:
         raise PlanError(f"plan.schema: expected '{SCHEMA}', got '{schema}'")
-    if (version := record.integer("version")) != VERSION:
+    if (version := record.integer_under_key("version")) != VERSION:
         raise PlanError(f"plan.version: expected {VERSION}, got {version}")
     plan = Plan(
-        record.text("function"),
-        tuple(_decode_kernel(entry) for entry in record.records("kernels")),
-        tuple(_decode_buffer(entry) for entry in record.records("buffers")),
-        record.texts("arguments"),
-        record.texts("results"),
-        tuple(_decode_step(entry) for entry in record.records("steps")),
+        record.text_under_key("function"),
+        tuple(_decode_kernel(entry) for entry in record.records_under_key("kernels")),
+        tuple(_decode_buffer(entry) for entry in record.records_under_key("buffers")),
+        record.texts_under_key("arguments"),
+        record.texts_under_key("results"),
+        tuple(_decode_step(entry) for entry in record.records_under_key("steps")),
     )
-    _check_names(plan)
-    _check_steps(plan, plan.steps, frozenset())
+    _check_referenced_names(plan)
+    _check_step_references(plan, plan.steps, frozenset())
     return plan
 
 
@@ -153,15 +154,15 @@ def _decode_source(source: str | Mapping[str, object]) -> object:
         raise PlanError(f"plan is not JSON: {error}") from error
 
 
-def _decode_kernel(record: Record) -> Kernel:
+def _decode_kernel(record: JsonRecord) -> Kernel:
     kernel = Kernel(
-        record.text("name"),
-        record.text("sha256"),
-        record.text("source"),
-        record.integers("grid"),
-        record.integer("num_warps"),
-        record.integer("num_stages"),
-        record.texts("arguments"),
+        record.text_under_key("name"),
+        record.text_under_key("sha256"),
+        record.text_under_key("source"),
+        record.integers_under_key("grid"),
+        record.integer_under_key("num_warps"),
+        record.integer_under_key("num_stages"),
+        record.texts_under_key("arguments"),
     )
     if not kernel.name.isidentifier():
         raise PlanError(f"{record.path}.name: '{kernel.name}' is not an identifier")
@@ -175,12 +176,16 @@ def _decode_kernel(record: Record) -> Kernel:
     return kernel
 
 
-def _decode_buffer(record: Record) -> DeviceBuffer:
-    name, kind, dtype = record.text("name"), record.text("kind"), record.text("dtype")
-    shape = record.integers("shape")
+def _decode_buffer(record: JsonRecord) -> DeviceBuffer:
+    name, kind, dtype = (
+        record.text_under_key("name"),
+        record.text_under_key("kind"),
+        record.text_under_key("dtype"),
+    )
+    shape = record.integers_under_key("shape")
     if kind not in _KINDS:
         raise PlanError(f"{record.path}.kind: expected one of {_KINDS}, got '{kind}'")
-    if not dtypes.is_known(dtype):
+    if not dtypes.is_plan_dtype(dtype):
         raise PlanError(f"{record.path}.dtype: unknown element type '{dtype}'")
     if any(extent < 0 for extent in shape):
         raise PlanError(f"{record.path}.shape: got a negative extent in {shape}")
@@ -195,38 +200,39 @@ def _decode_buffer(record: Record) -> DeviceBuffer:
     return buffer
 
 
-def _decode_bytes(record: Record) -> bytes:
+def _decode_bytes(record: JsonRecord) -> bytes:
     try:
-        return base64.b64decode(record.text("data"), validate=True)
+        return base64.b64decode(record.text_under_key("data"), validate=True)
     except binascii.Error as error:
         raise PlanError(f"{record.path}.data: {error}".lower()) from error
 
 
-def _decode_step(record: Record) -> Launch | HostLoop:
+def _decode_step(record: JsonRecord) -> Launch | HostLoop:
     if record.has_key("launch"):
-        arguments = record.records("arguments")
+        arguments = record.records_under_key("arguments")
         return Launch(
-            record.text("launch"), tuple(_decode_argument(a) for a in arguments)
+            record.text_under_key("launch"),
+            tuple(_decode_argument(a) for a in arguments),
         )
-    if (step := record.integer("step")) < 1:
+    if (step := record.integer_under_key("step")) < 1:
         raise PlanError(f"{record.path}.step: expected a positive step, got {step}")
     return HostLoop(
-        record.text("loop"),
-        record.integer("lower"),
-        record.integer("upper"),
+        record.text_under_key("loop"),
+        record.integer_under_key("lower"),
+        record.integer_under_key("upper"),
         step,
-        tuple(_decode_step(entry) for entry in record.records("steps")),
+        tuple(_decode_step(entry) for entry in record.records_under_key("steps")),
     )
 
 
-def _decode_argument(record: Record) -> tuple[str, str]:
+def _decode_argument(record: JsonRecord) -> tuple[str, str]:
     for kind in ("buffer", "index"):
         if record.has_key(kind):
-            return kind, record.text(kind)
+            return kind, record.text_under_key(kind)
     raise PlanError(f"{record.path}: expected `buffer` or `index`")
 
 
-def _check_names(plan: Plan) -> None:
+def _check_referenced_names(plan: Plan) -> None:
     for label, names in (
         ("kernel", [kernel.name for kernel in plan.kernels]),
         ("buffer", [buffer.name for buffer in plan.buffers]),
@@ -241,7 +247,7 @@ def _check_names(plan: Plan) -> None:
             )
 
 
-def _check_steps(
+def _check_step_references(
     plan: Plan, steps: tuple[Launch | HostLoop, ...], indices: frozenset[str]
 ) -> None:
     kernels = {kernel.name: kernel for kernel in plan.kernels}
@@ -251,7 +257,7 @@ def _check_steps(
     }
     for step in steps:
         if isinstance(step, HostLoop):
-            _check_steps(plan, step.steps, indices | {step.index})
+            _check_step_references(plan, step.steps, indices | {step.index})
             continue
         if (kernel := kernels.get(step.kernel)) is None:
             raise PlanError(f"plan: launch of unknown kernel '{step.kernel}'")

@@ -1,4 +1,7 @@
-"""Compilation of the Triton kernels of a plan for a GPU that is not present."""
+"""
+Compilation of the Triton kernels of a plan for a GPU that is not present, in a worker
+process.
+"""
 
 import json
 import os
@@ -9,8 +12,12 @@ from dataclasses import asdict, dataclass
 from types import TracebackType
 from typing import Self, cast
 
-from tlf.runtime.triton.kernel_admission import Facts, Variant, admit
-from tlf.runtime.triton.kernel_files import kernel_file
+from tlf.runtime.triton.kernel_admission import (
+    KernelFacts,
+    KernelVariant,
+    admit_kernel_variant,
+)
+from tlf.runtime.triton.kernel_files import write_kernel_file
 from tlf.runtime.triton.launch_plan import (
     Kernel,
     Plan,
@@ -47,10 +54,10 @@ class KernelResources:
     """True if a minimum or maximum is wrong, if the kernel was assembled."""
 
     @property
-    def facts(self) -> Facts:
+    def facts(self) -> KernelFacts:
         """Facts that decide on the admission of the kernel."""
         spilled = 0 if self.assembly is None else self.assembly.spilled_bytes
-        return Facts(
+        return KernelFacts(
             self.shared, spilled, self.wrong_descriptors, self.has_wrong_extrema
         )
 
@@ -95,7 +102,7 @@ class OfflineCompiler:
             self._process.communicate()
             self._process = None
 
-    def compile(
+    def compile_plan_kernels(
         self, plan: Plan, *, assemble: bool = True, admits: bool = True
     ) -> tuple[KernelResources, ...]:
         """
@@ -107,42 +114,42 @@ class OfflineCompiler:
         there is no compiler.
         """
         return tuple(
-            self._compile_admitted(kernel, _parameter_types(plan, kernel))
+            self._compile_admitted_variant(kernel, _parameter_types(plan, kernel))
             if assemble and admits
-            else self._compile(
-                Variant(kernel), _parameter_types(plan, kernel), assemble
+            else self._compile_variant(
+                KernelVariant(kernel), _parameter_types(plan, kernel), assemble
             )
             for kernel in plan.kernels
         )
 
-    def _compile_admitted(
+    def _compile_admitted_variant(
         self, kernel: Kernel, types: Sequence[str]
     ) -> KernelResources:
         """
         Return the resources of a kernel as it is launched, or as planned if it is not
         admitted.
         """
-        resources: dict[Variant, KernelResources] = {}
+        resources: dict[KernelVariant, KernelResources] = {}
 
-        def compile_one(variant: Variant) -> Facts:
-            resources[variant] = self._compile(variant, types, True)
+        def compile_one(variant: KernelVariant) -> KernelFacts:
+            resources[variant] = self._compile_variant(variant, types, True)
             return resources[variant].facts
 
         limit = SHARED_LIMITS.get(self.capability, max(SHARED_LIMITS.values()))
         try:
-            return resources[admit(kernel, compile_one, limit)]
+            return resources[admit_kernel_variant(kernel, compile_one, limit)]
         except KernelError:
-            if (first := resources.get(Variant(kernel))) is None:
+            if (first := resources.get(KernelVariant(kernel))) is None:
                 raise
             return first
 
-    def _compile(
-        self, variant: Variant, types: Sequence[str], assemble: bool
+    def _compile_variant(
+        self, variant: KernelVariant, types: Sequence[str], assemble: bool
     ) -> KernelResources:
         kernel = variant.kernel
         answer = self._send_request(
             {
-                "path": str(kernel_file(kernel)),
+                "path": str(write_kernel_file(kernel)),
                 "name": kernel.name,
                 "types": list(types),
                 "num_warps": kernel.num_warps,
@@ -199,7 +206,7 @@ def _parameter_types(plan: Plan, kernel: Kernel) -> list[str]:
     if (launch := next(launches, None)) is None:
         raise KernelError(f"kernel '{kernel.name}': nothing launches it")
     return [
-        f"*{_TYPES.get(dtype := plan.buffer(name).dtype, dtype)}"
+        f"*{_TYPES.get(dtype := plan.buffer_named(name).dtype, dtype)}"
         if kind == "buffer"
         else "i32"
         for kind, name in launch.arguments

@@ -18,7 +18,7 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any, cast
 
-from tlf.runtime.triton.descriptor_check import find_wrong_products
+from tlf.runtime.triton.descriptor_check import find_descriptor_faults_of_kernel
 from tlf.runtime.triton.extremum_check import has_wrong_extrema
 from tlf.runtime.triton.ptxas_selection import OPTIONS, use_assembler
 
@@ -32,21 +32,23 @@ def main() -> None:
     os.dup2(2, 1)
     with os.fdopen(answers, "w") as output:
         for line in sys.stdin:
-            print(json.dumps(_answer(json.loads(line))), file=output, flush=True)
+            print(
+                json.dumps(_answer_request(json.loads(line))), file=output, flush=True
+            )
 
 
-def _answer(request: Json) -> Json:
+def _answer_request(request: Json) -> Json:
     try:
-        return _compile(request)
+        return _compile_requested_kernel(request)
     except Exception as error:
         return {"error": f"{type(error).__name__}: {' '.join(str(error).split())}"}
 
 
-def _compile(request: Json) -> Json:
+def _compile_requested_kernel(request: Json) -> Json:
     triton: Any = import_module("triton")
     compiler: Any = import_module("triton.compiler")
     targets: Any = import_module("triton.backends.compiler")
-    function: Any = _load_function(str(request["path"]), str(request["name"]))
+    function: Any = _load_kernel_function(str(request["path"]), str(request["name"]))
     types = cast(list[str], request["types"])
     capability = cast(int, request["capability"])
     # Buffers are aligned, because allocators align them.
@@ -70,14 +72,14 @@ def _compile(request: Json) -> Json:
         ptx = str(kernel.asm["ptx"])
         answer |= {
             "ptx": ptx,
-            "log": _assemble(ptx, program, capability),
-            "wrong_descriptors": find_wrong_products(kernel),
+            "log": _assemble_ptx(ptx, program, capability),
+            "wrong_descriptors": find_descriptor_faults_of_kernel(kernel),
             "has_wrong_extrema": has_wrong_extrema(kernel),
         }
     return answer
 
 
-def _load_function(path: str, name: str) -> object:
+def _load_kernel_function(path: str, name: str) -> object:
     spec = spec_from_file_location("_offline_kernel", path)
     if spec is None or spec.loader is None:
         raise ImportError(f"cannot import {path}")
@@ -86,14 +88,14 @@ def _load_function(path: str, name: str) -> object:
     return getattr(module, name)
 
 
-def _assemble(ptx: str, program: str, capability: int) -> str:
+def _assemble_ptx(ptx: str, assembler: str, capability: int) -> str:
     """Return the output of the assembler for a kernel."""
     chip = f"sm_{capability}a" if capability >= 90 else f"sm_{capability}"
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder, "kernel.ptx")
         source.write_text(ptx)
         result = subprocess.run(
-            [program, "-v", f"--gpu-name={chip}", source, "-o", f"{folder}/kernel"],
+            [assembler, "-v", f"--gpu-name={chip}", source, "-o", f"{folder}/kernel"],
             capture_output=True,
             text=True,
             check=False,

@@ -1,4 +1,7 @@
-"""Statistics of compiled Triton kernels: accesses, products and spills in PTX."""
+"""
+Compilation of Triton kernels: statistics of their PTX, such as accesses, products and
+spills.
+"""
 
 import re
 from collections import Counter
@@ -54,11 +57,11 @@ def read_ptx_statistics(ptx: str, log: str) -> PtxStatistics:
         int(spills[1]) + int(spills[2]),
         len(re.findall(r"\bwgmma\.mma_async\b", ptx)),
         len(re.findall(r"\bmma\.sync\b", ptx)),
-        _count_by_width(accesses["ld"]),
-        _count_by_width(accesses["st"]),
+        _count_accesses_by_width(accesses["ld"]),
+        _count_accesses_by_width(accesses["st"]),
         "are serialized" in log,
     )
 
 
-def _count_by_width(values: Iterable[int]) -> dict[int, int]:
+def _count_accesses_by_width(values: Iterable[int]) -> dict[int, int]:
     return dict(sorted(Counter(values).items(), reverse=True))

@@ -31,7 +31,7 @@ class AssemblerLock:
         self._is_other = False
 
     @contextmanager
-    def use_default(self) -> Generator[None]:
+    def lock_default_assembler(self) -> Generator[None]:
         """Lock the default assembler, shared with other threads."""
         with self._changed:
             self._changed.wait_for(lambda: not self._is_other)
@@ -44,7 +44,7 @@ class AssemblerLock:
                 self._changed.notify_all()
 
     @contextmanager
-    def use_exclusively(self) -> Generator[None]:
+    def lock_assembler_exclusively(self) -> Generator[None]:
         """Block all other threads from assembling."""
         with self._changed:
             self._changed.wait_for(lambda: not self._is_other and not self._usual)
@@ -67,15 +67,15 @@ def use_assembler(is_newest: bool) -> Generator[None]:
     chip, inside of the context. Threads with different choices wait for each other.
     """
     if not is_newest:
-        with _LOCK.use_default():
+        with _LOCK.lock_default_assembler():
             yield
         return
-    with _LOCK.use_exclusively(), _use_newest():
+    with _LOCK.lock_assembler_exclusively(), _use_newest_assembler():
         yield
 
 
 @contextmanager
-def _use_newest() -> Generator[None]:
+def _use_newest_assembler() -> Generator[None]:
     knobs: Any = import_module("triton").knobs.nvidia
     tools = (knobs.ptxas, knobs.ptxas_blackwell)
     newest = max(tools, key=lambda tool: tuple(map(int, tool.version.split("."))))

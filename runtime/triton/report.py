@@ -1,5 +1,6 @@
 """
-Report the resources of a plan's kernels on a GPU that is not present.
+Compilation of Triton kernels: report of the resources of a plan's kernels on a GPU that
+is not present.
 
     tlf-opt layer.mlir -p triton-pipeline -t triton > layer.py
     python -m tlf.runtime.triton.report layer.py --json layer.json
@@ -41,37 +42,48 @@ COLUMNS = (
 )
 
 
-def resources(plan: Plan, capability: int = CAPABILITY) -> tuple[KernelResources, ...]:
+def compile_kernel_resources(
+    plan: Plan, capability: int = CAPABILITY
+) -> tuple[KernelResources, ...]:
     """Compile every kernel of a plan and return its resources. Raises `KernelError`."""
     with OfflineCompiler(capability) as compiler:
-        return compiler.compile(plan)
+        return compiler.compile_plan_kernels(plan)
 
 
-def find_faults(found: KernelResources, capability: int = CAPABILITY) -> list[str]:
+def find_kernel_faults(
+    resources: KernelResources, capability: int = CAPABILITY
+) -> list[str]:
     """
     Return sentences on faults that prevent a kernel from running, or from running fast.
     """
     sentences: list[str] = []
-    if found.assembly is not None and found.assembly.spilled_bytes:
+    if resources.assembly is not None and resources.assembly.spilled_bytes:
         sentences.append(
-            f"kernel '{found.kernel}' spills {found.assembly.spilled_bytes} bytes"
+            f"kernel '{resources.kernel}' spills {resources.assembly.spilled_bytes} "
+            "bytes"
         )
     limit = SHARED_LIMITS.get(capability)
-    if limit is not None and found.shared > limit:
+    if limit is not None and resources.shared > limit:
         sentences.append(
-            f"kernel '{found.kernel}' takes {found.shared} bytes of shared memory, "
+            f"kernel '{resources.kernel}' takes {resources.shared} bytes of shared "
+            "memory, "
             f"more than {limit}"
         )
     sentences += [
-        f"kernel '{found.kernel}' is assembled wrongly: {each}"
-        for each in found.facts.assembler_faults
+        f"kernel '{resources.kernel}' is assembled wrongly: {each}"
+        for each in resources.facts.assembler_faults
     ]
     return sentences
 
 
-def format_table(found: Sequence[KernelResources], capability: int = CAPABILITY) -> str:
+def format_resource_table(
+    kernel_resources: Sequence[KernelResources], capability: int = CAPABILITY
+) -> str:
     """Return a text table with one line per kernel."""
-    rows = [COLUMNS, *(_format_row(each, capability) for each in found)]
+    rows = [
+        COLUMNS,
+        *(_format_resource_row(each, capability) for each in kernel_resources),
+    ]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join(
         "  ".join(
@@ -82,26 +94,28 @@ def format_table(found: Sequence[KernelResources], capability: int = CAPABILITY)
     )
 
 
-def _format_row(found: KernelResources, capability: int) -> tuple[str, ...]:
-    assembly = found.assembly
+def _format_resource_row(
+    resources: KernelResources, capability: int
+) -> tuple[str, ...]:
+    assembly = resources.assembly
     assert assembly is not None
-    limit = SHARED_LIMITS.get(capability, found.shared)
+    limit = SHARED_LIMITS.get(capability, resources.shared)
     return (
-        found.kernel,
-        "x".join(map(str, found.grid)),
-        str(found.warps),
-        str(found.stages),
+        resources.kernel,
+        "x".join(map(str, resources.grid)),
+        str(resources.warps),
+        str(resources.stages),
         str(assembly.registers),
         f"{assembly.spilled_bytes}{'!' if assembly.spilled_bytes else ''}",
-        f"{found.shared}{'!' if found.shared > limit else ''}",
+        f"{resources.shared}{'!' if resources.shared > limit else ''}",
         f"{assembly.wgmma}{'~' if assembly.is_serialised else ''}",
         str(assembly.mma),
-        _format_widths(assembly.loads),
-        _format_widths(assembly.stores),
+        _format_access_widths(assembly.loads),
+        _format_access_widths(assembly.stores),
     )
 
 
-def _format_widths(counts: Mapping[int, int]) -> str:
+def _format_access_widths(counts: Mapping[int, int]) -> str:
     return " ".join(f"{bits}:{count}" for bits, count in counts.items()) or "none"
 
 
@@ -122,15 +136,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     name, file, capability = str(options.plan), options.json, int(options.capability)
     try:
         text = sys.stdin.read() if name == "-" else Path(name).read_text("utf-8")
-        found = resources(load_plan(text), capability)
-        print(format_table(found, capability))
+        found = compile_kernel_resources(load_plan(text), capability)
+        print(format_resource_table(found, capability))
         if isinstance(file, Path):
             records = [each.to_record() for each in found]
             file.write_text(json.dumps(records, indent=1) + "\n", "utf-8")
     except (TritonRuntimeError, OSError, UnicodeDecodeError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    return int(any(find_faults(each, capability) for each in found))
+    return int(any(find_kernel_faults(each, capability) for each in found))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Errors of the Triton runtime, one class per cause."""
+"""Launch of Triton kernels: errors, one class per cause."""
 
 
 class TritonRuntimeError(RuntimeError):

@@ -1,5 +1,5 @@
 """
-Sanitizers of Triton's interpreter: poison, bounds and races.
+Launch of Triton kernels in the interpreter: sanitizers for poison, bounds and races.
 
 - *poison*: masked-off lanes of a load without `other=` become NaN, not zero, unless the
   load has a single lane.
@@ -32,22 +32,22 @@ class _TrackedTensor:
     each element.
     """
 
-    first: int
-    last: int
+    first_address: int
+    end_address: int
     itemsize: int
     writer: np.ndarray
     reader: np.ndarray
 
 
 @dataclass
-class _State:
-    poison: bool = False
-    bounds: bool = False
-    races: bool = False
+class _SanitizerState:
+    is_poisoning_lanes: bool = False
+    is_checking_bounds: bool = False
+    is_checking_races: bool = False
     tensors: list[_TrackedTensor] = field(default_factory=list[_TrackedTensor])
 
 
-_state = _State()
+_state = _SanitizerState()
 
 
 @contextmanager
@@ -55,20 +55,32 @@ def sanitize(
     *, poison: bool = True, bounds: bool = True, races: bool = True
 ) -> Generator[None]:
     """Enable sanitizers inside of the context; a fault raises `KernelError`."""
-    before = _state.poison, _state.bounds, _state.races
-    _state.poison, _state.bounds, _state.races = poison, bounds, races
+    before = (
+        _state.is_poisoning_lanes,
+        _state.is_checking_bounds,
+        _state.is_checking_races,
+    )
+    _state.is_poisoning_lanes, _state.is_checking_bounds, _state.is_checking_races = (
+        poison,
+        bounds,
+        races,
+    )
     try:
         yield
     finally:
-        _state.poison, _state.bounds, _state.races = before
+        (
+            _state.is_poisoning_lanes,
+            _state.is_checking_bounds,
+            _state.is_checking_races,
+        ) = before
 
 
 def is_poisoning() -> bool:
     """Return `True` if masked lanes without a fill value are poisoned."""
-    return _state.poison
+    return _state.is_poisoning_lanes
 
 
-def make_poison(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
+def make_poison_array(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
     """Return an array of values that corrupt any result: NaN, or 0x55 in each byte."""
     if dtype.kind == "b":
         return np.ones(shape, dtype)
@@ -85,7 +97,7 @@ def install_launch_hook() -> None:
 
     def record_arguments(self: Any, arguments: Any, named: Any) -> Any:
         host_arguments, host_named = initialise(self, arguments, named)
-        if _state.bounds or _state.races:
+        if _state.is_checking_bounds or _state.is_checking_races:
             values = [*host_arguments, *host_named.values()]
             _state.tensors = [
                 _track_tensor(v) for v in values if hasattr(v, "data_ptr")
@@ -105,27 +117,31 @@ def check_load(pointers: Any, mask: Any, program: tuple[int, int, int]) -> None:
     """
     Check the addresses of the active lanes of a load.
     """
-    _check_access(pointers, mask, program, "load", _note_read)
+    _check_addresses(pointers, mask, program, "load", _record_read_by_program)
 
 
 def check_store(pointers: Any, mask: Any, program: tuple[int, int, int]) -> None:
     """
     Check the addresses of the active lanes of a store.
     """
-    _check_access(pointers, mask, program, "store", _note_write)
+    _check_addresses(pointers, mask, program, "store", _record_write_by_program)
 
 
 def _track_tensor(value: Any) -> _TrackedTensor:
     first, itemsize = cast(int, value.data_ptr()), cast(int, value.element_size())
     count = cast(int, value.numel())
-    owners = np.full(count if _state.races else 0, _NOBODY)
+    owners = np.full(count if _state.is_checking_races else 0, _NOBODY)
     return _TrackedTensor(
         first, first + count * itemsize, itemsize, owners, owners.copy()
     )
 
 
-def _check_access(
-    pointers: Any, mask: Any, program: tuple[int, int, int], what: str, note: Any
+def _check_addresses(
+    pointers: Any,
+    mask: Any,
+    program_index: tuple[int, int, int],
+    access_kind: str,
+    record_access: Any,
 ) -> None:
     if not _state.tensors:
         return
@@ -135,43 +151,46 @@ def _check_access(
     active = pointers.data[np.broadcast_to(lanes, shape) != 0].astype(np.int64)
     outside = np.ones(active.shape, bool)
     for tensor in _state.tensors:
-        inside = (active >= tensor.first) & (active < tensor.last)
+        inside = (active >= tensor.first_address) & (active < tensor.end_address)
         outside &= ~inside
-        if _state.races:
-            elements = (active[inside] - tensor.first) // tensor.itemsize
-            note(tensor, elements, program)
-    if _state.bounds and outside.any():
+        if _state.is_checking_races:
+            elements = (active[inside] - tensor.first_address) // tensor.itemsize
+            record_access(tensor, elements, program_index)
+    if _state.is_checking_bounds and outside.any():
         raise KernelError(
-            f"{what} out of bounds in program {program}: {int(outside.sum())} lanes, "
+            f"{access_kind} out of bounds in program {program_index}: "
+            f"{int(outside.sum())} lanes, "
             f"the first at address {int(active[outside][0]):#x}"
         )
 
 
-def _program_id(program: tuple[int, int, int]) -> int:
-    x, y, z = program
+def _linear_program_id(program_index: tuple[int, int, int]) -> int:
+    x, y, z = program_index
     return (x << 40) | (y << 20) | z
 
 
-def _note_read(
-    tensor: _TrackedTensor, elements: np.ndarray, program: tuple[int, int, int]
+def _record_read_by_program(
+    tensor: _TrackedTensor, elements: np.ndarray, program_index: tuple[int, int, int]
 ) -> None:
-    own = _program_id(program)
+    own = _linear_program_id(program_index)
     writers = tensor.writer[elements]
     if ((writers != _NOBODY) & (writers != own)).any():
-        raise KernelError(f"program {program} loads what another program stores")
+        raise KernelError(f"program {program_index} loads what another program stores")
     readers = tensor.reader[elements]
     is_exclusive = (readers == _NOBODY) | (readers == own)
     tensor.reader[elements] = np.where(is_exclusive, own, _SEVERAL)
 
 
-def _note_write(
-    tensor: _TrackedTensor, elements: np.ndarray, program: tuple[int, int, int]
+def _record_write_by_program(
+    tensor: _TrackedTensor, elements: np.ndarray, program_index: tuple[int, int, int]
 ) -> None:
-    own = _program_id(program)
+    own = _linear_program_id(program_index)
     writers = tensor.writer[elements]
     if ((writers != _NOBODY) & (writers != own)).any():
-        raise KernelError(f"program {program} stores where another program stores")
+        raise KernelError(
+            f"program {program_index} stores where another program stores"
+        )
     readers = tensor.reader[elements]
     if ((readers != _NOBODY) & (readers != own)).any():
-        raise KernelError(f"program {program} stores what another program loads")
+        raise KernelError(f"program {program_index} stores what another program loads")
     tensor.writer[elements] = own

@@ -1,1 +1,4 @@
-"""Affine expressions over iteration domains and symbols, and axis orders."""
+"""
+Affine arithmetic over iteration domains and symbols, and axis orders; reads index
+values only.
+"""

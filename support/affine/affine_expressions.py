@@ -1,4 +1,4 @@
-"""Evaluation of affine expressions in any domain of values."""
+"""Affine expressions evaluated in any domain of values, without IR operations."""
 
 from __future__ import annotations
 

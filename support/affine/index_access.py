@@ -1,5 +1,6 @@
 """
-Affine index accesses: map a box of iterations to the box of an operand, and back.
+Affine index accesses, without IR: map a box of iterations to the box of an operand, and
+back.
 
 Plain arithmetic without IR. An operation's interface describes each dimension of each
 operand and result by an `IndexAccess`; tiling composes accesses backwards through a
@@ -27,7 +28,7 @@ class AffineSum:
     terms: tuple[tuple[Hashable, int], ...] = ()
 
     @staticmethod
-    def of(symbol: Hashable) -> AffineSum:
+    def of_symbol(symbol: Hashable) -> AffineSum:
         """Return the symbol itself as a sum."""
         return AffineSum(0, ((symbol, 1),))
 
@@ -87,7 +88,9 @@ class AffineSum:
         terms = tuple((symbol, factor // divisor) for symbol, factor in self.terms)
         return AffineSum(self.constant // divisor, terms)
 
-    def bounds(self, ranges: Mapping[Hashable, tuple[int, int]]) -> tuple[int, int]:
+    def value_bounds(
+        self, ranges: Mapping[Hashable, tuple[int, int]]
+    ) -> tuple[int, int]:
         """Return the minimum and the maximum value, given the range of each symbol."""
         minimum = maximum = self.constant
         for symbol, factor in self.terms:
@@ -100,7 +103,7 @@ class AffineSum:
         """Replace the symbols in `values` by sums."""
         result = AffineSum(self.constant)
         for symbol, factor in self.terms:
-            result += values.get(symbol, AffineSum.of(symbol)) * factor
+            result += values.get(symbol, AffineSum.of_symbol(symbol)) * factor
         return result
 
 
@@ -163,7 +166,7 @@ class IndexAccess:
     """Operand whose element selects one of these indices, for indirect accesses."""
 
     @staticmethod
-    def of(iterator: int) -> IndexAccess:
+    def of_iterator(iterator: int) -> IndexAccess:
         """Return the access whose index is the iterator itself."""
         return IndexAccess(((iterator, 1),))
 
@@ -191,7 +194,7 @@ class IndexAccess:
         """Return the coefficient of an iterator; 0 if the index is independent."""
         return dict(self.terms).get(iterator, 0)
 
-    def bounds(self, extents: Sequence[int]) -> tuple[int, int]:
+    def index_bounds(self, extents: Sequence[int]) -> tuple[int, int]:
         """
         Return the minimum and the maximum index that iterations of the given extents
         access.
@@ -205,9 +208,9 @@ class IndexAccess:
 
     def rebase_to_origin(self, extents: Sequence[int]) -> IndexAccess:
         """Return the access of a tile that starts at the minimum index accessed."""
-        return replace(self, offset=self.offset - self.bounds(extents)[0])
+        return replace(self, offset=self.offset - self.index_bounds(extents)[0])
 
-    def interval(self, box: Box) -> Interval:
+    def accessed_interval(self, box: Box) -> Interval:
         """
         Return the smallest interval that contains the indices accessed by all
         iterations of `box`.
@@ -242,7 +245,7 @@ def identity_accesses(rank: int) -> Accesses:
     Return the accesses that index axis `i` by iterator `i`; always the same object for
     a rank.
     """
-    return tuple(IndexAccess.of(axis) for axis in range(rank))
+    return tuple(IndexAccess.of_iterator(axis) for axis in range(rank))
 
 
 def intern_accesses(accesses: Accesses) -> Accesses:
@@ -257,13 +260,13 @@ def broadcast_accesses(shape: Sequence[int], result: Sequence[int]) -> Accesses:
     return tuple(
         IndexAccess()
         if extent == 1 and result[first + axis] != 1
-        else IndexAccess.of(first + axis)
+        else IndexAccess.of_iterator(first + axis)
         for axis, extent in enumerate(shape)
     )
 
 
 @lru_cache(maxsize=1 << 12)
-def _full_box(extents: tuple[int, ...]) -> Box:
+def _box_of_whole_extents(extents: tuple[int, ...]) -> Box:
     return tuple(map(Interval.whole, extents))
 
 
@@ -271,11 +274,11 @@ def accessed_box(accesses: Accesses, box: Box) -> Box:
     """Return the box of an operand or result that a box of iterations accesses."""
     if accesses is identity_accesses(len(box)):
         return box
-    return tuple([access.interval(box) for access in accesses])
+    return tuple([access.accessed_interval(box) for access in accesses])
 
 
 def producing_iterations(
-    accesses: Accesses, extents: Sequence[int], wanted: Box
+    accesses: Accesses, extents: Sequence[int], result_box: Box
 ) -> Box:
     """
     Return the smallest box of iterations that computes the box `wanted` of a result.
@@ -285,9 +288,9 @@ def producing_iterations(
     iteration; the iterations then cover more than `wanted`, which is always legal.
     """
     if accesses is identity_accesses(len(extents)):
-        return wanted
-    box = [*_full_box(tuple(extents))]
-    for access, interval in zip(accesses, wanted, strict=True):
+        return result_box
+    box = [*_box_of_whole_extents(tuple(extents))]
+    for access, interval in zip(accesses, result_box, strict=True):
         if (loop_dim := access.loop_dim) is not None:
             box[loop_dim] = interval
             continue
@@ -314,7 +317,7 @@ def producing_iterations(
     return tuple(box)
 
 
-def combine_sums(
+def combine_affine_sums(
     expression: AffineBinaryOpExpr, lhs: AffineSum | None, rhs: AffineSum | None
 ) -> AffineSum | None:
     """Return the result of a binary expression; None if it is not affine."""

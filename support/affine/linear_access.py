@@ -1,5 +1,6 @@
 """
-Linear access functions of `AffineMap`s: bounds, verification and strided views.
+Linear access functions of `AffineMap`s, without IR operations: bounds and strided
+views.
 
 An access is linear in the dimensions of the iteration domain: `c + sum(k[i] * d[i])`.
 """
@@ -22,11 +23,11 @@ from tlf.support.affine.index_access import (
     Accesses,
     AffineSum,
     IndexAccess,
-    combine_sums,
+    combine_affine_sums,
 )
 
 
-def access_functions(indexing: AffineMap) -> Accesses:
+def linear_accesses_of_map(indexing: AffineMap) -> Accesses:
     """
     Return one linear access per dimension of an operand.
 
@@ -34,22 +35,25 @@ def access_functions(indexing: AffineMap) -> Accesses:
     """
     if indexing.num_symbols:
         raise VerifyException(f"expected a linear expression, got {indexing}")
-    return tuple(_to_access(each, indexing.num_dims) for each in indexing.results)
+    return tuple(
+        _linear_access_of_expression(each, indexing.num_dims)
+        for each in indexing.results
+    )
 
 
-def _to_access(expression: AffineExpr, rank: int) -> IndexAccess:
-    dims = [AffineSum.of(dimension) for dimension in range(rank)]
-    total = evaluate_expression(expression, dims, (), AffineSum, _combine_linear)
+def _linear_access_of_expression(expression: AffineExpr, rank: int) -> IndexAccess:
+    dims = [AffineSum.of_symbol(dimension) for dimension in range(rank)]
+    total = evaluate_expression(expression, dims, (), AffineSum, _combine_linear_terms)
     factors = ((dimension, total.factor_of(dimension)) for dimension in range(rank))
     terms = tuple((dimension, factor) for dimension, factor in factors if factor)
     return IndexAccess(terms, total.constant)
 
 
-def _combine_linear(
+def _combine_linear_terms(
     expression: AffineBinaryOpExpr, lhs: AffineSum, rhs: AffineSum
 ) -> AffineSum:
     if expression.kind in (AffineBinaryOpKind.Add, AffineBinaryOpKind.Mul):
-        total = combine_sums(expression, lhs, rhs)
+        total = combine_affine_sums(expression, lhs, rhs)
         if total is not None:
             return total
     raise VerifyException(f"expected a linear expression, got {expression}")
@@ -63,7 +67,7 @@ def is_projection(indexing: AffineMap, allow_zero: bool = False) -> bool:
     With `allow_zero` a dimension of the operand may also be the constant 0.
     """
     used: set[int] = set()
-    for access in access_functions(indexing):
+    for access in linear_accesses_of_map(indexing):
         if allow_zero and access == IndexAccess():
             continue
         dimension = access.loop_dim
@@ -75,29 +79,32 @@ def is_projection(indexing: AffineMap, allow_zero: bool = False) -> bool:
 
 def is_identity(indexing: AffineMap) -> bool:
     """Return `True` if the operand has the dimensions of the domain, in order."""
-    dimensions = [access.loop_dim for access in access_functions(indexing)]
+    dimensions = [access.loop_dim for access in linear_accesses_of_map(indexing)]
     return dimensions == list(range(indexing.num_dims))
 
 
-def verify_access(
-    indexing: AffineMap, domain: Sequence[int], shape: Sequence[int], what: str
+def verify_access_in_bounds(
+    indexing: AffineMap, domain: Sequence[int], shape: Sequence[int], operand_name: str
 ) -> None:
     """Check that all accesses to an operand of shape `shape` are in bounds."""
     if indexing.num_dims != len(domain) or indexing.num_symbols:
         raise VerifyException(
-            f"{what}: expected a map of {len(domain)} dimensions without symbols, got "
+            f"{operand_name}: expected a map of {len(domain)} dimensions without "
+            "symbols, got "
             f"{indexing}"
         )
     if len(indexing.results) != len(shape):
         raise VerifyException(
-            f"{what}: expected a map with {len(shape)} results, one per dimension of "
+            f"{operand_name}: expected a map with {len(shape)} results, one per "
+            "dimension of "
             f"the operand, got {indexing}"
         )
-    for dimension, access in enumerate(access_functions(indexing)):
-        low, high = access.bounds(domain)
+    for dimension, access in enumerate(linear_accesses_of_map(indexing)):
+        low, high = access.index_bounds(domain)
         if low < 0 or high >= shape[dimension]:
             raise VerifyException(
-                f"{what}: dimension {dimension} is accessed from {low} to {high}, "
+                f"{operand_name}: dimension {dimension} is accessed from {low} to "
+                f"{high}, "
                 f"outside [0, {shape[dimension]})"
             )
 
@@ -110,7 +117,7 @@ def view_over_domain(
     point of the domain.
     """
     start = array[
-        tuple(slice(each.offset, None) for each in access_functions(indexing))
+        tuple(slice(each.offset, None) for each in linear_accesses_of_map(indexing))
     ]
     strides = strides_over_domain(indexing, array.strides)
     return as_strided(start, tuple(domain), strides)
@@ -119,7 +126,7 @@ def view_over_domain(
 def strides_over_domain(indexing: AffineMap, strides: Sequence[int]) -> tuple[int, ...]:
     """Return the strides of an operand along each dimension of the domain."""
     total = [0] * indexing.num_dims
-    for access, stride in zip(access_functions(indexing), strides, strict=True):
+    for access, stride in zip(linear_accesses_of_map(indexing), strides, strict=True):
         for dimension, coefficient in access.terms:
             total[dimension] += coefficient * stride
     return tuple(total)

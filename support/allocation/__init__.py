@@ -6,63 +6,67 @@ A buffer has a size, live ranges, an alignment, and optionally an enclosing buff
 `pack_side_by_side` shares no bytes.
 """
 
-from tlf.support.allocation.allocation_fault import Fault
-from tlf.support.allocation.allocator import allocate_program
-from tlf.support.allocation.buffer import (
+from tlf.support.allocation.allocation_fault import AllocationFault
+from tlf.support.allocation.allocator import allocate_program_buffers
+from tlf.support.allocation.buffer_model import (
     ALIGNMENT,
     Allocation,
     Buffer,
-    Span,
-    align,
-    expand_modulo,
+    LiveSpan,
+    align_offset,
+    copies_for_unrolled_loop,
     wrap_lifetime,
 )
 from tlf.support.allocation.hazard_placement import place_by_hazards
-from tlf.support.allocation.hazards import Use, engine_stage, find_hazards
+from tlf.support.allocation.hazards import (
+    BufferUse,
+    find_hazards,
+    pipeline_stage_of_engine,
+)
 from tlf.support.allocation.lifetime_extension import Loops, extend_lifetimes
-from tlf.support.allocation.lifetime_ranks import rank_lifetimes
+from tlf.support.allocation.lifetime_ranks import renumber_lifetime_steps
 from tlf.support.allocation.live_intervals import (
     LiveBytes,
     LiveInterval,
     peak_live_bytes,
 )
 from tlf.support.allocation.load_hoisting import LoadHoisting
-from tlf.support.allocation.offset_check import find_faults
+from tlf.support.allocation.offset_check import find_offset_faults
 from tlf.support.allocation.packing import (
-    pack,
     pack_side_by_side,
-    pack_within,
+    pack_to_lowest_peak,
+    pack_within_capacity,
     peak_lower_bound,
 )
 from tlf.support.allocation.peak_bounds import max_live_bytes
-from tlf.support.allocation.search_restarts import Budget
+from tlf.support.allocation.search_restarts import VisitBudget
 
 __all__ = [
     "ALIGNMENT",
     "Allocation",
-    "Budget",
+    "AllocationFault",
     "Buffer",
-    "Fault",
+    "BufferUse",
     "LiveBytes",
     "LiveInterval",
+    "LiveSpan",
     "LoadHoisting",
     "Loops",
-    "Span",
-    "Use",
-    "align",
-    "allocate_program",
-    "engine_stage",
-    "expand_modulo",
+    "VisitBudget",
+    "align_offset",
+    "allocate_program_buffers",
+    "copies_for_unrolled_loop",
     "extend_lifetimes",
-    "find_faults",
     "find_hazards",
+    "find_offset_faults",
     "max_live_bytes",
-    "pack",
     "pack_side_by_side",
-    "pack_within",
+    "pack_to_lowest_peak",
+    "pack_within_capacity",
     "peak_live_bytes",
     "peak_lower_bound",
+    "pipeline_stage_of_engine",
     "place_by_hazards",
-    "rank_lifetimes",
+    "renumber_lifetime_steps",
     "wrap_lifetime",
 ]

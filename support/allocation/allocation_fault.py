@@ -1,11 +1,11 @@
-"""Errors in buffers or in their offsets."""
+"""Errors in buffers of the memory allocator or in their offsets, without IR."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 
-class Fault(ValueError):
+class AllocationFault(ValueError):
     """Error in some `buffers`. Their indices replace the braces of the text."""
 
     def __init__(self, text: str, *buffers: int) -> None:

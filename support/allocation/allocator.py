@@ -7,22 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tlf.support.allocation.buffer import Allocation, Buffer
+from tlf.support.allocation.buffer_model import Allocation, Buffer
 from tlf.support.allocation.hazard_placement import place_by_hazards
-from tlf.support.allocation.hazards import Use
+from tlf.support.allocation.hazards import BufferUse
 from tlf.support.allocation.lifetime_extension import extend_lifetimes
-from tlf.support.allocation.lifetime_ranks import rank_lifetimes
-from tlf.support.allocation.packing import pack, pack_side_by_side
-from tlf.support.allocation.search_restarts import Budget
+from tlf.support.allocation.lifetime_ranks import renumber_lifetime_steps
+from tlf.support.allocation.packing import pack_side_by_side, pack_to_lowest_peak
+from tlf.support.allocation.search_restarts import VisitBudget
 
 EXTENDED_VISITS = 20_000
 """Visit budget of a plan with extended lifetimes."""
 
 
-def allocate_program(
+def allocate_program_buffers(
     buffers: Sequence[Buffer],
     capacity: int,
-    uses: Sequence[Use] | None = None,
+    uses: Sequence[BufferUse] | None = None,
     *,
     share: bool = False,
 ) -> Allocation:
@@ -31,17 +31,23 @@ def allocate_program(
     exceeds the capacity if no placement was found.
     """
     if share:
-        return pack(rank_lifetimes(buffers), Budget())
+        return pack_to_lowest_peak(renumber_lifetime_steps(buffers), VisitBudget())
     placement = pack_side_by_side(buffers)
     if placement.peak <= capacity:
         return placement
     if uses is None:
-        return pack(rank_lifetimes(buffers), Budget(), capacity)
+        return pack_to_lowest_peak(
+            renumber_lifetime_steps(buffers), VisitBudget(), capacity
+        )
     extended = extend_lifetimes(buffers, [each.loops for each in uses], capacity)
     if allocation := place_by_hazards(extended, uses, capacity):
         return allocation
-    placement = pack(rank_lifetimes(extended), Budget(EXTENDED_VISITS), capacity)
+    placement = pack_to_lowest_peak(
+        renumber_lifetime_steps(extended), VisitBudget(EXTENDED_VISITS), capacity
+    )
     if placement.peak <= capacity:
         return placement
     allocation = place_by_hazards(buffers, uses, capacity)
-    return allocation or pack(rank_lifetimes(buffers), Budget(), capacity)
+    return allocation or pack_to_lowest_peak(
+        renumber_lifetime_steps(buffers), VisitBudget(), capacity
+    )

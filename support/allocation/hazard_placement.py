@@ -1,5 +1,5 @@
 """
-Allocate with few hazards: a local search over insertion orders of buffers.
+Memory allocation with few hazards, without IR: a local search over insertion orders.
 
 The cost depends on the order in which buffers are placed. Some simple orders are
 evaluated first, then perturbations that move buffers involved in hazards.
@@ -11,8 +11,8 @@ import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from tlf.support.allocation.buffer import Allocation, Buffer, align
-from tlf.support.allocation.hazards import Hazards, Use, find_hazards
+from tlf.support.allocation.buffer_model import Allocation, Buffer, align_offset
+from tlf.support.allocation.hazards import BufferUse, Hazards, find_hazards
 
 MAX_ROUNDS = 100
 """Maximum number of perturbed orders that are evaluated."""
@@ -22,7 +22,7 @@ MAX_PLACED_BUFFERS = 20_000
 
 
 def place_by_hazards(
-    buffers: Sequence[Buffer], uses: Sequence[Use], capacity: int
+    buffers: Sequence[Buffer], uses: Sequence[BufferUse], capacity: int
 ) -> Allocation | None:
     """
     Return a placement within `capacity` bytes in which buffers that engines use shortly
@@ -30,11 +30,11 @@ def place_by_hazards(
 
     Every buffer is live as a whole and without gaps, and no offset is fixed.
     """
-    together = _live_together(buffers)
+    together = _find_overlapping_lifetimes(buffers)
     placement = _HazardPlacement(
         buffers, together, find_hazards(uses, together), capacity
     )
-    if (best := placement.run()) is None:
+    if (best := placement.find_best_placement()) is None:
         return None
     ends = (
         offset + each.size for offset, each in zip(best.offsets, buffers, strict=True)
@@ -42,12 +42,18 @@ def place_by_hazards(
     return Allocation(tuple(best.offsets), max(ends, default=0), method="hazards")
 
 
-def _live_together(buffers: Sequence[Buffer]) -> list[set[int]]:
+def _find_overlapping_lifetimes(buffers: Sequence[Buffer]) -> list[set[int]]:
     """Return the indices of the buffers whose lifetimes overlap that of each buffer."""
     overlapping: list[set[int]] = [set() for _ in buffers]
     live: list[int] = []
-    for index in sorted(range(len(buffers)), key=lambda n: _start(buffers[n])):
-        live = [each for each in live if _end(buffers[each]) > _start(buffers[index])]
+    for index in sorted(
+        range(len(buffers)), key=lambda n: _first_live_step(buffers[n])
+    ):
+        live = [
+            each
+            for each in live
+            if _lifetime_end(buffers[each]) > _first_live_step(buffers[index])
+        ]
         for other in live:
             overlapping[index].add(other)
             overlapping[other].add(index)
@@ -55,11 +61,11 @@ def _live_together(buffers: Sequence[Buffer]) -> list[set[int]]:
     return overlapping
 
 
-def _start(buffer: Buffer) -> int:
+def _first_live_step(buffer: Buffer) -> int:
     return min(span.start for span in buffer.spans)
 
 
-def _end(buffer: Buffer) -> int:
+def _lifetime_end(buffer: Buffer) -> int:
     return max(span.end for span in buffer.spans)
 
 
@@ -71,7 +77,7 @@ class _Attempt:
     offsets: list[int]
     cost: int = 0
     """Total cost of hazards."""
-    blamed: set[int] = field(default_factory=set[int])
+    conflicting_buffers: set[int] = field(default_factory=set[int])
     """Buffers that are involved in hazards."""
 
 
@@ -80,14 +86,14 @@ class _HazardPlacement:
     """Placement of buffers in many orders."""
 
     buffers: Sequence[Buffer]
-    together: Sequence[set[int]]
+    overlapping_buffers: Sequence[set[int]]
     hazards: Hazards
     capacity: int
 
-    def run(self) -> _Attempt | None:
+    def find_best_placement(self) -> _Attempt | None:
         """Return the best attempt, or None if none fits."""
         best: _Attempt | None = None
-        for key in self._sort_keys():
+        for key in self._candidate_sort_keys():
             attempt = self._place_in_order(sorted(range(len(self.buffers)), key=key))
             if attempt and (best is None or attempt.cost < best.cost):
                 best = attempt
@@ -100,23 +106,27 @@ class _HazardPlacement:
             if not best.cost:
                 break
             best = (
-                self._place_in_order(_perturb_order(best, generator), best.cost) or best
+                self._place_in_order(
+                    _move_conflicting_buffers(best, generator), best.cost
+                )
+                or best
             )
         return best
 
-    def _sort_keys(self) -> Iterator[Callable[[int], tuple[int, ...]]]:
+    def _candidate_sort_keys(self) -> Iterator[Callable[[int], tuple[int, ...]]]:
         """
         Yield sort keys of buffers: by decreasing size, by start, by area, and by size
         of the overlapping buffers.
         """
         sizes = [each.aligned_size for each in self.buffers]
-        starts = [_start(each) for each in self.buffers]
+        starts = [_first_live_step(each) for each in self.buffers]
         areas = [
-            each.aligned_size * (_end(each) - _start(each)) for each in self.buffers
+            each.aligned_size * (_lifetime_end(each) - _first_live_step(each))
+            for each in self.buffers
         ]
         crowding = [
             sizes[index] + sum(sizes[other] for other in overlapping)
-            for index, overlapping in enumerate(self.together)
+            for index, overlapping in enumerate(self.overlapping_buffers)
         ]
         yield lambda index: (-sizes[index],)
         yield lambda index: (starts[index], -sizes[index])
@@ -124,7 +134,7 @@ class _HazardPlacement:
         yield lambda index: (-crowding[index], -sizes[index])
 
     def _place_in_order(
-        self, order: Sequence[int], most: int | None = None
+        self, order: Sequence[int], max_cost: int | None = None
     ) -> _Attempt | None:
         """
         Place buffers in an order. Return None if a buffer does not fit, or if the cost
@@ -146,13 +156,13 @@ class _HazardPlacement:
             ]
             if conflicting:
                 attempt.cost += sum(self.hazards[index][other] for other in conflicting)
-                if most is not None and attempt.cost > most:
+                if max_cost is not None and attempt.cost > max_cost:
                     return None
-                attempt.blamed.update(conflicting, (index,))
+                attempt.conflicting_buffers.update(conflicting, (index,))
         return attempt
 
     def _occupied_ranges(
-        self, attempt: _Attempt, numbers: Iterable[int]
+        self, attempt: _Attempt, buffer_indices: Iterable[int]
     ) -> list[tuple[int, int, int]]:
         """
         Return the buffers of `numbers` that have been placed, and their bytes [start,
@@ -161,23 +171,28 @@ class _HazardPlacement:
         offsets, buffers = attempt.offsets, self.buffers
         return [
             (index, offset, offset + buffers[index].aligned_size)
-            for index in numbers
+            for index in buffer_indices
             if (offset := offsets[index]) >= 0
         ]
 
     def _find_best_offset(
-        self, attempt: _Attempt, number: int, near: Sequence[tuple[int, int, int]]
+        self,
+        attempt: _Attempt,
+        buffer_index: int,
+        occupied_ranges: Sequence[tuple[int, int, int]],
     ) -> int | None:
         """
         Return the offset at which a buffer causes the lowest cost, the lowest offset
         among equals, or None if it does not fit.
         """
-        buffer, costs = self.buffers[number], self.hazards[number]
-        occupied = self._occupied_ranges(attempt, self.together[number])
+        buffer, costs = self.buffers[buffer_index], self.hazards[buffer_index]
+        occupied = self._occupied_ranges(
+            attempt, self.overlapping_buffers[buffer_index]
+        )
         size, alignment = buffer.aligned_size, buffer.alignment
         candidates = {0, self.capacity - size}
-        for _, low, high in (*occupied, *near):
-            candidates |= {align(high, alignment), low - size}
+        for _, low, high in (*occupied, *occupied_ranges):
+            candidates |= {align_offset(high, alignment), low - size}
         best: tuple[int, int] | None = None
         for offset in sorted(
             {candidate - candidate % alignment for candidate in candidates}
@@ -187,7 +202,11 @@ class _HazardPlacement:
                 continue
             if any(low < end and offset < high for _, low, high in occupied):
                 continue
-            cost = sum(costs[o] for o, low, high in near if low < end and offset < high)
+            cost = sum(
+                costs[o]
+                for o, low, high in occupied_ranges
+                if low < end and offset < high
+            )
             if best is None or cost < best[0]:
                 best = cost, offset
             if not cost:
@@ -195,11 +214,11 @@ class _HazardPlacement:
         return None if best is None else best[1]
 
 
-def _perturb_order(attempt: _Attempt, numbers: random.Random) -> list[int]:
+def _move_conflicting_buffers(attempt: _Attempt, generator: random.Random) -> list[int]:
     """Return the order of an attempt with up to three blamed buffers moved."""
-    order, blamed = list(attempt.order), sorted(attempt.blamed)
-    for _ in range(numbers.randrange(1, 4)):
-        index = numbers.choice(blamed)
+    order, blamed = list(attempt.order), sorted(attempt.conflicting_buffers)
+    for _ in range(generator.randrange(1, 4)):
+        index = generator.choice(blamed)
         order.remove(index)
-        order.insert(numbers.randrange(len(order) + 1), index)
+        order.insert(generator.randrange(len(order) + 1), index)
     return order

@@ -28,28 +28,30 @@ REPEATED = 4
 
 
 @dataclass(frozen=True)
-class Use:
+class BufferUse:
     """First and last use of a buffer."""
 
-    first: int
+    first_step: int
     """Step of the first instruction that uses the buffer."""
-    last: int
-    entry: int
+    last_step: int
+    first_stage: int
     """Pipeline stage of the engine of the first instruction; see `engine_stage`."""
-    exit: int
+    last_stage: int
     """Pipeline stage of the engine of the last instruction."""
     loops: Loops = ()
     """Steps [start, end) of the loops around the buffer, outermost first."""
 
 
-def engine_stage(levels: int, move: tuple[int, int] | None, *, product: bool) -> int:
+def pipeline_stage_of_engine(
+    levels: int, move: tuple[int, int] | None, *, is_product: bool
+) -> int:
     """
     Return the pipeline stage of the engine of an instruction, on a machine with
     `levels` memory levels: of a transfer between two levels, 0 being the innermost, of
     a matrix product, or else of an elementwise operation.
     """
     if move is None:
-        return levels if product else levels + 1
+        return levels if is_product else levels + 1
     source, destination = move
     return levels - 1 - source if source > destination else levels + 2 + source
 
@@ -58,12 +60,14 @@ Hazards: TypeAlias = Sequence[Mapping[int, int]]
 """Cost of sharing bytes, by buffer and other buffer."""
 
 
-def find_hazards(uses: Sequence[Use], together: Sequence[Collection[int]]) -> Hazards:
+def find_hazards(
+    uses: Sequence[BufferUse], live_together: Sequence[Collection[int]]
+) -> Hazards:
     """
     Return the hazards among buffers that are not live `together`, which share no bytes
     anyway.
     """
-    return _HazardFinder(uses, together).find()
+    return _HazardFinder(uses, live_together).find_all_hazards()
 
 
 class _HazardFinder:
@@ -72,63 +76,72 @@ class _HazardFinder:
     """
 
     def __init__(
-        self, uses: Sequence[Use], together: Sequence[Collection[int]]
+        self, uses: Sequence[BufferUse], live_together: Sequence[Collection[int]]
     ) -> None:
         self.uses = uses
-        self.together = together
-        self.events = sorted({step for use in uses for step in (use.first, use.last)})
+        self.together = live_together
+        self.events = sorted(
+            {step for use in uses for step in (use.first_step, use.last_step)}
+        )
         self.starting: dict[int, list[int]] = {}
         for index, use in enumerate(uses):
-            self.starting.setdefault(self._event_rank(use.first), []).append(index)
+            self.starting.setdefault(self._rank_of_step(use.first_step), []).append(
+                index
+            )
 
-    def find(self) -> Hazards:
+    def find_all_hazards(self) -> Hazards:
         hazards: list[dict[int, int]] = [{} for _ in self.uses]
         for index in range(len(self.uses)):
-            for other, distance in self._next_uses(index).items():
-                if cost := self._hazard_cost(index, other, distance):
+            for other, distance in self._buffers_used_soon_after(index).items():
+                if cost := self._stall_cost_of_sharing(index, other, distance):
                     hazards[index][other] = hazards[index].get(other, 0) + cost
                     hazards[other][index] = hazards[other].get(index, 0) + cost
         return hazards
 
-    def _event_rank(self, step: int) -> int:
+    def _rank_of_step(self, step: int) -> int:
         return bisect_left(self.events, step)
 
-    def _next_uses(self, number: int) -> dict[int, int]:
+    def _buffers_used_soon_after(self, buffer_index: int) -> dict[int, int]:
         """Return the buffers that are used soon after a buffer, and their distances."""
         distances: dict[int, int] = {}
-        for other, distance in self._uses_after(number):
-            if other != number and other not in self.together[number]:
+        for other, distance in self._next_uses_after(buffer_index):
+            if other != buffer_index and other not in self.together[buffer_index]:
                 distances[other] = min(distance, distances.get(other, REACH))
         return distances
 
-    def _uses_after(self, number: int) -> Iterator[tuple[int, int]]:
+    def _next_uses_after(self, buffer_index: int) -> Iterator[tuple[int, int]]:
         """
         Yield the buffers used next and their distances, in this iteration of each loop
         and in the next one.
         """
-        use = self.uses[number]
-        last = self._event_rank(use.last)
+        use = self.uses[buffer_index]
+        last = self._rank_of_step(use.last_step)
         for distance in range(1, REACH):
             for other in self.starting.get(last + distance, ()):
                 yield other, distance
         for loop in use.loops:
             start, remaining = (
-                self._event_rank(loop[0]),
-                self._event_rank(loop[1]) - last,
+                self._rank_of_step(loop[0]),
+                self._rank_of_step(loop[1]) - last,
             )
             for distance in range(max(1, remaining), REACH):
                 for other in self.starting.get(start + distance - remaining, ()):
                     other_use = self.uses[other]
-                    if other_use.first < use.first and loop in other_use.loops:
+                    if (
+                        other_use.first_step < use.first_step
+                        and loop in other_use.loops
+                    ):
                         yield other, distance
 
-    def _hazard_cost(self, one: int, other: int, distance: int) -> int:
+    def _stall_cost_of_sharing(
+        self, earlier_buffer: int, later_buffer: int, distance: int
+    ) -> int:
         """
         Return the estimated stall cost of allocating the second buffer at the bytes of
         the first.
         """
-        before, after = self.uses[one], self.uses[other]
-        stages = max(0, before.exit - after.entry)
+        before, after = self.uses[earlier_buffer], self.uses[later_buffer]
+        stages = max(0, before.last_stage - after.first_stage)
         pairs = zip(before.loops, after.loops, strict=False)
         common = sum(loop == other_loop for loop, other_loop in pairs)
         return stages * (REACH - distance) * REPEATED**common

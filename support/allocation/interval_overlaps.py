@@ -1,9 +1,9 @@
-"""Interval overlap queries on a segment tree."""
+"""Interval overlap queries on a segment tree, without IR."""
 
 from collections.abc import Iterator, Sequence
 
 
-class Overlaps:
+class IntervalOverlaps:
     """
     Set of intervals with overlap queries. The time of a query depends on its answers,
     not on the intervals that were added elsewhere.
@@ -32,27 +32,29 @@ class Overlaps:
                 position += 1
             self._end[index] = position
 
-    def add(self, number: int) -> None:
+    def add_interval(self, interval_index: int) -> None:
         """Add the interval with this index."""
-        self._starting[self._first[number]].append(number)
-        low = self._first[number] + self._count
-        high = self._end[number] + self._count
+        self._starting[self._first[interval_index]].append(interval_index)
+        low = self._first[interval_index] + self._count
+        high = self._end[interval_index] + self._count
         while low < high:
             if low % 2:
-                self._tree[low].append(number)
+                self._tree[low].append(interval_index)
                 low += 1
             if high % 2:
                 high -= 1
-                self._tree[high].append(number)
+                self._tree[high].append(interval_index)
             low, high = low // 2, high // 2
 
-    def find_overlapping(self, number: int) -> Iterator[int]:
+    def find_overlapping_intervals(self, interval_index: int) -> Iterator[int]:
         """
         Yield the added intervals that overlap the interval with this index, each once.
         """
-        node = self._first[number] + self._count
+        node = self._first[interval_index] + self._count
         while node:
             yield from self._tree[node]
             node //= 2
-        for position in range(self._first[number] + 1, self._end[number]):
+        for position in range(
+            self._first[interval_index] + 1, self._end[interval_index]
+        ):
             yield from self._starting[position]

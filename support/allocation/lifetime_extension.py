@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from tlf.support.allocation.buffer import Buffer
+from tlf.support.allocation.buffer_model import Buffer
 from tlf.support.allocation.live_intervals import LiveBytes
 
 Loops: TypeAlias = Sequence[tuple[int, int]]

@@ -1,12 +1,15 @@
-"""Compact lifetimes: number only the steps at which buffers start or end."""
+"""
+Compact lifetimes of buffers, without IR: number only the steps at which one starts or
+ends.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tlf.support.allocation.buffer import Buffer
+from tlf.support.allocation.buffer_model import Buffer
 
 
-def rank_lifetimes(buffers: Sequence[Buffer]) -> list[Buffer]:
+def renumber_lifetime_steps(buffers: Sequence[Buffer]) -> list[Buffer]:
     """Return the buffers with steps renumbered by the starts and ends of lifetimes."""
     steps = sorted(
         {s for b in buffers for each in b.spans for s in (each.start, each.end)}

@@ -1,4 +1,6 @@
-"""Live bytes over time: intervals [start, end) of steps, each with its bytes."""
+"""
+Live bytes over time, without IR: intervals [start, end) of steps, each with its bytes.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from itertools import accumulate
 from typing import TypeAlias
 
-from tlf.support.allocation.buffer import Buffer
+from tlf.support.allocation.buffer_model import Buffer
 
 LiveInterval: TypeAlias = tuple[int, int, int]
 """Start and end of an interval of steps, and the bytes that are live in it."""

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from tlf.support.allocation.buffer import Buffer
-from tlf.support.allocation.lifetime_ranks import rank_lifetimes
+from tlf.support.allocation.buffer_model import Buffer
+from tlf.support.allocation.lifetime_ranks import renumber_lifetime_steps
 from tlf.support.allocation.live_intervals import LiveBytes
-from tlf.support.allocation.packing import pack_side_by_side, pack_within
+from tlf.support.allocation.packing import pack_side_by_side, pack_within_capacity
 
 CAPACITY_SHARES = tuple(Fraction(32 - number, 32) for number in range(12))
 """
@@ -43,18 +43,18 @@ class LoadHoisting:
     keeps_order: bool
     """True if no load is hoisted above a load that stays in its place."""
 
-    def target_positions(self) -> Iterator[dict[int, int]]:
+    def candidate_target_positions(self) -> Iterator[dict[int, int]]:
         """
         Yield target positions of loads: the earliest ones at which the buffers fit,
         then those for smaller shares of the capacity. Loads that do not move are not
         included.
         """
         for share in CAPACITY_SHARES:
-            targets = self._targets_within(int(self.capacity * share))
+            targets = self._targets_within_live_bytes(int(self.capacity * share))
             if targets and self._is_likely_allocatable(targets):
                 yield targets
 
-    def _targets_within(self, limit: int) -> dict[int, int]:
+    def _targets_within_live_bytes(self, max_live_bytes: int) -> dict[int, int]:
         """Return the target positions of loads with at most `limit` live bytes."""
         live = LiveBytes.of(self.buffers)
         peaks = [live.peak_during(start, last + 1) for start, last in self.steps]
@@ -64,7 +64,7 @@ class LoadHoisting:
             target, size = load, self.buffers[index].aligned_size
             while (
                 target > first
-                and peaks[target - 1] + size <= limit
+                and peaks[target - 1] + size <= max_live_bytes
                 and not self.is_barrier(load, target - 1)
             ):
                 target -= 1
@@ -85,7 +85,9 @@ class LoadHoisting:
         for load, target in targets.items():
             index, (step, _) = self.loads[load], self.steps[target]
             hoisted[index] = hoisted[index].extend_lifetime(step, step)
-        buffers = rank_lifetimes(hoisted)
+        buffers = renumber_lifetime_steps(hoisted)
         if pack_side_by_side(buffers).peak <= self.capacity:
             return True
-        return pack_within(buffers, self.capacity, FEASIBILITY_VISITS) is not None
+        return (
+            pack_within_capacity(buffers, self.capacity, FEASIBILITY_VISITS) is not None
+        )

@@ -1,71 +1,79 @@
-"""Pairwise verification of the offsets of buffers against their definition."""
+"""
+Pairwise verification of allocated buffer offsets against their definition, without IR.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
-from tlf.support.allocation.allocation_fault import Fault
-from tlf.support.allocation.buffer import Buffer
+from tlf.support.allocation.allocation_fault import AllocationFault
+from tlf.support.allocation.buffer_model import Buffer
 
 
-def find_faults(
+def find_offset_faults(
     buffers: Sequence[Buffer], offsets: Sequence[int], capacity: int | None = None
-) -> Iterator[Fault]:
+) -> Iterator[AllocationFault]:
     """
     Yield the errors in the offsets of buffers.
 
     Every pair is compared, which takes about a second for some thousand buffers.
     """
     if len(offsets) != len(buffers):
-        yield Fault(f"expected {len(buffers)} offsets, got {len(offsets)}")
+        yield AllocationFault(f"expected {len(buffers)} offsets, got {len(offsets)}")
         return
     for index, (buffer, offset) in enumerate(zip(buffers, offsets, strict=True)):
-        yield from _check_alone(index, buffer, offset, offsets)
+        yield from _check_single_buffer(index, buffer, offset, offsets)
         if capacity is not None and offset + buffer.size > capacity:
             end = offset + buffer.size
-            yield Fault(f"buffer {{}} ends at byte {end} of {capacity}", index)
-    roots = [_root_of(buffers, index) for index in range(len(buffers))]
+            yield AllocationFault(
+                f"buffer {{}} ends at byte {end} of {capacity}", index
+            )
+    roots = [_outermost_buffer_of(buffers, index) for index in range(len(buffers))]
     for one, other in combinations(range(len(buffers)), 2):
         if roots[one] != roots[other] and _has_overlap(
             buffers[one], offsets[one], buffers[other], offsets[other]
         ):
             text = "buffers {} and {} share bytes while both are live"
-            yield Fault(text, one, other)
+            yield AllocationFault(text, one, other)
 
 
-def _check_alone(
-    number: int, buffer: Buffer, offset: int, offsets: Sequence[int]
-) -> Iterator[Fault]:
+def _check_single_buffer(
+    buffer_index: int, buffer: Buffer, offset: int, offsets: Sequence[int]
+) -> Iterator[AllocationFault]:
     if offset < 0:
-        yield Fault(f"buffer {{}} starts at byte {offset}", number)
+        yield AllocationFault(f"buffer {{}} starts at byte {offset}", buffer_index)
     if offset % buffer.alignment:
         text = f"buffer {{}} at {offset} is not aligned to {buffer.alignment} bytes"
-        yield Fault(text, number)
+        yield AllocationFault(text, buffer_index)
     if buffer.offset is not None and offset != buffer.offset:
-        yield Fault(f"buffer {{}} is at {offset}, expected {buffer.offset}", number)
-    if buffer.within is not None:
-        other, distance = buffer.within
+        yield AllocationFault(
+            f"buffer {{}} is at {offset}, expected {buffer.offset}", buffer_index
+        )
+    if buffer.enclosing is not None:
+        other, distance = buffer.enclosing
         if offset != offsets[other] + distance:
             text = f"buffer {{}} is not at byte {distance} of buffer {{}}"
-            yield Fault(text, number, other)
+            yield AllocationFault(text, buffer_index, other)
 
 
-def _root_of(buffers: Sequence[Buffer], number: int) -> int:
-    within = buffers[number].within
+def _outermost_buffer_of(buffers: Sequence[Buffer], buffer_index: int) -> int:
+    within = buffers[buffer_index].enclosing
     while within is not None:
-        number = within[0]
-        within = buffers[number].within
-    return number
+        buffer_index = within[0]
+        within = buffers[buffer_index].enclosing
+    return buffer_index
 
 
-def _has_overlap(one: Buffer, at: int, other: Buffer, there: int) -> bool:
+def _has_overlap(
+    buffer: Buffer, offset: int, other_buffer: Buffer, other_offset: int
+) -> bool:
     return any(
         max(span.start, other_span.start) < min(span.end, other_span.end)
-        and span.low < span.high
-        and other_span.low < other_span.high
-        and at + span.low < there + other_span.high
-        and there + other_span.low < at + span.high
-        for span in one.spans
-        for other_span in other.spans
+        and span.start_byte < span.end_byte
+        and other_span.start_byte < other_span.end_byte
+        and offset + span.start_byte < other_offset + other_span.end_byte
+        and other_offset + other_span.start_byte < offset + span.end_byte
+        for span in buffer.spans
+        for other_span in other_buffer.spans
     )

@@ -1,4 +1,4 @@
-"""Pack buffers: minimize the peak, or fit them into a capacity."""
+"""Packing of buffers, without IR: minimize the peak, or fit them into a capacity."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import gcd
 
-from tlf.support.allocation.buffer import Allocation, Buffer
-from tlf.support.allocation.first_fit import ORDERS, first_fit, peak_of
-from tlf.support.allocation.offset_check import find_faults
-from tlf.support.allocation.peak_bounds import lower_bound
-from tlf.support.allocation.rigid_blocks import Block, blocks_of
-from tlf.support.allocation.search_restarts import VISITS, Budget, Restarts
-from tlf.support.allocation.time_sections import shapes_of
+from tlf.support.allocation.buffer_model import Allocation, Buffer
+from tlf.support.allocation.first_fit import ORDERS, allocate_first_fit, peak_of
+from tlf.support.allocation.offset_check import find_offset_faults
+from tlf.support.allocation.peak_bounds import peak_bound_of_blocks
+from tlf.support.allocation.rigid_blocks import RigidBlock, group_into_rigid_blocks
+from tlf.support.allocation.search_restarts import VISITS, SearchRestarts, VisitBudget
+from tlf.support.allocation.time_sections import block_shapes_of
 
 
-def pack_within(
-    buffers: Sequence[Buffer], capacity: int, visits: int = VISITS
+def pack_within_capacity(
+    buffers: Sequence[Buffer], capacity: int, max_visits: int = VISITS
 ) -> Allocation | None:
     """
     Return an allocation within `capacity` bytes, or None if none was found.
@@ -25,13 +25,15 @@ def pack_within(
     """
     if peak_lower_bound(buffers) > capacity:
         return None
-    placement = pack(buffers, Budget(visits), enough=capacity)
+    placement = pack_to_lowest_peak(
+        buffers, VisitBudget(max_visits), sufficient_peak=capacity
+    )
     return placement if placement.peak <= capacity else None
 
 
 def pack_side_by_side(buffers: Sequence[Buffer]) -> Allocation:
     """Return an allocation in which no two blocks share a byte."""
-    blocks = blocks_of(buffers)
+    blocks = group_into_rigid_blocks(buffers)
     offsets: list[int] = []
     peak = 0
     for block in blocks:
@@ -40,8 +42,8 @@ def pack_side_by_side(buffers: Sequence[Buffer]) -> Allocation:
     return _build_allocation(buffers, blocks, offsets, 0, "side by side")
 
 
-def pack(
-    buffers: Sequence[Buffer], budget: Budget, enough: int | None = None
+def pack_to_lowest_peak(
+    buffers: Sequence[Buffer], budget: VisitBudget, sufficient_peak: int | None = None
 ) -> Allocation:
     """
     Return the placement with the lowest peak that was found.
@@ -51,10 +53,10 @@ def pack(
 
     Raises `Fault` if the constraints of the buffers contradict each other.
     """
-    blocks = blocks_of(buffers)
-    grain = _common_grain(blocks)
-    bound = lower_bound(blocks, grain)
-    target = bound if enough is None else max(enough, bound)
+    blocks = group_into_rigid_blocks(buffers)
+    grain = _common_divisor_of_offsets(blocks)
+    bound = peak_bound_of_blocks(blocks, grain)
+    target = bound if sufficient_peak is None else max(sufficient_peak, bound)
     best: Allocation | None = None
     for offsets, method in _first_fit_packings(blocks):
         if best is None or peak_of(blocks, offsets) < best.peak:
@@ -63,24 +65,24 @@ def pack(
             break
     assert best is not None, "first fit always finds a placement"
     if any(block.offset is not None for block in blocks):
-        if fault := next(find_faults(buffers, best.offsets), None):
+        if fault := next(find_offset_faults(buffers, best.offsets), None):
             raise fault
         is_given = all(block.offset is not None for block in blocks)
         return replace(best, method="given") if is_given else best
-    if best.peak <= target or (enough is not None and enough < bound):
+    if best.peak <= target or (sufficient_peak is not None and sufficient_peak < bound):
         return best
-    shapes, sections = shapes_of(blocks, grain)
-    restarts = Restarts(shapes, sections, grain, budget)
-    return _PeakDescent(buffers, blocks, restarts, best).run(enough)
+    shapes, sections = block_shapes_of(blocks, grain)
+    restarts = SearchRestarts(shapes, sections, grain, budget)
+    return _PeakDescent(buffers, blocks, restarts, best).reduce_peak(sufficient_peak)
 
 
 def peak_lower_bound(buffers: Sequence[Buffer]) -> int:
     """Return a lower bound on the peak of every placement, in bytes."""
-    blocks = blocks_of(buffers)
-    return lower_bound(blocks, _common_grain(blocks))
+    blocks = group_into_rigid_blocks(buffers)
+    return peak_bound_of_blocks(blocks, _common_divisor_of_offsets(blocks))
 
 
-def _common_grain(blocks: Sequence[Block]) -> int:
+def _common_divisor_of_offsets(blocks: Sequence[RigidBlock]) -> int:
     """Return a common divisor of the offsets of all blocks in every placement."""
     if any(block.residue for block in blocks):
         return gcd(
@@ -89,7 +91,9 @@ def _common_grain(blocks: Sequence[Block]) -> int:
     return gcd(*(block.modulus for block in blocks)) or 1
 
 
-def _first_fit_packings(blocks: Sequence[Block]) -> Iterator[tuple[list[int], str]]:
+def _first_fit_packings(
+    blocks: Sequence[RigidBlock],
+) -> Iterator[tuple[list[int], str]]:
     """Yield the first-fit placements, with the name of the method."""
     indices = range(len(blocks))
     hints = {index: block.hint for index, block in enumerate(blocks)}
@@ -97,17 +101,19 @@ def _first_fit_packings(blocks: Sequence[Block]) -> Iterator[tuple[list[int], st
         order = sorted(
             indices, key=lambda each: (hints[each] is None, hints[each] or 0)
         )
-        yield first_fit(blocks, order), "hints"
+        yield allocate_first_fit(blocks, order), "hints"
     for key in ORDERS:
         yield (
-            first_fit(blocks, sorted(indices, key=lambda n: (*key(blocks[n]), n))),
+            allocate_first_fit(
+                blocks, sorted(indices, key=lambda n: (*key(blocks[n]), n))
+            ),
             ("first fit"),
         )
 
 
 def _build_allocation(
     buffers: Sequence[Buffer],
-    blocks: Sequence[Block],
+    blocks: Sequence[RigidBlock],
     offsets: Sequence[int],
     bound: int,
     method: str,
@@ -125,8 +131,8 @@ class _PeakDescent:
     def __init__(
         self,
         buffers: Sequence[Buffer],
-        blocks: Sequence[Block],
-        restarts: Restarts,
+        blocks: Sequence[RigidBlock],
+        restarts: SearchRestarts,
         best: Allocation,
     ) -> None:
         self.buffers = buffers
@@ -137,33 +143,39 @@ class _PeakDescent:
         """Lower bound on the peaks that the search can find."""
 
     @property
-    def bound(self) -> int:
+    def peak_bound(self) -> int:
         """Lower bound on the peak of every placement, in bytes."""
         return self.low if self.restarts.proves else self.best.bound
 
-    def run(self, enough: int | None) -> Allocation:
+    def reduce_peak(self, sufficient_peak: int | None) -> Allocation:
         """
         Search until the peak is at most `enough` or optimal, or the budget is spent.
         """
         attempts = 8
         while not self.restarts.budget.is_spent():
-            low = self.low if enough is None else max(enough, self.low)
+            low = (
+                self.low if sufficient_peak is None else max(sufficient_peak, self.low)
+            )
             while low < self.best.peak and not self.restarts.budget.is_spent():
-                middle = low if enough is not None else (low + self.best.peak - 1) // 2
-                if not self._search_within(middle, attempts):
+                middle = (
+                    low
+                    if sufficient_peak is not None
+                    else (low + self.best.peak - 1) // 2
+                )
+                if not self._search_within_capacity(middle, attempts):
                     low = max(self.low, middle + 1)
-                if enough is not None:
+                if sufficient_peak is not None:
                     break
-            if self.best.peak <= max(self.low, enough or 0):
+            if self.best.peak <= max(self.low, sufficient_peak or 0):
                 break
-            if enough is not None and enough < self.low:
+            if sufficient_peak is not None and sufficient_peak < self.low:
                 break
             attempts *= 2
         best = self.best
-        return Allocation(best.offsets, best.peak, self.bound, best.method)
+        return Allocation(best.offsets, best.peak, self.peak_bound, best.method)
 
-    def _search_within(self, capacity: int, attempts: int) -> bool:
-        found = self.restarts.find_offsets(capacity, attempts)
+    def _search_within_capacity(self, capacity: int, attempts: int) -> bool:
+        found = self.restarts.find_offsets_within(capacity, attempts)
         if found is False:
             self.low = max(self.low, capacity + 1)
         if isinstance(found, bool):
@@ -172,6 +184,6 @@ class _PeakDescent:
             found.get(index, block.residue) for index, block in enumerate(self.blocks)
         ]
         self.best = _build_allocation(
-            self.buffers, self.blocks, offsets, self.bound, "search"
+            self.buffers, self.blocks, offsets, self.peak_bound, "search"
         )
         return True

@@ -1,4 +1,7 @@
-"""Rigid blocks: buffers at fixed distances that share one offset."""
+"""
+Rigid blocks of the allocator, without IR: buffers at fixed distances that share one
+offset.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import gcd
 
-from tlf.support.allocation.allocation_fault import Fault
-from tlf.support.allocation.buffer import Buffer, Span
+from tlf.support.allocation.allocation_fault import AllocationFault
+from tlf.support.allocation.buffer_model import Buffer, LiveSpan
 
 
 @dataclass(frozen=True)
-class Block:
+class RigidBlock:
     """
     Buffers at fixed distances from each other. The offset is `residue` modulo
     `modulus`.
@@ -19,7 +22,7 @@ class Block:
 
     members: tuple[tuple[int, int], ...]
     """Index of each buffer, and its offset in the block in bytes."""
-    spans: tuple[Span, ...]
+    spans: tuple[LiveSpan, ...]
     """Live bytes, relative to the start of the block; no span is empty."""
     extent: int
     """End of the highest buffer, in bytes."""
@@ -37,7 +40,7 @@ class Block:
         return offset + (self.residue - offset) % self.modulus
 
 
-def blocks_of(buffers: Sequence[Buffer]) -> list[Block]:
+def group_into_rigid_blocks(buffers: Sequence[Buffer]) -> list[RigidBlock]:
     """
     Group buffers that share an enclosing buffer.
 
@@ -45,28 +48,34 @@ def blocks_of(buffers: Sequence[Buffer]) -> list[Block]:
     """
     groups: dict[int, list[tuple[int, int]]] = {}
     for index in range(len(buffers)):
-        root, distance = _find_root(buffers, index)
+        root, distance = _find_outermost_buffer(buffers, index)
         groups.setdefault(root, []).append((index, distance))
     return [_build_block(buffers, members) for members in groups.values()]
 
 
-def _find_root(buffers: Sequence[Buffer], number: int) -> tuple[int, int]:
-    root, distance = number, 0
+def _find_outermost_buffer(
+    buffers: Sequence[Buffer], buffer_index: int
+) -> tuple[int, int]:
+    root, distance = buffer_index, 0
     for _ in buffers:
-        if (within := buffers[root].within) is None:
+        if (within := buffers[root].enclosing) is None:
             return root, distance
         root, step = within
         if not 0 <= root < len(buffers) or step < 0:
-            raise Fault(
+            raise AllocationFault(
                 f"expected buffer {{}} at a byte of one of {len(buffers)} buffers, "
                 f"got byte {step} of buffer {root}",
-                number,
+                buffer_index,
             )
         distance += step
-    raise Fault("expected a buffer that is in no other, got a cycle at {}", number)
+    raise AllocationFault(
+        "expected a buffer that is in no other, got a cycle at {}", buffer_index
+    )
 
 
-def _build_block(buffers: Sequence[Buffer], members: list[tuple[int, int]]) -> Block:
+def _build_block(
+    buffers: Sequence[Buffer], members: list[tuple[int, int]]
+) -> RigidBlock:
     modulus, residue = 1, 0
     fixed: int | None = None
     hints: list[int] = []
@@ -74,30 +83,27 @@ def _build_block(buffers: Sequence[Buffer], members: list[tuple[int, int]]) -> B
         buffer = buffers[index]
         both = _intersect_congruences(modulus, residue, buffer.alignment, -distance)
         if both is None:
-            raise Fault(
+            raise AllocationFault(
                 f"expected a distance that suits both alignments, {modulus} and "
                 f"{buffer.alignment} of buffer {{}}",
                 index,
             )
         modulus, residue = both
         if buffer.offset is not None:
-            fixed = _check_fixed_offset(index, buffer.offset - distance, fixed)
+            fixed = _check_consistent_fixed_offset(
+                index, buffer.offset - distance, fixed
+            )
         if buffer.hint is not None and buffer.hint >= distance:
             hints.append(buffer.hint - distance)
     if fixed is not None and (fixed - residue) % modulus:
-        raise Fault(
+        raise AllocationFault(
             f"expected an offset that is a multiple of the alignment, got {fixed} of "
             "buffer {}",
             members[0][0],
         )
-    return Block(
+    return RigidBlock(
         members=tuple(members),
-        spans=tuple(
-            Span(each.start, each.end, each.low + distance, each.high + distance)
-            for index, distance in members
-            for each in buffers[index].spans
-            if each.start < each.end and each.low < each.high
-        ),
+        spans=_shift_spans(buffers, members),
         extent=max(distance + buffers[index].size for index, distance in members),
         modulus=modulus,
         residue=residue,
@@ -106,26 +112,51 @@ def _build_block(buffers: Sequence[Buffer], members: list[tuple[int, int]]) -> B
     )
 
 
-def _check_fixed_offset(number: int, offset: int, others: int | None) -> int:
-    if offset < 0 or others not in (None, offset):
-        raise Fault(
+def _shift_spans(
+    buffers: Sequence[Buffer], members: Sequence[tuple[int, int]]
+) -> tuple[LiveSpan, ...]:
+    """Return the spans of the members, relative to the start of their block."""
+    return tuple(
+        LiveSpan(
+            each.start,
+            each.end,
+            each.start_byte + distance,
+            each.end_byte + distance,
+        )
+        for index, distance in members
+        for each in buffers[index].spans
+        if each.start < each.end and each.start_byte < each.end_byte
+    )
+
+
+def _check_consistent_fixed_offset(
+    buffer_index: int, offset: int, known_offset: int | None
+) -> int:
+    if offset < 0 or known_offset not in (None, offset):
+        raise AllocationFault(
             "expected one offset of at least 0 for the place of buffer {}, "
             f"got {offset}",
-            number,
+            buffer_index,
         )
     return offset
 
 
 def _intersect_congruences(
-    one: int, first: int, other: int, second: int
+    first_modulus: int, first_residue: int, second_modulus: int, second_residue: int
 ) -> tuple[int, int] | None:
     """
     Return modulus and residue of the integers that are `first` modulo `one` and
     `second` modulo `other` (Chinese remainder theorem), or None if there are none.
     """
-    common = gcd(one, other)
-    if (second - first) % common:
+    common = gcd(first_modulus, second_modulus)
+    if (second_residue - first_residue) % common:
         return None
-    steps = (second - first) // common * pow(one // common, -1, other // common)
-    modulus = one * other // common
-    return modulus, (first + one * (steps % (other // common))) % modulus
+    steps = (
+        (second_residue - first_residue)
+        // common
+        * pow(first_modulus // common, -1, second_modulus // common)
+    )
+    modulus = first_modulus * second_modulus // common
+    return modulus, (
+        first_residue + first_modulus * (steps % (second_modulus // common))
+    ) % modulus

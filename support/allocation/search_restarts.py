@@ -1,5 +1,5 @@
 """
-Randomized restarts of the skyline search, within one budget of visits.
+Randomized restarts of the allocation search, without IR, within one budget of visits.
 
 The length of a search depends on its first few decisions, and varies by orders of
 magnitude (Gomes, Selman and Crato, CP 1997): ten searches with a small budget find more
@@ -16,7 +16,7 @@ from time import monotonic
 
 from tlf.support.allocation.skyline import Pit, Skyline
 from tlf.support.allocation.skyline_search import OutOfBudgetError, SkylineSearch
-from tlf.support.allocation.time_sections import Shape
+from tlf.support.allocation.time_sections import BlockShape
 
 Urgency = Callable[[Skyline, Pit], float]
 
@@ -31,28 +31,28 @@ LONGEST = 1000
 """Index of the attempt from which on the maximum no longer grows."""
 
 
-def _spare_urgency(skyline: Skyline, pit: Pit) -> float:
-    return pit.spare + pit.floor / skyline.top
+def _urgency_by_spare_bytes(skyline: Skyline, pit: Pit) -> float:
+    return pit.spare_bytes + pit.floor / skyline.top
 
 
-def _fit_urgency(skyline: Skyline, pit: Pit) -> float:
-    return pit.fits.bit_count() + pit.spare / skyline.top
+def _urgency_by_fitting_blocks(skyline: Skyline, pit: Pit) -> float:
+    return pit.fitting_blocks.bit_count() + pit.spare_bytes / skyline.top
 
 
-def _mixed_urgency(skyline: Skyline, pit: Pit) -> float:
-    choices = pit.fits.bit_count() / (1 + skyline.weights[pit.section])
-    return choices * (skyline.grain + pit.spare)
+def _urgency_by_spare_and_fit(skyline: Skyline, pit: Pit) -> float:
+    choices = pit.fitting_blocks.bit_count() / (1 + skyline.weights[pit.section])
+    return choices * (skyline.grain + pit.spare_bytes)
 
 
-def _failure_urgency(skyline: Skyline, pit: Pit) -> float:
-    return pit.spare / skyline.top - skyline.weights[pit.section]
+def _urgency_by_past_failures(skyline: Skyline, pit: Pit) -> float:
+    return pit.spare_bytes / skyline.top - skyline.weights[pit.section]
 
 
 URGENCIES: tuple[Urgency, ...] = (
-    _mixed_urgency,
-    _fit_urgency,
-    _spare_urgency,
-    _failure_urgency,
+    _urgency_by_spare_and_fit,
+    _urgency_by_fitting_blocks,
+    _urgency_by_spare_bytes,
+    _urgency_by_past_failures,
 )
 """
 Heuristics for the next section: few bytes to spare, few blocks that fit, many failures.
@@ -66,7 +66,7 @@ NOISE = (0.05, 0.2, 0.5)
 
 
 @dataclass
-class Budget:
+class VisitBudget:
     """Budget of a plan: visits of sections, of which some million take a second."""
 
     visits: int = VISITS
@@ -79,11 +79,15 @@ class Budget:
         return is_late or self.visits <= 0
 
 
-class Restarts:
+class SearchRestarts:
     """Attempts at one problem, within one budget."""
 
     def __init__(
-        self, shapes: Sequence[Shape], sections: int, grain: int, budget: Budget
+        self,
+        shapes: Sequence[BlockShape],
+        sections: int,
+        grain: int,
+        budget: VisitBudget,
     ) -> None:
         self.shapes = shapes
         self.sections = sections
@@ -92,10 +96,12 @@ class Restarts:
         self.proves = all(
             shape.is_flat and shape.block.offset is None for shape in shapes
         )
-        self.setup = sum(shape.length for shape in shapes) + sections
+        self.setup = sum(shape.section_count for shape in shapes) + sections
         self.attempts = 0
 
-    def find_offsets(self, capacity: int, attempts: int) -> dict[int, int] | bool:
+    def find_offsets_within(
+        self, capacity: int, attempts: int
+    ) -> dict[int, int] | bool:
         """
         Return the offsets of the blocks within a capacity, by index; False if a search
         was exhausted, which `proves` that there are none or makes it likely; True if
@@ -107,10 +113,10 @@ class Restarts:
         for _ in range(attempts):
             if self.budget.is_spent():
                 break
-            search = self._next_search(capacity)
+            search = self._build_next_search(capacity)
             limit = search.budget
             try:
-                is_feasible = search.run()
+                is_feasible = search.find_placement()
             except OutOfBudgetError:
                 continue
             finally:
@@ -118,7 +124,7 @@ class Restarts:
             if is_feasible:
                 shapes = search.skyline.shapes
                 return {
-                    shape.number: offset
+                    shape.block_index: offset
                     for shape, offset in zip(shapes, search.offsets, strict=True)
                 }
             exhausted += 1
@@ -126,7 +132,7 @@ class Restarts:
                 return False
         return True
 
-    def _next_search(self, capacity: int) -> SkylineSearch:
+    def _build_next_search(self, capacity: int) -> SkylineSearch:
         attempt, self.attempts = self.attempts, self.attempts + 1
         generator = random.Random(attempt)
         rest, urgency = divmod(attempt, len(URGENCIES))
@@ -134,12 +140,12 @@ class Restarts:
         noise = NOISE[rest % len(NOISE)] if rest else 0.0
         by_length, by_height = EXPONENTS[exponents]
         preference = {
-            shape.number: shape.length**by_length
-            * shape.height**by_height
+            shape.block_index: shape.section_count**by_length
+            * shape.max_height**by_height
             * generator.uniform(1 - noise, 1 + noise)
             for shape in self.shapes
         }
-        ordered = sorted(self.shapes, key=lambda shape: -preference[shape.number])
+        ordered = sorted(self.shapes, key=lambda shape: -preference[shape.block_index])
         skyline = Skyline(ordered, self.sections, capacity, self.grain)
         passes = PASSES * GROWTH ** min(attempt, LONGEST)
         budget = min(self.budget.visits, int(passes * self.sections))

@@ -1,12 +1,14 @@
-"""Skyline of an allocation search: floor and unplaced bytes of each section."""
+"""
+Skyline of an allocation search, without IR: floor and unplaced bytes of each section.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tlf.support.allocation.time_sections import Shape
-from tlf.support.bit_sets import members
+from tlf.support.allocation.time_sections import BlockShape
+from tlf.support.bit_sets import elements_of_mask
 
 FULL = 1 << 62
 """Floor of a section with no unplaced blocks."""
@@ -18,11 +20,11 @@ class Pit:
 
     section: int
     floor: int
-    spare: int
+    spare_bytes: int
     """Bytes that may be wasted above the floor."""
-    fits: int
+    fitting_blocks: int
     """Blocks that may be placed on the floor, as a bit mask."""
-    resting: int
+    resting_blocks: int
     """Blocks that are placed on the floor, or on blocks that are, as a bit mask."""
 
 
@@ -35,7 +37,7 @@ class Skyline:
 
     def __init__(
         self,
-        shapes: Sequence[Shape],
+        shapes: Sequence[BlockShape],
         count: int,
         capacity: int,
         grain: int,
@@ -61,27 +63,27 @@ class Skyline:
         self.meets = [0] * len(shapes)
         self.split = 0
         for index, shape in enumerate(shapes):
-            self._add_shape(index, shape)
-        self._accumulate_sets()
+            self._add_block_shape(index, shape)
+        self._accumulate_block_sets()
 
-    def _add_shape(self, number: int, shape: Shape) -> None:
-        bit = 1 << number
+    def _add_block_shape(self, block_index: int, shape: BlockShape) -> None:
+        bit = 1 << block_index
         mask = 0
         for first, last, height in shape.ranges:
             mask |= self.section_mask(first, last)
             for section in range(first, last):
                 self.cover[section] |= bit
                 self.left[section] += height
-        for section in range(shape.first + 1, shape.last):
+        for section in range(shape.first_section + 1, shape.end_section):
             self.crossing[section] |= bit
-        self.starting[shape.first] |= bit
-        self.ending[shape.last] |= bit
+        self.starting[shape.first_section] |= bit
+        self.ending[shape.end_section] |= bit
         self.sections.append(mask)
         self.least.append(min(height for *_, height in shape.ranges))
-        if shape.length < shape.last - shape.first:
+        if shape.section_count < shape.end_section - shape.first_section:
             self.split |= bit
 
-    def _accumulate_sets(self) -> None:
+    def _accumulate_block_sets(self) -> None:
         for section in range(self.count - 1, -1, -1):
             self.starting[section] |= self.starting[section + 1]
         for section in range(self.count):
@@ -105,7 +107,7 @@ class Skyline:
         """Return the blocks whose sections are all in [low, high)."""
         return self.starting[low] & self.ending[high]
 
-    def is_plausible(self) -> bool:
+    def can_have_placement(self) -> bool:
         """
         Return `True` if every block fits by itself, and all blocks live in a section
         fit together.
@@ -125,7 +127,7 @@ class Skyline:
         self.floor[low : low + len(floor)] = floor
         self.left[low : low + len(unplaced)] = unplaced
 
-    def raise_floor(self, section: int, floor: int) -> bool:
+    def raise_section_floor(self, section: int, floor: int) -> bool:
         """
         Waste the bytes below a new floor. Return `False` if the unplaced bytes would
         not fit.
@@ -135,9 +137,9 @@ class Skyline:
         self.floor[section] = floor
         return True
 
-    def place_block(self, number: int, floor: int) -> int | None:
+    def place_block(self, block_index: int, floor: int) -> int | None:
         """Place a block on a floor. Return its offset, or None if it does not fit."""
-        shape = self.shapes[number]
+        shape = self.shapes[block_index]
         offset = shape.block.align_up(floor)
         if offset + shape.block.extent > self.capacity:
             return None
@@ -153,9 +155,9 @@ class Skyline:
                 self.left[section] -= height
         return offset
 
-    def remove_block(self, number: int, floor: int) -> None:
+    def remove_block(self, block_index: int, floor: int) -> None:
         """Remove a block that was placed on a floor."""
-        for first, last, height in self.shapes[number].ranges:
+        for first, last, height in self.shapes[block_index].ranges:
             self.floor[first:last] = [floor] * (last - first)
             for section in range(first, last):
                 self.left[section] += height
@@ -180,42 +182,48 @@ class Skyline:
             if level < FULL and is_low and (end == high or floor[end] > level):
                 inside = unplaced & self.blocks_within(start, end)
                 waste = wasted if wasted & self.section_mask(start, end) else 0
-                yield from self._pits_of_bottom(
+                yield from self._find_pits_at_lowest_floor(
                     start, end, level, unplaced, inside, waste
                 )
             start = end
 
-    def _pits_of_bottom(
-        self, start: int, end: int, level: int, unplaced: int, inside: int, wasted: int
+    def _find_pits_at_lowest_floor(
+        self,
+        start: int,
+        end: int,
+        level: int,
+        unplaced: int,
+        inside_blocks: int,
+        wasted: int,
     ) -> Iterator[Pit]:
         before, max_remaining = -1, 0
         for section in range(start, end):
             live = unplaced & self.cover[section]
-            resting = live & inside
+            resting = live & inside_blocks
             remaining = self.left[section]
             if resting == before and remaining <= max_remaining:
                 continue
-            if outside := live & self.split & ~inside:
-                split_blocks = self._blocks_on_level(outside, level)
+            if outside := live & self.split & ~inside_blocks:
+                split_blocks = self._blocks_with_gaps_on_floor(outside, level)
                 if split_blocks is None:
                     continue
                 resting |= split_blocks
             fits = resting
             if wasted:
-                for index in members(resting):
+                for index in elements_of_mask(resting):
                     if not self.sections[index] & ~wasted:
                         fits ^= 1 << index
             if fits:
-                before, max_remaining = live & inside, remaining
+                before, max_remaining = live & inside_blocks, remaining
             yield Pit(section, level, self.top - level - remaining, fits, resting)
 
-    def _blocks_on_level(self, blocks: int, level: int) -> int | None:
+    def _blocks_with_gaps_on_floor(self, blocks: int, level: int) -> int | None:
         """
         Return the blocks with gaps that can be placed on a floor in all of their
         sections, or None if one could be placed on it here and above it elsewhere.
         """
         result = 0
-        for index in members(blocks):
+        for index in elements_of_mask(blocks):
             ranges = self.shapes[index].ranges
             if max(max(self.floor[first:last]) for first, last, _ in ranges) > level:
                 continue
@@ -230,11 +238,11 @@ class Skyline:
         placed on its floor: it is placed on a floor elsewhere, or on a block that does
         not cover this section.
         """
-        best = self._lowest_floor_for(
-            pit, unplaced & self.cover[pit.section] & ~pit.resting
+        best = self._lowest_offset_for_blocks(
+            pit, unplaced & self.cover[pit.section] & ~pit.resting_blocks
         )
         below = 0
-        for index in members(pit.resting):
+        for index in elements_of_mask(pit.resting_blocks):
             below |= self.meets[index]
         if below := below & unplaced & ~self.cover[pit.section]:
             for height, blocks in self.by_height:
@@ -244,11 +252,11 @@ class Skyline:
                     return pit.floor + height
         return best
 
-    def _lowest_floor_for(self, pit: Pit, blocks: int) -> int:
+    def _lowest_offset_for_blocks(self, pit: Pit, blocks: int) -> int:
         """Return the lowest offset at which the floor admits one of some blocks."""
         floor = self.floor
         best = FULL
-        for index in members(blocks & self.split):
+        for index in elements_of_mask(blocks & self.split):
             ranges = self.shapes[index].ranges
             best = min(best, max(max(floor[first:last]) for first, last, _ in ranges))
         low, high = pit.section, pit.section + 1

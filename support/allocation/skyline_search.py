@@ -1,5 +1,6 @@
 """
-Branch and bound along a skyline: exact search for offsets within a capacity.
+Branch and bound along a skyline, without IR: exact search for buffer offsets in a
+capacity.
 
 If there is a placement, there is one in which every block rests on the bottom of the
 memory or on another block: otherwise it could be moved down. So blocks are placed from
@@ -28,7 +29,7 @@ from collections.abc import Callable, Generator, Iterator
 from typing import TypeAlias
 
 from tlf.support.allocation.skyline import Pit, Skyline
-from tlf.support.bit_sets import members
+from tlf.support.bit_sets import elements_of_mask
 
 Step: TypeAlias = "Generator[Step, bool | None, bool]"
 """
@@ -64,7 +65,7 @@ class SkylineSearch:
         self.offsets = [0] * len(skyline.shapes)
         self.failed: set[tuple[int, int, tuple[int, ...]]] = set()
 
-    def run(self) -> bool:
+    def find_placement(self) -> bool:
         """
         Return `True` if there is a placement, which is then in `offsets`.
 
@@ -72,10 +73,12 @@ class SkylineSearch:
         """
         skyline = self.skyline
         everything = (1 << len(skyline.shapes)) - 1
-        if not skyline.is_plausible():
+        if not skyline.can_have_placement():
             return False
         # The search is deeper than Python's stack, hence an explicit one.
-        pending: list[Step] = [self._place_components(0, skyline.count, everything, 0)]
+        pending: list[Step] = [
+            self._place_blocks_by_components(0, skyline.count, everything, 0)
+        ]
         answer: bool | None = None
         while pending:
             try:
@@ -86,7 +89,7 @@ class SkylineSearch:
                 answer = bool(done.value)
         return bool(answer)
 
-    def _place_components(
+    def _place_blocks_by_components(
         self, low: int, high: int, unplaced: int, wasted: int
     ) -> Step:
         """
@@ -94,10 +97,10 @@ class SkylineSearch:
         """
         components = list(self._split_components(low, high, unplaced))
         if len(components) == 1:
-            return bool((yield self._branch(*components[0], wasted)))
+            return bool((yield self._branch_on_blocks_of_pit(*components[0], wasted)))
         saved = self.skyline.save_state(low, high)
         for component in sorted(components, key=lambda each: each[1] - each[0]):
-            if not (yield self._branch(*component, wasted)):
+            if not (yield self._branch_on_blocks_of_pit(*component, wasted)):
                 self.skyline.restore_state(low, saved)
                 return False
         return True
@@ -117,44 +120,56 @@ class SkylineSearch:
                 yield start, end, inside
             start = end
 
-    def _branch(self, low: int, high: int, unplaced: int, wasted: int) -> Step:
+    def _branch_on_blocks_of_pit(
+        self, low: int, high: int, unplaced: int, wasted: int
+    ) -> Step:
         """
         Place the unplaced blocks of a component: select a section, and branch on the
         blocks that may be placed there.
         """
         skyline = self.skyline
         saved = skyline.floor[low:high]
-        pit, wasted = self._raise_floors(low, high, unplaced, wasted)
+        pit, wasted = self._raise_floors_of_dead_pits(low, high, unplaced, wasted)
         if pit is None:
             skyline.floor[low:high] = saved
             return False
-        key = (
-            unplaced,
-            wasted & skyline.section_mask(low, high),
-            tuple(skyline.floor[low:high]),
-        )
+        key = self._make_state_key(low, high, unplaced, wasted)
         if key not in self.failed:
-            for index in members(pit.fits):
+            for index in elements_of_mask(pit.fitting_blocks):
                 offset = skyline.place_block(index, pit.floor)
                 if offset is None:
                     continue
                 self.offsets[index] = offset
                 rest = unplaced & ~(1 << index)
                 still_wasted = wasted & ~skyline.sections[index]
-                if (yield self._place_components(low, high, rest, still_wasted)):
+                if (
+                    yield self._place_blocks_by_components(
+                        low, high, rest, still_wasted
+                    )
+                ):
                     return True
                 skyline.remove_block(index, pit.floor)
             bottom = skyline.next_floor_bound(pit, unplaced)
-            if skyline.raise_floor(pit.section, bottom):
+            if skyline.raise_section_floor(pit.section, bottom):
                 above = wasted | 1 << pit.section
-                if (yield self._branch(low, high, unplaced, above)):
+                if (yield self._branch_on_blocks_of_pit(low, high, unplaced, above)):
                     return True
             skyline.weights[pit.section] += 1
             self.failed.add(key)
         skyline.floor[low:high] = saved
         return False
 
-    def _raise_floors(
+    def _make_state_key(
+        self, low: int, high: int, unplaced: int, wasted: int
+    ) -> tuple[int, int, tuple[int, ...]]:
+        """Return the state of a component, which determines the rest of its search."""
+        return (
+            unplaced,
+            wasted & self.skyline.section_mask(low, high),
+            tuple(self.skyline.floor[low:high]),
+        )
+
+    def _raise_floors_of_dead_pits(
         self, low: int, high: int, unplaced: int, wasted: int
     ) -> tuple[Pit | None, int]:
         """
@@ -172,12 +187,12 @@ class SkylineSearch:
             if self.budget < 0:
                 raise OutOfBudgetError
             for pit in skyline.find_pits(low, high, unplaced, wasted):
-                if pit.fits:
+                if pit.fitting_blocks:
                     urgency = self.urgency(skyline, pit)
                     if best is None or urgency < lowest:
                         best, lowest = pit, urgency
                     continue
-                if not skyline.raise_floor(
+                if not skyline.raise_section_floor(
                     pit.section, skyline.next_floor_bound(pit, unplaced)
                 ):
                     skyline.weights[pit.section] += 1

@@ -1,4 +1,6 @@
-"""Sections of time between starts of live ranges, and blocks as shapes over them."""
+"""
+Sections of time between starts of live ranges, without IR, and memory blocks over them.
+"""
 
 from __future__ import annotations
 
@@ -7,19 +9,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from tlf.support.allocation.rigid_blocks import Block
+from tlf.support.allocation.rigid_blocks import RigidBlock
 
 
 @dataclass(frozen=True)
-class Shape:
+class BlockShape:
     """
     Block over sections: ranges [first, last) of sections, and the height in bytes in
     each.
     """
 
-    number: int
+    block_index: int
     """Index of the block."""
-    block: Block
+    block: RigidBlock
     ranges: tuple[tuple[int, int, int], ...]
     """Disjoint ranges in ascending order. Heights are multiples of the grain."""
     is_flat: bool
@@ -29,27 +31,29 @@ class Shape:
     """
 
     @property
-    def first(self) -> int:
+    def first_section(self) -> int:
         """First section in which the block is live."""
         return self.ranges[0][0]
 
     @property
-    def last(self) -> int:
+    def end_section(self) -> int:
         """Section after the last one in which the block is live."""
         return self.ranges[-1][1]
 
     @property
-    def length(self) -> int:
+    def section_count(self) -> int:
         """Number of sections in which the block is live."""
         return sum(last - first for first, last, _ in self.ranges)
 
     @property
-    def height(self) -> int:
+    def max_height(self) -> int:
         """Maximum height in bytes."""
         return max(height for *_, height in self.ranges)
 
 
-def shapes_of(blocks: Sequence[Block], grain: int) -> tuple[list[Shape], int]:
+def block_shapes_of(
+    blocks: Sequence[RigidBlock], grain: int
+) -> tuple[list[BlockShape], int]:
     """
     Return the shapes of the blocks that are live at some step, and the number of
     sections.
@@ -59,14 +63,16 @@ def shapes_of(blocks: Sequence[Block], grain: int) -> tuple[list[Shape], int]:
     """
     steps = sorted({span.start for block in blocks for span in block.spans})
     shapes = [
-        _build_shape(index, block, steps, grain)
+        _build_block_shape(index, block, steps, grain)
         for index, block in enumerate(blocks)
         if block.spans
     ]
     return shapes, len(steps)
 
 
-def _build_shape(number: int, block: Block, steps: Sequence[int], grain: int) -> Shape:
+def _build_block_shape(
+    block_index: int, block: RigidBlock, steps: Sequence[int], grain: int
+) -> BlockShape:
     spans = [
         (bisect_left(steps, span.start), bisect_left(steps, span.end), span)
         for span in block.spans
@@ -79,12 +85,12 @@ def _build_shape(number: int, block: Block, steps: Sequence[int], grain: int) ->
         if not live:
             continue
         top = 0
-        for span in sorted(live, key=lambda each: each.low):
-            is_flat = is_flat and span.low <= top
-            top = max(top, span.high)
+        for span in sorted(live, key=lambda each: each.start_byte):
+            is_flat = is_flat and span.start_byte <= top
+            top = max(top, span.end_byte)
         height = -(-top // grain) * grain
         if ranges and ranges[-1][1:] == (first, height):
             ranges[-1] = (ranges[-1][0], last, height)
         else:
             ranges.append((first, last, height))
-    return Shape(number, block, tuple(ranges), is_flat)
+    return BlockShape(block_index, block, tuple(ranges), is_flat)

@@ -6,43 +6,47 @@ A combinatorial search. The caller describes a graph as a `Problem`, implements
 `CostModel` for its groups, and calls `search`.
 """
 
-from tlf.support.bit_sets import mask_of, members
-from tlf.support.partition.candidate_groups import Demand
-from tlf.support.partition.cost_model import Context, CostModel, Option
+from tlf.support.bit_sets import elements_of_mask, mask_of
+from tlf.support.partition.candidate_groups import FusionConstraint
+from tlf.support.partition.cost_model import CostModel, Option, ResidencyContext
+from tlf.support.partition.fusion_queries import FusionQueryResult, find_schedule_fusing
 from tlf.support.partition.objective import Objective
-from tlf.support.partition.partition_problem import Node, Problem, Value
+from tlf.support.partition.partition_problem import (
+    PartitionProblem,
+    ProblemOperation,
+    ProblemValue,
+)
 from tlf.support.partition.schedule import (
     Alternative,
     NoScheduleError,
-    Result,
     Schedule,
-    Statistics,
+    SearchResult,
+    SearchStatistics,
     Step,
 )
 from tlf.support.partition.search_limits import Limits
-from tlf.support.partition.search_strategies import STRATEGIES, search
-from tlf.support.partition.what_if import WhatIf, force_together
+from tlf.support.partition.search_strategies import STRATEGIES, search_schedule
 
 __all__ = [
     "STRATEGIES",
     "Alternative",
-    "Context",
     "CostModel",
-    "Demand",
+    "FusionConstraint",
+    "FusionQueryResult",
     "Limits",
     "NoScheduleError",
-    "Node",
     "Objective",
     "Option",
-    "Problem",
-    "Result",
+    "PartitionProblem",
+    "ProblemOperation",
+    "ProblemValue",
+    "ResidencyContext",
     "Schedule",
-    "Statistics",
+    "SearchResult",
+    "SearchStatistics",
     "Step",
-    "Value",
-    "WhatIf",
-    "force_together",
+    "elements_of_mask",
+    "find_schedule_fusing",
     "mask_of",
-    "members",
-    "search",
+    "search_schedule",
 ]

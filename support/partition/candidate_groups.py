@@ -1,24 +1,24 @@
-"""Candidate groups that may extend a downset."""
+"""Candidate groups that may extend a downset of the graph partition, without IR."""
 
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from tlf.support.bit_sets import members
+from tlf.support.bit_sets import elements_of_mask
 from tlf.support.partition.cost_memo import CostMemo
 from tlf.support.partition.search_limits import Limits
 
 
 @dataclass(frozen=True)
-class Demand:
+class FusionConstraint:
     """Constraint on a schedule: operations that must be in one group, if any."""
 
-    together: int = 0
+    fused_operations: int = 0
 
-    def allows(self, group: int) -> bool:
+    def is_satisfied_by(self, group: int) -> bool:
         """Return `True` if a group contains all of the operations or none."""
-        return group & self.together in (0, self.together)
+        return group & self.fused_operations in (0, self.fused_operations)
 
 
 @dataclass
@@ -27,7 +27,7 @@ class CandidateGroups(ABC):
 
     memo: CostMemo
     limits: Limits
-    demand: Demand = field(default_factory=Demand)
+    demand: FusionConstraint = field(default_factory=FusionConstraint)
     too_large: bool = False
     """True if groups were dropped because of their number of operations."""
     too_many: bool = False
@@ -53,20 +53,22 @@ class ConnectedGroups(CandidateGroups):
 
     def groups_after(self, done: int) -> Sequence[int]:
         successors = self.memo.groups.problem.successors_or_siblings
-        pending = deque((1 << n, successors[n]) for n in self._ready_operations(done))
+        pending = deque(
+            (1 << n, successors[n]) for n in self._operations_ready_after(done)
+        )
         visited = {group for group, _ in pending}
         groups: list[int] = []
         while pending:
             group, frontier = pending.popleft()
-            objection = self.memo.objection(group)
+            objection = self.memo.objection_to_group(group)
             if objection is not None and self.memo.costs.monotone:
                 continue
             if group.bit_count() > self.limits.group:
                 self.too_large |= objection is None
                 continue
-            if objection is None and self.demand.allows(group):
+            if objection is None and self.demand.is_satisfied_by(group):
                 groups.append(group)
-            for larger in self._expand_group(done, group, frontier):
+            for larger in self._expand_connected_group(done, group, frontier):
                 if larger[0] not in visited:
                     visited.add(larger[0])
                     pending.append(larger)
@@ -75,14 +77,14 @@ class ConnectedGroups(CandidateGroups):
                 break
         return groups
 
-    def _ready_operations(self, done: int) -> Iterator[int]:
+    def _operations_ready_after(self, done: int) -> Iterator[int]:
         """Yield the operations whose predecessors are all done."""
         problem = self.memo.groups.problem
-        for index in members(problem.all_operations & ~done):
+        for index in elements_of_mask(problem.all_operations & ~done):
             if not problem.predecessors[index] & ~done:
                 yield index
 
-    def _expand_group(
+    def _expand_connected_group(
         self, done: int, group: int, reached: int
     ) -> Iterator[tuple[int, int]]:
         """
@@ -91,10 +93,10 @@ class ConnectedGroups(CandidateGroups):
         """
         problem = self.memo.groups.problem
         outside = ~(done | group)
-        for op in members(reached & outside):
+        for op in elements_of_mask(reached & outside):
             added = (1 << op) | (problem.ancestors[op] & outside)
             frontier = reached
-            for new_op in members(added):
+            for new_op in elements_of_mask(added):
                 frontier |= problem.successors_or_siblings[new_op]
             yield group | added, frontier
 
@@ -114,19 +116,19 @@ class ContiguousGroups(CandidateGroups):
             group |= 1 << index
             if not problem.is_connected(group):
                 continue
-            objection = self.memo.objection(group)
+            objection = self.memo.objection_to_group(group)
             if objection is not None and self.memo.costs.monotone:
                 break
             if group.bit_count() > self.limits.group:
                 self.too_large |= objection is None
                 break
-            if objection is None and self.demand.allows(group):
+            if objection is None and self.demand.is_satisfied_by(group):
                 groups.append(group)
         return groups
 
 
 @dataclass
-class GivenGroups(CandidateGroups):
+class FixedGroups(CandidateGroups):
     """Groups of a given sequence, one after the other."""
 
     sequence: Sequence[int] = ()

@@ -1,17 +1,17 @@
-"""Canonical numbering of operations and values, from the graph structure only."""
+"""Canonical numbering of graph operations and values by structure only, without IR."""
 
 import heapq
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 
-from tlf.support.bit_sets import mask_of, members
-from tlf.support.partition.cost_model import Context, CostModel, Option
-from tlf.support.partition.partition_problem import Node, Problem
+from tlf.support.bit_sets import elements_of_mask, mask_of
+from tlf.support.partition.cost_model import CostModel, Option, ResidencyContext
+from tlf.support.partition.partition_problem import PartitionProblem, ProblemOperation
 from tlf.support.partition.schedule import Alternative, Schedule, Step
 
 
 @dataclass(frozen=True)
-class Numbering:
+class CanonicalNumbering:
     """Given indices of the operations and values, in canonical order."""
 
     nodes: tuple[int, ...]
@@ -19,20 +19,20 @@ class Numbering:
 
     def map_group(self, group: int) -> int:
         """Map a set of canonical operations to the given numbering."""
-        return mask_of(self.nodes[index] for index in members(group))
+        return mask_of(self.nodes[index] for index in elements_of_mask(group))
 
     def map_values(self, values: int) -> int:
         """Map a set of canonical values to the given numbering."""
-        return mask_of(self.values[index] for index in members(values))
+        return mask_of(self.values[index] for index in elements_of_mask(values))
 
-    def map_context(self, context: Context) -> Context:
+    def map_context(self, context: ResidencyContext) -> ResidencyContext:
         """Map a context to the given numbering."""
         resident, retained = (
             self.map_values(context.resident),
             self.map_values(context.retained),
         )
-        return Context(
-            resident, retained, self.map_values(context.stored), context.occupied
+        return ResidencyContext(
+            resident, retained, self.map_values(context.stored), context.occupied_bytes
         )
 
     def map_schedule(self, schedule: Schedule) -> Schedule:
@@ -50,10 +50,10 @@ class Numbering:
         """Map an alternative to the given numbering."""
         return replace(alternative, step=self.map_step(alternative.step))
 
-    def unmap_group(self, group: int) -> int:
+    def map_group_to_canonical(self, group: int) -> int:
         """Map a set of operations in the given numbering to the canonical one."""
         canonical = {given: new for new, given in enumerate(self.nodes)}
-        return mask_of(canonical[index] for index in members(group))
+        return mask_of(canonical[index] for index in elements_of_mask(group))
 
 
 @dataclass
@@ -61,44 +61,46 @@ class RenumberedCosts(CostModel):
     """Cost model of a problem, for the same problem in canonical numbering."""
 
     costs: CostModel
-    numbering: Numbering
+    numbering: CanonicalNumbering
 
     def __post_init__(self) -> None:
         self.monotone = self.costs.monotone
 
-    def options(self, group: int, context: Context) -> list[Option]:
+    def options_of_group(self, group: int, context: ResidencyContext) -> list[Option]:
         numbering = self.numbering
         arguments = numbering.map_group(group), numbering.map_context(context)
-        return list(self.costs.options(*arguments))
+        return list(self.costs.options_of_group(*arguments))
 
-    def bound(self, group: int, context: Context) -> Option | None:
+    def bound_of_options(self, group: int, context: ResidencyContext) -> Option | None:
         numbering = self.numbering
-        return self.costs.bound(
+        return self.costs.bound_of_options(
             numbering.map_group(group), numbering.map_context(context)
         )
 
     def is_runnable(self, group: int) -> bool:
         return self.costs.is_runnable(self.numbering.map_group(group))
 
-    def objection(self, group: int) -> str | None:
-        return self.costs.objection(self.numbering.map_group(group))
+    def objection_to_group(self, group: int) -> str | None:
+        return self.costs.objection_to_group(self.numbering.map_group(group))
 
 
-def identity_numbering(problem: Problem) -> Numbering:
+def identity_numbering(problem: PartitionProblem) -> CanonicalNumbering:
     """Return the numbering that keeps the given indices."""
-    return Numbering(
+    return CanonicalNumbering(
         tuple(range(len(problem.nodes))), tuple(range(len(problem.values)))
     )
 
 
-def canonicalize_problem(problem: Problem) -> tuple[Problem, Numbering]:
+def canonicalize_problem(
+    problem: PartitionProblem,
+) -> tuple[PartitionProblem, CanonicalNumbering]:
     """
     Return the problem in a numbering that follows from its structure, and this
     numbering. The order is topological; operations that are ready are ordered by a
     digest of their ancestors, then of their descendants. Operations with equal digests,
     such as those that a symmetry of the graph exchanges, keep the given order.
     """
-    digests = _digest_operations(problem)
+    digests = _hash_operations(problem)
     unscheduled_predecessors = [mask.bit_count() for mask in problem.predecessors]
     ready = [
         (digests[n], n) for n, count in enumerate(unscheduled_predecessors) if not count
@@ -108,17 +110,17 @@ def canonicalize_problem(problem: Problem) -> tuple[Problem, Numbering]:
     while ready:
         _, index = heapq.heappop(ready)
         order.append(index)
-        for after in members(problem.successors[index]):
+        for after in elements_of_mask(problem.successors[index]):
             unscheduled_predecessors[after] -= 1
             if not unscheduled_predecessors[after]:
                 heapq.heappush(ready, (digests[after], after))
     nodes = [problem.nodes[index] for index in order]
     values = dict.fromkeys(v for n in nodes for v in (*n.operands, *n.results))
     values.update(dict.fromkeys(range(len(problem.values))))
-    numbering = Numbering(tuple(order), tuple(values))
+    numbering = CanonicalNumbering(tuple(order), tuple(values))
     canonical = {given: new for new, given in enumerate(values)}
     renumbered = tuple(
-        Node(
+        ProblemOperation(
             tuple(canonical[value] for value in node.operands),
             tuple(canonical[value] for value in node.results),
             node.label,
@@ -126,37 +128,39 @@ def canonicalize_problem(problem: Problem) -> tuple[Problem, Numbering]:
         for node in nodes
     )
     sizes = tuple(problem.values[value] for value in values)
-    return Problem(renumbered, sizes, problem.capacity, problem.siblings), numbering
+    return PartitionProblem(
+        renumbered, sizes, problem.capacity, problem.siblings
+    ), numbering
 
 
-def _digest_operations(problem: Problem) -> list[tuple[int, str]]:
+def _hash_operations(problem: PartitionProblem) -> list[tuple[int, str]]:
     """
     Return the number of ancestors of each operation, and a digest of its position in
     the graph.
     """
     down: list[str] = []
     for index, node in enumerate(problem.nodes):
-        read = [_digest_value(problem, value, down) for value in node.operands]
-        written = [_digest_value(problem, value, []) for value in node.results]
-        down.append(_digest(node.label, *read, "", *written))
+        read = [_hash_value(problem, value, down) for value in node.operands]
+        written = [_hash_value(problem, value, []) for value in node.results]
+        down.append(_hash_texts(node.label, *read, "", *written))
     up = [""] * len(problem.nodes)
     for index in reversed(range(len(problem.nodes))):
-        after = sorted(up[each] for each in members(problem.successors[index]))
-        up[index] = _digest(down[index], *after)
+        after = sorted(up[each] for each in elements_of_mask(problem.successors[index]))
+        up[index] = _hash_texts(down[index], *after)
     shared = [
-        _digest(*sorted(up[each] for each in members(readers)))
+        _hash_texts(*sorted(up[each] for each in elements_of_mask(readers)))
         for readers in problem.consumers
     ]
     return [
         (
             problem.ancestors[index].bit_count(),
-            _digest(up[index], *(shared[value] for value in node.operands)),
+            _hash_texts(up[index], *(shared[value] for value in node.operands)),
         )
         for index, node in enumerate(problem.nodes)
     ]
 
 
-def _digest_value(problem: Problem, value: int, digests: list[str]) -> str:
+def _hash_value(problem: PartitionProblem, value: int, digests: list[str]) -> str:
     """
     Return the digest of a value, including its producer if digests of operations are
     given.
@@ -164,12 +168,12 @@ def _digest_value(problem: Problem, value: int, digests: list[str]) -> str:
     attributes = problem.values[value]
     producer = problem.producers[value]
     if producer is None or not digests:
-        return _digest(
+        return _hash_texts(
             str(attributes.size), str(attributes.is_output), attributes.label
         )
     position = problem.nodes[producer].results.index(value)
-    return _digest(digests[producer], str(position))
+    return _hash_texts(digests[producer], str(position))
 
 
-def _digest(*texts: str) -> str:
+def _hash_texts(*texts: str) -> str:
     return blake2b(repr(texts).encode(), digest_size=16).hexdigest()

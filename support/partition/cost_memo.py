@@ -1,10 +1,12 @@
-"""Memoized results of a cost model, shared by isomorphic groups."""
+"""
+Memoized results of the partition's cost model, without IR, shared by isomorphic groups.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from tlf.support.partition.cost_model import Context, CostModel, Option
-from tlf.support.partition.group_structure import Groups
+from tlf.support.partition.cost_model import CostModel, Option, ResidencyContext
+from tlf.support.partition.group_structure import GroupStructures
 
 ResidencyKey = tuple[int, int, int, int]
 """Form of a group, then its resident, retained and stored values in canonical bits."""
@@ -18,8 +20,8 @@ class CachedOptions:
     fit into fewer bytes, down to `needed`.
     """
 
-    free: int
-    needed: int
+    free_bytes: int
+    max_needed_bytes: int
     options: tuple[Option, ...]
 
 
@@ -31,7 +33,7 @@ class CostMemo:
     """
 
     costs: CostModel
-    groups: Groups
+    groups: GroupStructures
     queries: int = 0
     """Number of queries of the cost model for options."""
     cache_hits: int = 0
@@ -47,88 +49,97 @@ class CostMemo:
     _runnable: dict[int, bool] = field(default_factory=dict[int, bool])
     _objections: dict[int, str | None] = field(default_factory=dict[int, str | None])
 
-    def objection(self, group: int) -> str | None:
+    def objection_to_group(self, group: int) -> str | None:
         """Return the cost model's objection to a group, or None if it has none."""
         if group not in self._objections:
-            self._objections[group] = self.costs.objection(group)
+            self._objections[group] = self.costs.objection_to_group(group)
         return self._objections[group]
 
     def is_runnable(self, group: int) -> bool:
         """Return `True` if the cost model may have options for a group."""
-        form = self.groups.structure(group).form
+        form = self.groups.structure_of(group).canonical_form
         if form not in self._runnable:
             self._runnable[form] = self.costs.is_runnable(group)
         return self._runnable[form]
 
-    def options(self, group: int, context: Context) -> tuple[Option, ...]:
+    def options_of_group(
+        self, group: int, context: ResidencyContext
+    ) -> tuple[Option, ...]:
         """Return the options of a group that no other option dominates."""
         key = self._residency_key(group, context)
-        if (cached := self._find_cached(key, context)) is not None:
+        if (cached := self._find_cached_options(key, context)) is not None:
             self.cache_hits += 1
             return cached
         self.queries += 1
-        free = self.groups.problem.capacity - context.occupied
-        options = _prune_dominated(self.costs.options(group, context), free)
+        free = self.groups.problem.capacity - context.occupied_bytes
+        options = _prune_dominated_options(
+            self.costs.options_of_group(group, context), free
+        )
         self.has_prefetch |= any(option.prefetch_cycles for option in options)
         needed = max((option.footprint for option in options), default=0)
         self._answers.setdefault(key, []).append(CachedOptions(free, needed, options))
         return options
 
-    def bounds(self, group: int, context: Context) -> tuple[tuple[Option, ...], bool]:
+    def options_or_bounds(
+        self, group: int, context: ResidencyContext
+    ) -> tuple[tuple[Option, ...], bool]:
         """
         Return the options of a group and True, if they are cached or the cost model has
         no cheaper bound; else a lower bound on all of them, as one option, and False.
         """
         key = self._residency_key(group, context)
-        if (cached := self._find_cached(key, context)) is not None:
+        if (cached := self._find_cached_options(key, context)) is not None:
             self.cache_hits += 1
             return cached, True
         if key not in self._bounds:
-            self._bounds[key] = self.costs.bound(group, context)
+            self._bounds[key] = self.costs.bound_of_options(group, context)
         if (bound := self._bounds[key]) is None:
-            return self.options(group, context), True
+            return self.options_of_group(group, context), True
         return (bound,), False
 
-    def _residency_key(self, group: int, context: Context) -> ResidencyKey:
-        structure = self.groups.structure(group)
+    def _residency_key(self, group: int, context: ResidencyContext) -> ResidencyKey:
+        structure = self.groups.structure_of(group)
         return (
-            structure.form,
-            structure.encode(context.resident),
-            structure.encode(context.retained),
-            structure.encode(context.stored),
+            structure.canonical_form,
+            structure.encode_values(context.resident),
+            structure.encode_values(context.retained),
+            structure.encode_values(context.stored),
         )
 
-    def _find_cached(
-        self, key: ResidencyKey, context: Context
+    def _find_cached_options(
+        self, key: ResidencyKey, context: ResidencyContext
     ) -> tuple[Option, ...] | None:
         """Return the cached options that are valid for the free bytes, or None."""
-        free = self.groups.problem.capacity - context.occupied
+        free = self.groups.problem.capacity - context.occupied_bytes
         for answer in self._answers.get(key, ()):
-            if answer.needed <= free <= answer.free:
+            if answer.max_needed_bytes <= free <= answer.free_bytes:
                 return answer.options
         return None
 
 
-def _prune_dominated(options: Sequence[Option], free: int) -> tuple[Option, ...]:
+def _prune_dominated_options(
+    options: Sequence[Option], free_bytes: int
+) -> tuple[Option, ...]:
     """
     Return the options that fit into `free` bytes and that no other one dominates, the
     fastest first.
     """
     best: list[Option] = []
-    fitting = (option for option in options if option.footprint <= free)
+    fitting = (option for option in options if option.footprint <= free_bytes)
     for option in sorted(fitting, key=lambda o: (o.time, o.bytes, o.footprint)):
-        if not any(_is_dominating(other, option) for other in best):
+        if not any(_is_option_dominating(other, option) for other in best):
             best.append(option)
     return tuple(best)
 
 
-def _is_dominating(one: Option, other: Option) -> bool:
+def _is_option_dominating(option: Option, slower_option: Option) -> bool:
     """Return `True` if an option dominates another one that takes at least as long."""
     slack, other_slack = (
-        min(each.idle_cycles, each.prefetch_capacity) for each in (one, other)
+        min(each.idle_cycles, each.prefetch_capacity)
+        for each in (option, slower_option)
     )
     return (
-        one.bytes <= other.bytes
-        and one.prefetch_cycles <= other.prefetch_cycles
+        option.bytes <= slower_option.bytes
+        and option.prefetch_cycles <= slower_option.prefetch_cycles
         and slack >= other_slack
     )

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Context:
+class ResidencyContext:
     """
     State of the inner level (L2) around a group. `resident`, `retained` and `stored`
     are sets of the group's inputs and outputs.
@@ -21,11 +21,11 @@ class Context:
     """Inputs and outputs that stay in the inner level for a later group."""
     stored: int
     """Outputs that are written to the outermost level (L3), retained or not."""
-    occupied: int
+    occupied_bytes: int
     """Bytes of resident values that the group neither reads nor writes."""
 
     @property
-    def sets(self) -> tuple[int, int, int]:
+    def residency_sets(self) -> tuple[int, int, int]:
         """Sets of the values that are resident, retained and stored."""
         return self.resident, self.retained, self.stored
 
@@ -74,7 +74,9 @@ class CostModel(ABC):
     """True if an objection to a group applies to every group that contains it."""
 
     @abstractmethod
-    def options(self, group: int, context: Context) -> Sequence[Option]:
+    def options_of_group(
+        self, group: int, context: ResidencyContext
+    ) -> Sequence[Option]:
         """
         Return the options of a group that fit into the free bytes of the inner level,
         without dominated ones; none if the group cannot run.
@@ -83,7 +85,7 @@ class CostModel(ABC):
         about them: options that fit into fewer free bytes are not queried again.
         """
 
-    def bound(self, group: int, context: Context) -> Option | None:
+    def bound_of_options(self, group: int, context: ResidencyContext) -> Option | None:
         """
         Return a lower bound on the time and bytes of all options of a group, or None if
         computing it is not cheaper than the options. It is valid for any number of
@@ -101,7 +103,7 @@ class CostModel(ABC):
         del group
         return True
 
-    def objection(self, group: int) -> str | None:
+    def objection_to_group(self, group: int) -> str | None:
         """
         Return the reason why a group is infeasible in any context, or None if it is
         feasible. Called for many more groups than `options` is, so it must be cheap.

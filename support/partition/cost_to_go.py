@@ -1,4 +1,7 @@
-"""Lower bounds on the cost from a state to the end, refined on demand."""
+"""
+Lower bounds on the cost from a partition state to the end, without IR, refined on
+demand.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ SearchState = tuple[int, State]
 class Edge:
     """Transition from a state to another, with the best option of its group."""
 
-    move: Transition
+    transition: Transition
     target: SearchState
     option: Option
     """Best option if `has_exact_cost`, else a lower bound on all options."""
@@ -56,109 +59,120 @@ class CostToGo:
         self._next = {end: None}
 
     def add_edge(
-        self, place: SearchState, move: Transition, target: SearchState
+        self, source: SearchState, transition: Transition, target: SearchState
     ) -> None:
         """
         Add an edge to a state from which the end is reachable; ignore other edges.
         """
         if target in self._ranks:
-            option = self._best_option(move.outcome.options)
-            onward = Edge(move, target, option, move.outcome.has_exact_cost)
-            self._onward.setdefault(place, []).append(onward)
+            option = self._best_option(transition.outcome.options)
+            onward = Edge(transition, target, option, transition.outcome.has_exact_cost)
+            self._onward.setdefault(source, []).append(onward)
 
-    def bound_state(self, place: SearchState) -> None:
+    def bound_remaining_cost(self, state: SearchState) -> None:
         """Bound the remaining cost of a state, once all of its edges are added."""
-        self._update_rank(place)
+        self._update_bound_of_state(state)
 
-    def edges_from(self, place: SearchState) -> Sequence[Edge]:
+    def edges_from(self, state: SearchState) -> Sequence[Edge]:
         """Return the edges of a state that lead to the end, in insertion order."""
-        edges = self._onward.get(place, ())
+        edges = self._onward.get(state, ())
         return [each for each in edges if each.target in self._ranks]
 
-    def rank_of(self, way: Edge) -> Rank:
+    def cost_bound_of_edge(self, edge: Edge) -> Rank:
         """Return a lower bound on the remaining cost, the edge included."""
-        total, time, bytes_moved = self.objective.rank(
-            way.option.time, way.option.bytes
+        total, time, bytes_moved = self.objective.sort_key_of_cost(
+            edge.option.time, edge.option.bytes
         )
-        rest, rest_time, rest_bytes, groups = self._ranks[way.target]
+        rest, rest_time, rest_bytes, groups = self._ranks[edge.target]
         return total + rest, time + rest_time, bytes_moved + rest_bytes, groups + 1
 
-    def is_resolved(self, way: Edge) -> bool:
+    def is_remaining_cost_exact(self, edge: Edge) -> bool:
         """Return `True` if the remaining cost, the edge included, is exact."""
-        return way.has_exact_cost and way.target in self._next
+        return edge.has_exact_cost and edge.target in self._next
 
-    def resolve_edge(self, way: Edge) -> bool:
+    def evaluate_best_path_from(self, edge: Edge) -> bool:
         """
         Evaluate the best path that starts with an edge. Return `False` if there is
         none.
         """
-        return self._evaluate_edge(way) and self._resolve_state(way.target)
+        return self._evaluate_options_of_edge(
+            edge
+        ) and self._evaluate_best_path_of_state(edge.target)
 
-    def best_path(self, place: SearchState) -> Iterator[Edge]:
+    def best_path(self, state: SearchState) -> Iterator[Edge]:
         """Yield the edges of the best path from a resolved state to the end."""
-        while (onward := self._next[place]) is not None:
+        while (onward := self._next[state]) is not None:
             yield onward
-            place = onward.target
+            state = onward.target
 
-    def _resolve_state(self, place: SearchState) -> bool:
+    def _evaluate_best_path_of_state(self, start: SearchState) -> bool:
         """Evaluate the best path from a state. Return `False` if there is none."""
-        while place in self._ranks and place not in self._next:
-            if not (steps := self._path_to_unresolved(place)):
+        while start in self._ranks and start not in self._next:
+            if not (steps := self._best_path_to_unevaluated_edge(start)):
                 break
             state, last = steps[-1]
-            is_complete = self.is_resolved(last)
-            if not self._evaluate_edge(last):
+            is_complete = self.is_remaining_cost_exact(last)
+            if not self._evaluate_options_of_edge(last):
                 self._onward[state].remove(last)
-            changes = [self._update_rank(state) for state, _ in reversed(steps)]
+            changes = [
+                self._update_bound_of_state(state) for state, _ in reversed(steps)
+            ]
             if is_complete and not any(changes):
                 self._next.update(steps)
-        return place in self._ranks
+        return start in self._ranks
 
-    def _path_to_unresolved(self, place: SearchState) -> list[tuple[SearchState, Edge]]:
+    def _best_path_to_unevaluated_edge(
+        self, state: SearchState
+    ) -> list[tuple[SearchState, Edge]]:
         """
         Return the best path by the bounds, up to a resolved state, or to an edge that
         is not evaluated or leads nowhere any more.
         """
         steps: list[tuple[SearchState, Edge]] = []
         while (
-            place not in self._next and (onward := self._best_edge(place)) is not None
+            state not in self._next and (onward := self._best_edge(state)) is not None
         ):
-            steps.append((place, onward))
+            steps.append((state, onward))
             if not onward.has_exact_cost:
                 break
-            place = onward.target
+            state = onward.target
         return steps
 
-    def _best_edge(self, place: SearchState) -> Edge | None:
+    def _best_edge(self, state: SearchState) -> Edge | None:
         """
         Return the best edge of a state by the bounds, or None if there is none any
         more.
         """
-        best = min(self.edges_from(place), key=self.rank_of, default=None)
+        best = min(self.edges_from(state), key=self.cost_bound_of_edge, default=None)
         if best is None:
-            self._ranks.pop(place, None)
+            self._ranks.pop(state, None)
         return best
 
-    def _update_rank(self, place: SearchState) -> bool:
+    def _update_bound_of_state(self, state: SearchState) -> bool:
         """Update the lower bound of a state. Return `True` if it changed."""
-        rank = min(map(self.rank_of, self.edges_from(place)), default=None)
-        if rank == self._ranks.get(place):
+        rank = min(map(self.cost_bound_of_edge, self.edges_from(state)), default=None)
+        if rank == self._ranks.get(state):
             return False
         if rank is None:
-            del self._ranks[place]
+            del self._ranks[state]
         else:
-            self._ranks[place] = rank
+            self._ranks[state] = rank
         return True
 
-    def _evaluate_edge(self, way: Edge) -> bool:
+    def _evaluate_options_of_edge(self, edge: Edge) -> bool:
         """Query the options of an edge's group. Return `False` if there are none."""
-        if way.has_exact_cost:
+        if edge.has_exact_cost:
             return True
-        options = self.memo.options(way.move.group, way.move.context)
+        options = self.memo.options_of_group(
+            edge.transition.group, edge.transition.context
+        )
         if not options:
             return False
-        way.option, way.has_exact_cost = self._best_option(options), True
+        edge.option, edge.has_exact_cost = self._best_option(options), True
         return True
 
     def _best_option(self, options: Sequence[Option]) -> Option:
-        return min(options, key=lambda each: self.objective.rank(each.time, each.bytes))
+        return min(
+            options,
+            key=lambda each: self.objective.sort_key_of_cost(each.time, each.bytes),
+        )

@@ -1,29 +1,32 @@
-"""Dynamic programming over the downsets of a graph."""
+"""
+Dynamic programming over the downsets of a graph, without IR, to partition it into
+groups.
+"""
 
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 
-from tlf.support.bit_sets import members
+from tlf.support.bit_sets import elements_of_mask
 from tlf.support.partition.candidate_groups import CandidateGroups
 from tlf.support.partition.cost_memo import CostMemo
-from tlf.support.partition.cost_model import Context
-from tlf.support.partition.hidden_transfers import standalone_time
-from tlf.support.partition.lazy_evaluation import resolve_front
-from tlf.support.partition.pareto_labels import START, Label, ParetoFronts
-from tlf.support.partition.residency_outcomes import Outcomes
+from tlf.support.partition.cost_model import ResidencyContext
+from tlf.support.partition.hidden_transfers import time_without_earlier_groups
+from tlf.support.partition.lazy_evaluation import evaluate_front
+from tlf.support.partition.pareto_labels import START, ParetoFronts, PathLabel
+from tlf.support.partition.residency_outcomes import ResidencyOutcomes
 from tlf.support.partition.search_limits import Limits
 from tlf.support.partition.transitions import NOTHING, State, Transitions
 
-States = dict[State, list[Label]]
+States = dict[State, list[PathLabel]]
 """Labels of each state with the same operations done."""
 
 
-class LimitError(Exception):
+class SweepLimitError(Exception):
     """A sweep exceeds one of its limits, which the message names."""
 
 
 @dataclass
-class StuckError(Exception):
+class DeadEndError(Exception):
     """
     A sweep of a width did not reach the end; `done` is the downset that it reached
     last.
@@ -34,7 +37,7 @@ class StuckError(Exception):
 
 
 @dataclass
-class Sweep:
+class DownsetSweep:
     """
     Search for the best sequence of groups, from the empty downset to the full one.
 
@@ -52,7 +55,7 @@ class Sweep:
     """
 
     candidates: CandidateGroups
-    outcomes: Outcomes
+    outcomes: ResidencyOutcomes
     fronts: ParetoFronts
     limits: Limits
     width: int = 0
@@ -63,7 +66,7 @@ class Sweep:
     layers: dict[int, dict[int, States]] = field(init=False)
     """By number of operations, the downsets of that size and their states."""
     _moves: Transitions = field(init=False)
-    _alone: dict[int, int] = field(default_factory=dict[int, int])
+    _costs_alone: dict[int, int] = field(default_factory=dict[int, int])
 
     def __post_init__(self) -> None:
         self._moves = Transitions(self.outcomes)
@@ -73,7 +76,7 @@ class Sweep:
         """Memoized costs of groups."""
         return self.outcomes.memo
 
-    def run(self) -> list[Label]:
+    def find_best_paths(self) -> list[PathLabel]:
         """
         Return the labels of the best paths to the end. Raises StuckError if there is
         none, and LimitError if there are more states, candidate groups or residency
@@ -86,38 +89,44 @@ class Sweep:
         for size in range(len(problem.nodes)):
             if size:
                 layer = self.layers[size]
-                narrow = self._prune_layer if self.width else self._resolve_layer
+                narrow = (
+                    self._select_beam_of_layer if self.width else self._evaluate_layer
+                )
                 self.layers[size] = narrow(layer)
             for done, states in self.layers[size].items():
                 furthest = done
-                self._expand(done, states)
-        last = self._resolve_layer(self.layers[len(problem.nodes)])
+                self._add_transitions_from_downset(done, states)
+        last = self._evaluate_layer(self.layers[len(problem.nodes)])
         if not last:
-            raise StuckError(furthest, self.width)
-        count = max(self.fronts.size, self.fronts.ways)
+            raise DeadEndError(furthest, self.width)
+        count = max(self.fronts.size, self.fronts.max_paths)
         return last[problem.all_operations][NOTHING][:count]
 
-    def _expand(self, done: int, states: States) -> None:
+    def _add_transitions_from_downset(self, done: int, states: States) -> None:
         """Add the transitions from all states of one downset."""
         self.downsets += 1
         groups = self.candidates.groups_after(done)
         if self.candidates.too_many and not self.width:
-            raise LimitError(f"more than {self.limits.candidates} candidate groups")
+            raise SweepLimitError(
+                f"more than {self.limits.candidates} candidate groups"
+            )
         for group in groups:
             self.candidate_count += 1
             after = done | group
             layer = self.layers[after.bit_count()]
-            for state, move, target in self._moves.transitions_of(group, done, states):
+            for state, move, target in self._moves.transitions_to_run_group(
+                group, done, states
+            ):
                 self.moves += 1
                 front = layer.setdefault(after, {}).setdefault(target, [])
                 if self.outcomes.has_exact_costs:
                     self.states += not front
-                    self.fronts.extend_front(front, states[state], move)
+                    self.fronts.insert_extended_labels(front, states[state], move)
                 else:
-                    self.fronts.append_bounds(front, states[state], move)
-            self._check_limits()
+                    self.fronts.append_extended_labels(front, states[state], move)
+            self._check_sweep_limits()
 
-    def _resolve_layer(self, layer: dict[int, States]) -> dict[int, States]:
+    def _evaluate_layer(self, layer: dict[int, States]) -> dict[int, States]:
         """
         Return the reachable states of a layer, each with its best labels, in an order
         that depends on the states only: of equal schedules the same is found whether or
@@ -126,31 +135,33 @@ class Sweep:
         resolved: dict[int, States] = {}
         for done, states in sorted(layer.items()):
             for state, front in sorted(states.items()):
-                if best := self._resolve_state(front):
+                if best := self._evaluate_state(front):
                     resolved.setdefault(done, {})[state] = best
-            self._check_limits()
+            self._check_sweep_limits()
         return resolved
 
-    def _resolve_state(self, front: list[Label]) -> list[Label]:
+    def _evaluate_state(self, front: list[PathLabel]) -> list[PathLabel]:
         """Return the best labels of a state; none if it is unreachable."""
         if self.outcomes.has_exact_costs:
             return front
-        best = resolve_front(front, self.fronts, self.memo)
+        best = evaluate_front(front, self.fronts, self.memo)
         self.states += bool(best)
         return best
 
-    def _check_limits(self) -> None:
+    def _check_sweep_limits(self) -> None:
         """Raise LimitError if a sweep of all states exceeds a limit."""
         if self.width:
             return
         if self.states > self.limits.states:
-            raise LimitError(f"more than {self.limits.states} states")
+            raise SweepLimitError(f"more than {self.limits.states} states")
         if self.moves > self.limits.moves:
-            raise LimitError(f"more than {self.limits.moves} transitions")
-        if self.outcomes.too_many:
-            raise LimitError(f"more than {self.limits.residency_sets} residency sets")
+            raise SweepLimitError(f"more than {self.limits.moves} transitions")
+        if self.outcomes.has_dropped_residencies:
+            raise SweepLimitError(
+                f"more than {self.limits.residency_sets} residency sets"
+            )
 
-    def _prune_layer(self, layer: dict[int, States]) -> dict[int, States]:
+    def _select_beam_of_layer(self, layer: dict[int, States]) -> dict[int, States]:
         """
         Return the best states of a layer, by their savings over running each operation
         by itself: costs of different downsets are not comparable. States are resolved
@@ -158,7 +169,8 @@ class Sweep:
         """
         ranked = [
             (
-                min(label.rank for label in front)[0] - self._cost_unfused(done),
+                min(label.rank for label in front)[0]
+                - self._cost_of_unfused_operations(done),
                 done,
                 state,
             )
@@ -166,7 +178,7 @@ class Sweep:
             for state, front in states.items()
         ]
         heapify(ranked)
-        best: dict[tuple[int, State], list[Label]] = {}
+        best: dict[tuple[int, State], list[PathLabel]] = {}
         chosen: list[tuple[int, State]] = []
         while ranked and len(chosen) <= self.width:
             _, done, state = heappop(ranked)
@@ -174,34 +186,34 @@ class Sweep:
                 continue
             if (done, state) in best:
                 chosen.append((done, state))
-            elif labels := self._resolve_state(layer[done][state]):
+            elif labels := self._evaluate_state(layer[done][state]):
                 best[done, state] = labels
-                rank = labels[0].rank[0] - self._cost_unfused(done)
+                rank = labels[0].rank[0] - self._cost_of_unfused_operations(done)
                 heappush(ranked, (rank, done, state))
         narrow: dict[int, States] = {}
         for done, state in sorted(chosen):
             narrow.setdefault(done, {})[state] = best[done, state]
         return narrow
 
-    def _cost_unfused(self, done: int) -> int:
+    def _cost_of_unfused_operations(self, done: int) -> int:
         """
         Return the cost of operations if each one runs by itself and nothing is
         retained.
         """
         total = 0
-        for index in members(done):
-            if index not in self._alone:
-                self._alone[index] = self._cost_alone(1 << index)
-            total += self._alone[index]
+        for index in elements_of_mask(done):
+            if index not in self._costs_alone:
+                self._costs_alone[index] = self._cost_of_group_alone(1 << index)
+            total += self._costs_alone[index]
         return total
 
-    def _cost_alone(self, group: int) -> int:
-        if self.memo.objection(group) is not None:
+    def _cost_of_group_alone(self, group: int) -> int:
+        if self.memo.objection_to_group(group) is not None:
             return 0
-        context = Context(0, 0, self.memo.groups.boundary(group).outputs, 0)
-        rank = self.fronts.objective.rank
+        context = ResidencyContext(0, 0, self.memo.groups.boundary_of(group).outputs, 0)
+        rank = self.fronts.objective.sort_key_of_cost
         costs = [
-            rank(standalone_time(o), o.bytes)[0]
-            for o in self.memo.options(group, context)
+            rank(time_without_earlier_groups(o), o.bytes)[0]
+            for o in self.memo.options_of_group(group, context)
         ]
         return min(costs, default=0)

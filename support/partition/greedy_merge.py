@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from tlf.support.bit_sets import members
+from tlf.support.bit_sets import elements_of_mask
 from tlf.support.partition.cost_memo import CostMemo
-from tlf.support.partition.cost_model import Context
-from tlf.support.partition.hidden_transfers import standalone_time
+from tlf.support.partition.cost_model import ResidencyContext
+from tlf.support.partition.hidden_transfers import time_without_earlier_groups
 from tlf.support.partition.objective import Objective
 from tlf.support.partition.search_limits import Limits
 
@@ -32,97 +32,107 @@ class GreedyMerge:
     memo: CostMemo
     limits: Limits
     objective: Objective
-    _part: list[int] = field(init=False)
+    _group_by_operation: list[int] = field(init=False)
     """Group of each operation."""
-    _gains: dict[tuple[int, int], GroupCost] = field(init=False)
+    _savings: dict[tuple[int, int], GroupCost] = field(init=False)
     """Positive savings of merging two groups."""
 
     def merge_groups(self) -> list[int]:
         """Return the groups in an order in which they can run."""
-        self._part = [1 << n for n in range(len(self.memo.groups.problem.nodes))]
-        self._gains = {}
-        for group in list(self._part):
-            self._update_gains(group)
-        while self._gains:
-            pair = max(self._gains, key=self._gains.__getitem__)
-            del self._gains[pair]
+        self._group_by_operation = [
+            1 << n for n in range(len(self.memo.groups.problem.nodes))
+        ]
+        self._savings = {}
+        for group in list(self._group_by_operation):
+            self._update_merge_savings(group)
+        while self._savings:
+            pair = max(self._savings, key=self._savings.__getitem__)
+            del self._savings[pair]
             first, second = pair
-            if not (self._has_path(first, second) or self._has_path(second, first)):
-                self._merge(first, second)
-        return self._sort_groups()
+            if not (
+                self._has_indirect_path(first, second)
+                or self._has_indirect_path(second, first)
+            ):
+                self._merge_pair_of_groups(first, second)
+        return self._sort_groups_topologically()
 
-    def _merge(self, first: int, second: int) -> None:
+    def _merge_pair_of_groups(self, first: int, second: int) -> None:
         merged = first | second
-        for index in members(merged):
-            self._part[index] = merged
-        self._gains = {
+        for index in elements_of_mask(merged):
+            self._group_by_operation[index] = merged
+        self._savings = {
             pair: gain
-            for pair, gain in self._gains.items()
+            for pair, gain in self._savings.items()
             if not merged & (pair[0] | pair[1])
         }
-        self._update_gains(merged)
+        self._update_merge_savings(merged)
 
-    def _update_gains(self, part: int) -> None:
+    def _update_merge_savings(self, group: int) -> None:
         """Record the savings of merging a group with each neighbour."""
         neighbours = 0
-        for index in members(part):
+        for index in elements_of_mask(group):
             neighbours |= self.memo.groups.problem.neighbours[index]
         for other in dict.fromkeys(
-            self._part[each] for each in members(neighbours & ~part)
+            self._group_by_operation[each]
+            for each in elements_of_mask(neighbours & ~group)
         ):
-            pair = (min(part, other), max(part, other))
-            together = self._cost_of(part | other)
+            pair = (min(group, other), max(group, other))
+            together = self._cost_without_retained_values(group | other)
             if together == IMPOSSIBLE:
                 continue
             costs = zip(
-                self._cost_of(part), self._cost_of(other), together, strict=True
+                self._cost_without_retained_values(group),
+                self._cost_without_retained_values(other),
+                together,
+                strict=True,
             )
             broken, total, time, bytes_ = (one + two - both for one, two, both in costs)
             if (gain := (broken, total, time, bytes_)) > NO_COST:
-                self._gains[pair] = gain
+                self._savings[pair] = gain
 
-    def _cost_of(self, group: int) -> GroupCost:
+    def _cost_without_retained_values(self, group: int) -> GroupCost:
         """Return the cost of a group with nothing retained."""
         too_large = group.bit_count() > self.limits.group
-        if too_large or self.memo.objection(group) is not None:
+        if too_large or self.memo.objection_to_group(group) is not None:
             return IMPOSSIBLE
         if not self.memo.is_runnable(group):
             return IMPOSSIBLE
-        context = Context(0, 0, self.memo.groups.boundary(group).outputs, 0)
-        rank = self.objective.rank
-        options = self.memo.options(group, context)
+        context = ResidencyContext(0, 0, self.memo.groups.boundary_of(group).outputs, 0)
+        rank = self.objective.sort_key_of_cost
+        options = self.memo.options_of_group(group, context)
         costs = [
-            (0, *rank(standalone_time(option), option.bytes)) for option in options
+            (0, *rank(time_without_earlier_groups(option), option.bytes))
+            for option in options
         ]
         return min(costs, default=IMPOSSIBLE)
 
-    def _has_path(self, first: int, second: int) -> bool:
+    def _has_indirect_path(self, first: int, second: int) -> bool:
         """
         Return `True` if the second of two groups depends on the first transitively,
         through other groups.
         """
         visited = first | second
-        pending = self._successors(first) & ~visited
+        pending = self._successors_of(first) & ~visited
         while pending:
-            group = self._part[pending.bit_length() - 1]
+            group = self._group_by_operation[pending.bit_length() - 1]
             visited |= group
-            after = self._successors(group)
+            after = self._successors_of(group)
             if after & second:
                 return True
             pending = (pending | after) & ~visited
         return False
 
-    def _successors(self, group: int) -> int:
+    def _successors_of(self, group: int) -> int:
         result = 0
-        for index in members(group):
+        for index in elements_of_mask(group):
             result |= self.memo.groups.problem.successors[index]
         return result
 
-    def _sort_groups(self) -> list[int]:
+    def _sort_groups_topologically(self) -> list[int]:
         """Return the groups in topological order."""
         problem = self.memo.groups.problem
         ordered: list[int] = []
-        done, remaining = 0, list(dict.fromkeys(self._part))
+        done, remaining = 0, list(dict.fromkeys(self._group_by_operation))
         while remaining:
             group = next(
                 group for group in remaining if not self._predecessors_of(group) & ~done
@@ -133,12 +143,12 @@ class GreedyMerge:
         assert done == problem.all_operations
         return ordered
 
-    def _predecessors_of(self, part: int) -> int:
+    def _predecessors_of(self, group: int) -> int:
         """
         Return the predecessors of a group: operations outside of it that its operations
         read from.
         """
         result = 0
-        for index in members(part):
+        for index in elements_of_mask(group):
             result |= self.memo.groups.problem.predecessors[index]
-        return result & ~part
+        return result & ~group

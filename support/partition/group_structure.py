@@ -1,14 +1,14 @@
-"""Boundary and canonical structure of groups, memoized."""
+"""Boundary and canonical structure of groups of the partition, memoized, without IR."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 
-from tlf.support.bit_sets import members
-from tlf.support.partition.partition_problem import Problem
+from tlf.support.bit_sets import elements_of_mask
+from tlf.support.partition.partition_problem import PartitionProblem
 
 
 @dataclass(frozen=True)
-class Boundary:
+class GroupBoundary:
     """
     Values that a group reads and does not write, and values it writes that are used
     outside of it.
@@ -26,29 +26,29 @@ class GroupStructure:
     corresponding inputs and outputs.
     """
 
-    form: int
-    places: tuple[tuple[int, int], ...]
+    canonical_form: int
+    bits_of_values: tuple[tuple[int, int], ...]
     """Pairs of the set of one value, and of its bit."""
     _sets: dict[int, int] = field(default_factory=dict[int, int], compare=False)
 
-    def encode(self, values: int) -> int:
+    def encode_values(self, values: int) -> int:
         """Return a set of inputs and outputs in canonical bits."""
         mask = 0
-        for value, bit in self.places:
+        for value, bit in self.bits_of_values:
             if values & value:
                 mask |= bit
         return mask
 
-    def decode(self, mask: int) -> int:
+    def decode_values(self, mask: int) -> int:
         """Return the set of inputs and outputs with the given canonical bits."""
         if (values := self._sets.get(mask)) is None:
-            values = sum(value for value, bit in self.places if mask & bit)
+            values = sum(value for value, bit in self.bits_of_values if mask & bit)
             self._sets[mask] = values
         return values
 
 
 @dataclass
-class Groups:
+class GroupStructures:
     """
     Memoized boundaries and structures of the groups of a problem.
 
@@ -60,8 +60,10 @@ class Groups:
     complete.
     """
 
-    problem: Problem
-    _boundaries: dict[int, Boundary] = field(default_factory=dict[int, Boundary])
+    problem: PartitionProblem
+    _boundaries: dict[int, GroupBoundary] = field(
+        default_factory=dict[int, GroupBoundary]
+    )
     _structures: dict[int, GroupStructure] = field(
         default_factory=dict[int, GroupStructure]
     )
@@ -77,32 +79,32 @@ class Groups:
             [colours.setdefault(label, len(colours)) for label in values],
         )
 
-    def boundary(self, group: int) -> Boundary:
+    def boundary_of(self, group: int) -> GroupBoundary:
         """Return the inputs and outputs of a group."""
         if (result := self._boundaries.get(group)) is None:
-            result = self._boundaries[group] = self._find_boundary(group)
+            result = self._boundaries[group] = self._compute_boundary(group)
         return result
 
-    def structure(self, group: int) -> GroupStructure:
+    def structure_of(self, group: int) -> GroupStructure:
         """Return the structure of a group."""
         if (result := self._structures.get(group)) is None:
-            result = self._structures[group] = self._find_structure(group)
+            result = self._structures[group] = self._compute_structure(group)
         return result
 
-    def _find_boundary(self, group: int) -> Boundary:
+    def _compute_boundary(self, group: int) -> GroupBoundary:
         read = written = 0
-        for index in members(group):
+        for index in elements_of_mask(group):
             read |= self.problem.reads[index]
             written |= self.problem.writes[index]
         outputs = written & self.problem.outputs
-        for value in members(written & ~outputs):
+        for value in elements_of_mask(written & ~outputs):
             if self.problem.consumers[value] & ~group:
                 outputs |= 1 << value
-        return Boundary(read & ~written, outputs)
+        return GroupBoundary(read & ~written, outputs)
 
-    def _find_structure(self, group: int) -> GroupStructure:
+    def _compute_structure(self, group: int) -> GroupStructure:
         order = self._order_by_structure(group)
-        outputs = self.boundary(group).outputs
+        outputs = self.boundary_of(group).outputs
         nodes, values = self._colours
         names: dict[int, int] = {}
         form: list[int] = []
@@ -112,7 +114,7 @@ class Groups:
             for value in (*node.operands, *node.results):
                 name = names.setdefault(value, len(names))
                 form += (name, values[value], outputs >> value & 1)
-        touched = outputs | self.boundary(group).inputs
+        touched = outputs | self.boundary_of(group).inputs
         places = tuple(
             (1 << value, 1 << name)
             for value, name in names.items()
@@ -131,7 +133,7 @@ class Groups:
         problem, (nodes, values) = self.problem, self._colours
         colours_of: dict[int, int] = {}
         down: dict[int, int] = {}
-        for index in members(group):
+        for index in elements_of_mask(group):
             node = problem.nodes[index]
             read = tuple(
                 colours_of.get(value, values[value]) for value in node.operands
@@ -144,6 +146,8 @@ class Groups:
             return sorted(down, key=down.__getitem__)
         up: dict[int, int] = {}
         for index in reversed(down):
-            after = sorted(up[n] for n in members(problem.successors[index] & group))
+            after = sorted(
+                up[n] for n in elements_of_mask(problem.successors[index] & group)
+            )
             up[index] = hash((down[index], *after))
         return sorted(down, key=lambda index: (down[index], up[index], index))

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from tlf.support.partition.cost_model import Option
 
 
-def advance_slack(slack: int, option: Option) -> tuple[int, int]:
+def run_group_with_slack(slack: int, option: Option) -> tuple[int, int]:
     """
     Return the cycles of a group with its exposed prefetch, and the slack after it.
     """
@@ -24,15 +24,15 @@ def advance_slack(slack: int, option: Option) -> tuple[int, int]:
     )
 
 
-def total_time(options: Iterable[Option], slack: int = 0) -> int:
+def total_time_of_groups(options: Iterable[Option], slack: int = 0) -> int:
     """Return the cycles of groups that run one after the other with these options."""
     total = 0
     for option in options:
-        time, slack = advance_slack(slack, option)
+        time, slack = run_group_with_slack(slack, option)
         total += time
     return total
 
 
-def standalone_time(option: Option) -> int:
+def time_without_earlier_groups(option: Option) -> int:
     """Return the cycles of a group with no earlier group."""
-    return advance_slack(0, option)[0]
+    return run_group_with_slack(0, option)[0]

@@ -1,4 +1,4 @@
-"""Objective by which schedules are compared."""
+"""Objective by which the schedules of a partition are compared, without IR."""
 
 from dataclasses import dataclass
 
@@ -23,6 +23,6 @@ class Objective:
                 f"expected weights of at least 0, got {self.time} and {self.bytes}"
             )
 
-    def rank(self, time: int, bytes_: int) -> tuple[int, int, int]:
+    def sort_key_of_cost(self, time: int, bytes_: int) -> tuple[int, int, int]:
         """Return the sort key of a schedule."""
         return self.time * time + self.bytes * bytes_, time, bytes_

@@ -1,4 +1,4 @@
-"""Pareto-optimal labels of paths to a search state."""
+"""Pareto-optimal labels of paths to a state of the partition search, without IR."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from bisect import insort
 from dataclasses import dataclass
 
 from tlf.support.partition.cost_model import Option
-from tlf.support.partition.hidden_transfers import advance_slack
+from tlf.support.partition.hidden_transfers import run_group_with_slack
 from tlf.support.partition.objective import Objective
 from tlf.support.partition.schedule import Schedule, Step
 from tlf.support.partition.transitions import Transition
@@ -25,40 +25,40 @@ Maximum number of labels of a state, the best one and others that leave more sla
 
 
 @dataclass(slots=True, eq=False)
-class Label:
+class PathLabel:
     """Path to a search state: its cost so far, its last step, and the path before."""
 
     time: int
     bytes: int
     rank: Rank
-    move: Transition | None = None
+    transition: Transition | None = None
     option: Option | None = None
-    before: Label | None = None
+    previous: PathLabel | None = None
     slack: int = 0
     """Cycles of prefetches of the next group that are hidden."""
     key: int = 0
     """Equal for paths with the same steps, in any order."""
 
-    def path(self) -> list[Label]:
+    def labels_on_path(self) -> list[PathLabel]:
         """Return the labels on the path, this one last, without the start."""
-        labels: list[Label] = []
+        labels: list[PathLabel] = []
         label = self
-        while label.before is not None:
+        while label.previous is not None:
             labels.append(label)
-            label = label.before
+            label = label.previous
         return labels[::-1]
 
     def to_schedule(self) -> Schedule:
         """Return all steps of the path as a schedule."""
         steps = tuple(
-            Step(label.move.group, label.move.context, label.option)
-            for label in self.path()
-            if label.move is not None and label.option is not None
+            Step(label.transition.group, label.transition.context, label.option)
+            for label in self.labels_on_path()
+            if label.transition is not None and label.option is not None
         )
         return Schedule(steps, self.time, self.bytes)
 
 
-START = Label(0, 0, (0, 0, 0, 0))
+START = PathLabel(0, 0, (0, 0, 0, 0))
 """Label of the start, with no operation done."""
 
 
@@ -77,65 +77,80 @@ class ParetoFronts:
 
     objective: Objective
     size: int
-    ways: int = 1
+    max_paths: int = 1
 
-    def extend_label(self, before: Label, move: Transition, option: Option) -> Label:
+    def extend_label(
+        self, label: PathLabel, transition: Transition, option: Option
+    ) -> PathLabel:
         """Return the label extended by a transition."""
-        time, slack = advance_slack(before.slack, option)
-        time, bytes_ = before.time + time, before.bytes + option.bytes
-        rank = (*self.objective.rank(time, bytes_), before.rank[3] + 1)
-        return Label(time, bytes_, rank, move, option, before, slack)
+        time, slack = run_group_with_slack(label.slack, option)
+        time, bytes_ = label.time + time, label.bytes + option.bytes
+        rank = (*self.objective.sort_key_of_cost(time, bytes_), label.rank[3] + 1)
+        return PathLabel(time, bytes_, rank, transition, option, label, slack)
 
-    def append_bounds(
-        self, front: list[Label], before: list[Label], move: Transition
+    def append_extended_labels(
+        self, front: list[PathLabel], labels: list[PathLabel], transition: Transition
     ) -> None:
         """Append the labels extended by a transition, exact or bounds."""
         front += [
-            self.extend_label(label, move, option)
-            for label in before
-            for option in move.outcome.options
+            self.extend_label(label, transition, option)
+            for label in labels
+            for option in transition.outcome.options
         ]
 
-    def extend_front(
-        self, front: list[Label], before: list[Label], move: Transition
+    def insert_extended_labels(
+        self, front: list[PathLabel], labels: list[PathLabel], transition: Transition
     ) -> None:
         """Insert the labels extended by a transition into the front of its target."""
-        options = move.outcome.options
-        for label in before:
+        options = transition.outcome.options
+        for label in labels:
             for option in options:
-                time, slack = advance_slack(label.slack, option)
+                time, slack = run_group_with_slack(label.slack, option)
                 time, bytes_ = label.time + time, label.bytes + option.bytes
-                rank = (*self.objective.rank(time, bytes_), label.rank[3] + 1)
-                if self.ways > 1:
-                    if len(front) < self.ways or rank < front[-1].rank:
-                        key = label.key + hash((move.group, *move.context.sets))
-                        extended = Label(time, bytes_, rank, move, option, label, slack)
+                rank = (
+                    *self.objective.sort_key_of_cost(time, bytes_),
+                    label.rank[3] + 1,
+                )
+                if self.max_paths > 1:
+                    if len(front) < self.max_paths or rank < front[-1].rank:
+                        key = label.key + hash(
+                            (transition.group, *transition.context.residency_sets)
+                        )
+                        extended = PathLabel(
+                            time, bytes_, rank, transition, option, label, slack
+                        )
                         extended.key = key & KEYS
                         self._insert_by_rank(front, extended)
                     continue
-                extended = Label(time, bytes_, rank, move, option, label, slack)
+                extended = PathLabel(
+                    time, bytes_, rank, transition, option, label, slack
+                )
                 if self.size > 1 and front:
                     self._insert_by_dominance(front, extended)
                 else:
                     self.insert_by_slack(front, extended)
 
-    def insert_by_slack(self, front: list[Label], label: Label) -> None:
+    def insert_by_slack(self, front: list[PathLabel], label: PathLabel) -> None:
         """Insert a label unless another one is as good, including its slack."""
-        if any(self._is_dominating(other, label) for other in front):
+        if any(self._is_dominating_with_slack(other, label) for other in front):
             return
-        front[:] = [other for other in front if not self._is_dominating(label, other)]
+        front[:] = [
+            other for other in front if not self._is_dominating_with_slack(label, other)
+        ]
         insort(front, label, key=lambda each: each.rank)
         del front[SLACKS:]
 
-    def _is_dominating(self, one: Label, other: Label) -> bool:
+    def _is_dominating_with_slack(
+        self, label: PathLabel, other_label: PathLabel
+    ) -> bool:
         """
         Return `True` if the missing slack of one label, compared to the other, cannot
         cost more than it saves.
         """
-        missing = self.objective.time * max(0, other.slack - one.slack)
-        return (one.rank[0] + missing, *one.rank[1:]) <= other.rank
+        missing = self.objective.time * max(0, other_label.slack - label.slack)
+        return (label.rank[0] + missing, *label.rank[1:]) <= other_label.rank
 
-    def _insert_by_rank(self, front: list[Label], label: Label) -> None:
+    def _insert_by_rank(self, front: list[PathLabel], label: PathLabel) -> None:
         """Insert a label among the best ones."""
         for index, other in enumerate(front):
             if other.key == label.key:
@@ -144,9 +159,9 @@ class ParetoFronts:
                 del front[index]
                 break
         insort(front, label, key=lambda each: each.rank)
-        del front[self.ways :]
+        del front[self.max_paths :]
 
-    def _insert_by_dominance(self, front: list[Label], label: Label) -> None:
+    def _insert_by_dominance(self, front: list[PathLabel], label: PathLabel) -> None:
         time, bytes_ = label.time, label.bytes
         for other in front:
             if (

@@ -1,13 +1,15 @@
-"""The partitioning problem: operations, values and the capacity of the inner level."""
+"""
+Partitioning problem without IR: operations, values and the capacity of the inner level.
+"""
 
 from dataclasses import dataclass
 from functools import cached_property
 
-from tlf.support.bit_sets import mask_of, members
+from tlf.support.bit_sets import elements_of_mask, mask_of
 
 
 @dataclass(frozen=True)
-class Value:
+class ProblemValue:
     """
     Value that operations read and write: its size in bytes, and whether the graph
     returns it.
@@ -23,7 +25,7 @@ class Value:
 
 
 @dataclass(frozen=True)
-class Node:
+class ProblemOperation:
     """Operation: the indices of the values that it reads and of those it writes."""
 
     operands: tuple[int, ...]
@@ -33,7 +35,7 @@ class Node:
 
 
 @dataclass(frozen=True)
-class Problem:
+class PartitionProblem:
     """
     Operations in topological order, their values, and `capacity`, the bytes of the
     level in which values may stay between groups. With `siblings`, operations that read
@@ -43,8 +45,8 @@ class Problem:
     not a graph in topological order.
     """
 
-    nodes: tuple[Node, ...]
-    values: tuple[Value, ...]
+    nodes: tuple[ProblemOperation, ...]
+    values: tuple[ProblemValue, ...]
     capacity: int
     siblings: bool = False
 
@@ -122,7 +124,7 @@ class Problem:
         result: list[int] = []
         for direct in self.predecessors:
             mask = direct
-            for index in members(direct):
+            for index in elements_of_mask(direct):
                 mask |= result[index]
             result.append(mask)
         return tuple(result)
@@ -144,7 +146,7 @@ class Problem:
         result = [0] * len(self.nodes)
         for index in reversed(range(len(self.nodes))):
             mask = self.successors[index]
-            for after in members(mask):
+            for after in elements_of_mask(mask):
                 mask |= result[after]
             result[index] = mask
         return tuple(result)
@@ -177,14 +179,14 @@ class Problem:
 
     def size_of(self, values: int) -> int:
         """Return the total bytes of a set of values."""
-        return sum(self.values[index].size for index in members(values))
+        return sum(self.values[index].size for index in elements_of_mask(values))
 
     def is_connected(self, group: int) -> bool:
         """Return `True` if the operations of a group are connected within the group."""
         reached = pending = group & -group
         while pending:
             adjacent = 0
-            for index in members(pending):
+            for index in elements_of_mask(pending):
                 adjacent |= self.neighbours[index]
             pending = adjacent & group & ~reached
             reached |= pending
@@ -197,7 +199,7 @@ class Problem:
     def convex_closure(self, group: int) -> int:
         """Return a group with all operations on paths between its own."""
         after = before = 0
-        for index in members(group):
+        for index in elements_of_mask(group):
             after |= self.descendants[index]
             before |= self.ancestors[index]
         return group | (after & before)

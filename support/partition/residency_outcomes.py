@@ -1,4 +1,6 @@
-"""Residency outcomes of a group: values that stay in the inner level after it."""
+"""
+Residency outcomes of a group, without IR: values that stay in the inner level after it.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -6,15 +8,15 @@ from itertools import product
 from math import prod
 from typing import NamedTuple, TypeAlias
 
-from tlf.support.bit_sets import members
+from tlf.support.bit_sets import elements_of_mask
 from tlf.support.partition.cost_memo import CostMemo
-from tlf.support.partition.cost_model import Context, Option
+from tlf.support.partition.cost_model import Option, ResidencyContext
 
 Residency: TypeAlias = tuple[int, int]
 """Retained values and stored outputs, as sets."""
 
 
-class Outcome(NamedTuple):
+class ResidencyOutcome(NamedTuple):
     """Options of a group with the same values retained and stored; sets of values."""
 
     retained: int
@@ -46,7 +48,7 @@ class FutureUses(NamedTuple):
 
 
 @dataclass
-class Outcomes:
+class ResidencyOutcomes:
     """
     Enumeration of the residency outcomes of groups. A value is resident in the inner
     level from a group that reads or writes it to the next group that reads it, or
@@ -70,25 +72,25 @@ class Outcomes:
     """
     True if all options are queried, False if bounds are enough where they are cheaper.
     """
-    too_many: bool = False
+    has_dropped_residencies: bool = False
     """True if some residency sets were dropped."""
-    _known: dict[tuple[int, ...], list[Outcome]] = field(
-        default_factory=dict[tuple[int, ...], list[Outcome]]
+    _known: dict[tuple[int, ...], list[ResidencyOutcome]] = field(
+        default_factory=dict[tuple[int, ...], list[ResidencyOutcome]]
     )
 
-    def future_uses(self, group: int, after: int) -> FutureUses:
+    def future_uses(self, group: int, downset: int) -> FutureUses:
         """
         Return the uses of the values of a group after the downset `after`, which
         includes the group.
         """
         problem = self.memo.groups.problem
-        boundary = self.memo.groups.boundary(group)
+        boundary = self.memo.groups.boundary_of(group)
         reused_inputs = reused_outputs = multi_use = 0
-        for value in members(boundary.inputs):
-            if problem.consumers[value] & ~after:
+        for value in elements_of_mask(boundary.inputs):
+            if problem.consumers[value] & ~downset:
                 reused_inputs |= 1 << value
-        for value in members(boundary.outputs):
-            if users := problem.consumers[value] & ~after:
+        for value in elements_of_mask(boundary.outputs):
+            if users := problem.consumers[value] & ~downset:
                 reused_outputs |= 1 << value
                 multi_use |= (1 << value) if users & (users - 1) else 0
         sets = (
@@ -97,24 +99,35 @@ class Outcomes:
             multi_use,
             boundary.outputs & problem.outputs,
         )
-        structure = self.memo.groups.structure(group)
-        return FutureUses(*sets, (structure.form, *map(structure.encode, sets)))
+        structure = self.memo.groups.structure_of(group)
+        return FutureUses(
+            *sets, (structure.canonical_form, *map(structure.encode_values, sets))
+        )
 
     def outcomes_of(
-        self, group: int, fates: FutureUses, resident: int, only: int, taken: int
-    ) -> list[Outcome]:
+        self,
+        group: int,
+        uses: FutureUses,
+        resident: int,
+        dirty_inputs: int,
+        occupied_bytes: int,
+    ) -> list[ResidencyOutcome]:
         """
         Return the outcomes of a group. `resident` are the inputs in the inner level,
         `only` those of them that are in no other level, and `taken` the bytes of other
         values.
         """
-        structure = self.memo.groups.structure(group)
-        encode, decode = structure.encode, structure.decode
-        key = (*fates.key, encode(resident), encode(only), taken)
+        structure = self.memo.groups.structure_of(group)
+        encode, decode = structure.encode_values, structure.decode_values
+        key = (*uses.key, encode(resident), encode(dirty_inputs), occupied_bytes)
         if (cached := self._known.get(key)) is None:
-            outcomes = list(self._find_outcomes(group, fates, resident, only, taken))
+            outcomes = list(
+                self._enumerate_outcomes(
+                    group, uses, resident, dirty_inputs, occupied_bytes
+                )
+            )
             self._known[key] = [
-                Outcome(
+                ResidencyOutcome(
                     encode(retained), encode(dirty), encode(stored), options, is_exact
                 )
                 for retained, dirty, stored, options, is_exact in outcomes
@@ -122,88 +135,97 @@ class Outcomes:
             return outcomes
         self.memo.cache_hits += len(cached)
         return [
-            Outcome(decode(retained), decode(dirty), decode(stored), options, is_exact)
+            ResidencyOutcome(
+                decode(retained), decode(dirty), decode(stored), options, is_exact
+            )
             for retained, dirty, stored, options, is_exact in cached
         ]
 
-    def _find_outcomes(
-        self, group: int, fates: FutureUses, resident: int, only: int, taken: int
-    ) -> Iterator[Outcome]:
+    def _enumerate_outcomes(
+        self,
+        group: int,
+        uses: FutureUses,
+        resident: int,
+        dirty_inputs: int,
+        occupied_bytes: int,
+    ) -> Iterator[ResidencyOutcome]:
         """Yield the outcomes of a group whose structure is not memoized yet."""
         if not self.memo.is_runnable(group):
             return
         problem = self.memo.groups.problem
-        outputs = self.memo.groups.boundary(group).outputs
-        for retained, stored in self._enumerate_residency(outputs, fates, only):
-            if problem.size_of(retained) + taken > problem.capacity:
+        outputs = self.memo.groups.boundary_of(group).outputs
+        for retained, stored in self._enumerate_residency(outputs, uses, dirty_inputs):
+            if problem.size_of(retained) + occupied_bytes > problem.capacity:
                 continue
-            context = Context(resident, retained, stored, taken)
-            options, is_exact = self._evaluate_options(group, context)
+            context = ResidencyContext(resident, retained, stored, occupied_bytes)
+            options, is_exact = self._options_or_bounds(group, context)
             if options:
-                dirty = retained & (only | (outputs & ~stored))
-                yield Outcome(retained, dirty, stored, options, is_exact)
+                dirty = retained & (dirty_inputs | (outputs & ~stored))
+                yield ResidencyOutcome(retained, dirty, stored, options, is_exact)
 
     def _enumerate_residency(
-        self, outputs: int, fates: FutureUses, only: int
+        self, outputs: int, uses: FutureUses, dirty_inputs: int
     ) -> Iterator[Residency]:
         """Yield sets of values to retain and of outputs to store."""
         if not self.retain:
             yield 0, outputs
             return
-        candidates = _residency_candidates(outputs, fates, only)
+        candidates = _residency_candidates(outputs, uses, dirty_inputs)
         choices: Iterable[tuple[Residency, ...]] = product(*candidates)
         if prod(map(len, candidates)) > self.max_residency_sets:
-            self.too_many = True
-            choices = dict.fromkeys(_prune_candidates(candidates))
+            self.has_dropped_residencies = True
+            choices = dict.fromkeys(_limited_residency_combinations(candidates))
         for choice in choices:
             yield (
                 sum(retained for retained, _ in choice),
                 sum(stored for _, stored in choice),
             )
 
-    def _evaluate_options(
-        self, group: int, context: Context
+    def _options_or_bounds(
+        self, group: int, context: ResidencyContext
     ) -> tuple[tuple[Option, ...], bool]:
         """
         Return the options of a group or a lower bound on them, and True if they are
         exact.
         """
         if self.has_exact_costs:
-            return self.memo.options(group, context), True
-        return self.memo.bounds(group, context)
+            return self.memo.options_of_group(group, context), True
+        return self.memo.options_or_bounds(group, context)
 
 
 def _residency_candidates(
-    outputs: int, fates: FutureUses, only: int
+    outputs: int, uses: FutureUses, dirty_inputs: int
 ) -> list[list[Residency]]:
     """Return the candidate residencies of each value of a group."""
     candidates: list[list[Residency]] = []
-    for index in members(fates.reused_inputs):
+    for index in elements_of_mask(uses.reused_inputs):
         value = 1 << index
-        candidates.append([(value, 0)] if only & value else [(0, 0), (value, 0)])
-    for index in members(outputs):
+        candidates.append(
+            [(value, 0)] if dirty_inputs & value else [(0, 0), (value, 0)]
+        )
+    for index in elements_of_mask(outputs):
         value = 1 << index
         residencies = [(0, value)]
-        if fates.reused_outputs & ~fates.returned & value:
+        if uses.reused_outputs & ~uses.returned & value:
             residencies.append((value, 0))
-        if fates.reused_outputs & (fates.returned | fates.multi_use_outputs) & value:
+        if uses.reused_outputs & (uses.returned | uses.multi_use_outputs) & value:
             residencies.append((value, value))
         candidates.append(residencies)
     return candidates
 
 
-def _prune_candidates(
-    ways: Sequence[Sequence[Residency]],
+def _limited_residency_combinations(
+    candidates_by_value: Sequence[Sequence[Residency]],
 ) -> Iterator[tuple[Residency, ...]]:
     """
     Yield these combinations: retain no value that need not be, all values, each one
     only, and all but each one.
     """
-    none = tuple(each[0] for each in ways)
-    every = tuple(each[min(1, len(each) - 1)] for each in ways)
+    none = tuple(each[0] for each in candidates_by_value)
+    every = tuple(each[min(1, len(each) - 1)] for each in candidates_by_value)
     yield none
     yield every
-    for position, each in enumerate(ways):
+    for position, each in enumerate(candidates_by_value):
         if len(each) > 1:
             yield (*none[:position], every[position], *none[position + 1 :])
             yield (*every[:position], none[position], *every[position + 1 :])

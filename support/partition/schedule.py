@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tlf.support.partition.cost_model import Context, Option
-from tlf.support.partition.hidden_transfers import total_time
+from tlf.support.partition.cost_model import Option, ResidencyContext
+from tlf.support.partition.hidden_transfers import total_time_of_groups
 
 
 @dataclass(frozen=True)
@@ -12,7 +12,7 @@ class Step:
     """Group that runs, the state of the inner level around it, and its option."""
 
     group: int
-    context: Context
+    context: ResidencyContext
     option: Option
 
 
@@ -32,7 +32,7 @@ class Schedule:
         """Return the schedule with these steps."""
         options = [step.option for step in steps]
         total_bytes = sum(option.bytes for option in options)
-        return Schedule(tuple(steps), total_time(options), total_bytes)
+        return Schedule(tuple(steps), total_time_of_groups(options), total_bytes)
 
     @property
     def payload(self) -> int:
@@ -58,7 +58,7 @@ class Alternative:
 
 
 @dataclass(frozen=True)
-class Statistics:
+class SearchStatistics:
     """Statistics of the search that found a schedule."""
 
     strategy: str
@@ -85,7 +85,7 @@ class Statistics:
 
 
 @dataclass(frozen=True)
-class Result:
+class SearchResult:
     """
     Best schedule found, and `front`, the schedules found that are not dominated in both
     time and bytes, the best one first. The front is complete if the search is exact and
@@ -94,10 +94,10 @@ class Result:
 
     schedule: Schedule
     front: tuple[Schedule, ...]
-    statistics: Statistics
+    statistics: SearchStatistics
     alternatives: tuple[tuple[Alternative, ...], ...] = ()
     """Best alternatives to each step of the schedule, if requested."""
-    ways: tuple[Schedule, ...] = ()
+    best_schedules: tuple[Schedule, ...] = ()
     """Best schedules, `schedule` first, at most `Limits.ways`."""
 
 

@@ -1,4 +1,4 @@
-"""Limits of the partition search, in counts."""
+"""Limits of the partition search, in counts, without IR."""
 
 from dataclasses import dataclass
 

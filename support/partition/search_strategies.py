@@ -1,39 +1,51 @@
-"""Search strategies by name, and the entry point `search`."""
+"""
+Strategies of the partition search by name, and its entry point `search`, without IR.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from tlf.support.bit_sets import members
+from tlf.support.bit_sets import elements_of_mask
 from tlf.support.partition.candidate_groups import (
     CandidateGroups,
     ConnectedGroups,
     ContiguousGroups,
-    Demand,
-    GivenGroups,
+    FixedGroups,
+    FusionConstraint,
 )
 from tlf.support.partition.canonical_numbering import (
+    CanonicalNumbering,
     RenumberedCosts,
     canonicalize_problem,
     identity_numbering,
 )
 from tlf.support.partition.cost_memo import CostMemo
 from tlf.support.partition.cost_model import CostModel
-from tlf.support.partition.downset_sweep import LimitError, StuckError, Sweep
+from tlf.support.partition.downset_sweep import (
+    DeadEndError,
+    DownsetSweep,
+    SweepLimitError,
+)
 from tlf.support.partition.greedy_merge import GreedyMerge
-from tlf.support.partition.group_structure import Groups
+from tlf.support.partition.group_structure import GroupStructures
 from tlf.support.partition.objective import Objective
-from tlf.support.partition.pareto_labels import Label, ParetoFronts
-from tlf.support.partition.partition_problem import Problem
-from tlf.support.partition.residency_outcomes import Outcomes
-from tlf.support.partition.schedule import NoScheduleError, Result, Statistics
-from tlf.support.partition.schedule_alternatives import Alternatives
+from tlf.support.partition.pareto_labels import ParetoFronts, PathLabel
+from tlf.support.partition.partition_problem import PartitionProblem
+from tlf.support.partition.residency_outcomes import ResidencyOutcomes
+from tlf.support.partition.schedule import (
+    Alternative,
+    NoScheduleError,
+    SearchResult,
+    SearchStatistics,
+)
+from tlf.support.partition.schedule_alternatives import StepAlternatives
 from tlf.support.partition.search_limits import Limits
 
 BY_TIME = Objective()
 DEFAULT = Limits()
-ANYTHING = Demand()
+ANYTHING = FusionConstraint()
 
 
 @dataclass(frozen=True)
@@ -45,82 +57,86 @@ class SearchTask:
     memo: CostMemo
     objective: Objective
     limits: Limits
-    demand: Demand
+    demand: FusionConstraint
     retain: bool = True
     """True if values may stay in the inner level."""
 
     def build_sweep(
         self, candidates: CandidateGroups, width: int = 0, retain: bool = True
-    ) -> Sweep:
+    ) -> DownsetSweep:
         """Return a sweep over these candidate groups."""
         fronts = ParetoFronts(self.objective, self.limits.front, self.limits.ways)
         has_exact_costs = not self.limits.front == self.limits.ways == 1
         retain = retain and self.retain
-        outcomes = Outcomes(
+        outcomes = ResidencyOutcomes(
             self.memo, self.limits.residency_sets, retain, has_exact_costs
         )
-        return Sweep(candidates, outcomes, fronts, self.limits, width)
+        return DownsetSweep(candidates, outcomes, fronts, self.limits, width)
 
 
-Found = tuple[Sweep, list[Label], str]
+Found = tuple[DownsetSweep, list[PathLabel], str]
 """
 The sweep, the labels of the best paths to the end, and the reason why they may not be
 optimal.
 """
 
 
-def _run_unfused(task: SearchTask) -> Found:
+def _search_unfused(task: SearchTask) -> Found:
     alone = [1 << n for n in range(len(task.memo.groups.problem.nodes))]
     sweep = task.build_sweep(
-        GivenGroups(task.memo, task.limits, sequence=alone), retain=False
+        FixedGroups(task.memo, task.limits, sequence=alone), retain=False
     )
-    return sweep, sweep.run(), "each operation runs by itself"
+    return sweep, sweep.find_best_paths(), "each operation runs by itself"
 
 
-def _run_greedy(task: SearchTask) -> Found:
+def _search_greedy(task: SearchTask) -> Found:
     groups = GreedyMerge(task.memo, task.limits, task.objective).merge_groups()
     sweep = task.build_sweep(
-        GivenGroups(task.memo, task.limits, sequence=groups), width=1
+        FixedGroups(task.memo, task.limits, sequence=groups), width=1
     )
     return (
         sweep,
-        sweep.run(),
+        sweep.find_best_paths(),
         "groups were merged as long as each merge reduced the cost",
     )
 
 
-def _run_interval(task: SearchTask) -> Found:
+def _search_intervals(task: SearchTask) -> Found:
     candidates = ContiguousGroups(task.memo, task.limits, task.demand)
     why = "groups are contiguous in one order"
-    return _run_or_beam(task, candidates, why)
+    return _search_all_or_beam(task, candidates, why)
 
 
-def _run_beam(task: SearchTask) -> Found:
+def _search_beam(task: SearchTask) -> Found:
     candidates = ConnectedGroups(task.memo, task.limits, task.demand)
     sweep = task.build_sweep(candidates, task.limits.width)
-    return sweep, sweep.run(), "a beam keeps only the most promising states"
+    return sweep, sweep.find_best_paths(), "a beam keeps only the most promising states"
 
 
-def _run_dp(task: SearchTask) -> Found:
-    return _run_or_beam(task, ConnectedGroups(task.memo, task.limits, task.demand), "")
+def _search_all_downsets(task: SearchTask) -> Found:
+    return _search_all_or_beam(
+        task, ConnectedGroups(task.memo, task.limits, task.demand), ""
+    )
 
 
-def _run_or_beam(task: SearchTask, candidates: CandidateGroups, why: str) -> Found:
+def _search_all_or_beam(
+    task: SearchTask, candidates: CandidateGroups, reason: str
+) -> Found:
     """Visit all states, or a beam of them if a limit is exceeded."""
     sweep = task.build_sweep(candidates)
     try:
-        return sweep, sweep.run(), why
-    except LimitError as error:
+        return sweep, sweep.find_best_paths(), reason
+    except SweepLimitError as error:
         sweep = task.build_sweep(candidates, task.limits.width)
-        return sweep, sweep.run(), str(error)
+        return sweep, sweep.find_best_paths(), str(error)
 
 
 STRATEGIES: Mapping[str, Callable[[SearchTask], Found]] = {
-    "dp": _run_dp,
-    "beam": _run_beam,
-    "interval": _run_interval,
-    "greedy": _run_greedy,
-    "unfused": _run_unfused,
+    "dp": _search_all_downsets,
+    "beam": _search_beam,
+    "interval": _search_intervals,
+    "greedy": _search_greedy,
+    "unfused": _search_unfused,
 }
 """
 Search strategies by name.
@@ -139,16 +155,16 @@ CONSTRAINED = ("dp", "beam", "interval")
 """Strategies that support constraints: given operations in one group."""
 
 
-def search(
-    problem: Problem,
+def search_schedule(
+    problem: PartitionProblem,
     costs: CostModel,
     strategy: str = "dp",
     objective: Objective = BY_TIME,
     limits: Limits = DEFAULT,
-    demand: Demand = ANYTHING,
+    demand: FusionConstraint = ANYTHING,
     alternatives: int = 0,
     retain: bool = True,
-) -> Result:
+) -> SearchResult:
     """
     Find a schedule of a problem, and up to `alternatives` alternatives to each of its
     groups; the schedule does not depend on their number. With `retain` false, no value
@@ -158,50 +174,66 @@ def search(
     Raises NoScheduleError if no sequence of groups can run, and ValueError if the
     strategy is unknown or, as `greedy` and `unfused`, does not support the demand.
     """
-    if strategy not in STRATEGIES:
-        known = ", ".join(STRATEGIES)
-        raise ValueError(f"unknown strategy `{strategy}`, expected one of {known}")
-    if demand.together and strategy not in CONSTRAINED:
-        supported = ", ".join(CONSTRAINED)
-        raise ValueError(f"`{strategy}` takes no demands, expected one of {supported}")
+    _check_strategy_supports_demand(strategy, demand)
     canonical, numbering = canonicalize_problem(problem)
     if strategy == "interval":
         canonical, numbering = problem, identity_numbering(problem)
-    memo = CostMemo(RenumberedCosts(costs, numbering), Groups(canonical))
-    mapped_demand = Demand(numbering.unmap_group(demand.together))
+    memo = CostMemo(RenumberedCosts(costs, numbering), GroupStructures(canonical))
+    mapped_demand = FusionConstraint(
+        numbering.map_group_to_canonical(demand.fused_operations)
+    )
     task = SearchTask(memo, objective, limits, mapped_demand, retain)
     try:
         sweep, labels, why = STRATEGIES[strategy](task)
-    except StuckError as error:
-        first = next(members(canonical.all_operations & ~error.done))
-        found_by = _strategy_name(strategy, error.width)
+    except DeadEndError as error:
+        first = next(elements_of_mask(canonical.all_operations & ~error.done))
+        found_by = _effective_strategy_name(strategy, error.width)
         raise NoScheduleError(numbering.nodes[first], found_by) from None
     ways = tuple(numbering.map_schedule(label.to_schedule()) for label in labels)
     front = ways if limits.ways == 1 else ways[:1]
     statistics = _collect_statistics(strategy, sweep, why)
-    if not alternatives:
-        return Result(front[0], front, statistics, (), ways)
-    found = Alternatives(sweep).find_along(labels[0], alternatives)
-    mapped = tuple(tuple(map(numbering.map_alternative, each)) for each in found)
-    return Result(front[0], front, statistics, mapped, ways)
+    mapped = _find_alternatives(sweep, labels[0], alternatives, numbering)
+    return SearchResult(front[0], front, statistics, mapped, ways)
 
 
-def _strategy_name(strategy: str, width: int) -> str:
+def _find_alternatives(
+    sweep: DownsetSweep, label: PathLabel, count: int, numbering: CanonicalNumbering
+) -> tuple[tuple[Alternative, ...], ...]:
+    """Return the `count` best alternatives to each step, in the given numbering."""
+    if not count:
+        return ()
+    found = StepAlternatives(sweep).find_alternatives_along_path(label, count)
+    return tuple(tuple(map(numbering.map_alternative, each)) for each in found)
+
+
+def _check_strategy_supports_demand(strategy: str, demand: FusionConstraint) -> None:
+    """Raise `ValueError` if a strategy is unknown or does not support a demand."""
+    if strategy not in STRATEGIES:
+        known = ", ".join(STRATEGIES)
+        raise ValueError(f"unknown strategy `{strategy}`, expected one of {known}")
+    if demand.fused_operations and strategy not in CONSTRAINED:
+        supported = ", ".join(CONSTRAINED)
+        raise ValueError(f"`{strategy}` takes no demands, expected one of {supported}")
+
+
+def _effective_strategy_name(strategy: str, width: int) -> str:
     """
     Return the name of the strategy that ran in the end: `beam` if states were dropped.
     """
     return "beam" if width and strategy != "greedy" else strategy
 
 
-def _collect_statistics(strategy: str, sweep: Sweep, why: str) -> Statistics:
-    if not why and sweep.candidates.too_large:
-        why = f"groups of more than {sweep.limits.group} operations were left out"
-    if not why and sweep.memo.has_prefetch:
-        why = "prefetches may overlap better with slower groups"
-    return Statistics(
-        strategy=_strategy_name(strategy, sweep.width),
-        exact=not why,
-        reason=why,
+def _collect_statistics(
+    strategy: str, sweep: DownsetSweep, reason: str
+) -> SearchStatistics:
+    if not reason and sweep.candidates.too_large:
+        reason = f"groups of more than {sweep.limits.group} operations were left out"
+    if not reason and sweep.memo.has_prefetch:
+        reason = "prefetches may overlap better with slower groups"
+    return SearchStatistics(
+        strategy=_effective_strategy_name(strategy, sweep.width),
+        exact=not reason,
+        reason=reason,
         width=sweep.width,
         downsets=sweep.downsets,
         states=sweep.states,

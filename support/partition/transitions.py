@@ -1,11 +1,14 @@
-"""Transitions of the search: run a group, and change the retained values."""
+"""
+Transitions of the partition search, without IR: run a group, change the retained
+values.
+"""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from tlf.support.partition.cost_model import Context
-from tlf.support.partition.residency_outcomes import Outcome, Outcomes
+from tlf.support.partition.cost_model import ResidencyContext
+from tlf.support.partition.residency_outcomes import ResidencyOutcome, ResidencyOutcomes
 
 State = tuple[int, int]
 """Values in the inner level, and those of them that are in no other level."""
@@ -19,14 +22,17 @@ class Transition(NamedTuple):
 
     group: int
     resident: int
-    taken: int
-    outcome: Outcome
+    occupied_bytes: int
+    outcome: ResidencyOutcome
 
     @property
-    def context(self) -> Context:
+    def context(self) -> ResidencyContext:
         """Contents of the inner level around the group."""
-        return Context(
-            self.resident, self.outcome.retained, self.outcome.stored, self.taken
+        return ResidencyContext(
+            self.resident,
+            self.outcome.retained,
+            self.outcome.stored,
+            self.occupied_bytes,
         )
 
 
@@ -34,25 +40,25 @@ class Transition(NamedTuple):
 class Transitions:
     """Enumeration of the transitions from the states of a downset."""
 
-    outcomes: Outcomes
+    outcomes: ResidencyOutcomes
     _sizes: dict[int, int] = field(default_factory=dict[int, int])
 
-    def next_state(self, state: State, move: Transition) -> State:
+    def state_after_transition(self, state: State, transition: Transition) -> State:
         """Return the target state of a transition."""
-        inputs = self.outcomes.memo.groups.boundary(move.group).inputs
-        untouched, outcome = state[0] & ~inputs, move.outcome
+        inputs = self.outcomes.memo.groups.boundary_of(transition.group).inputs
+        untouched, outcome = state[0] & ~inputs, transition.outcome
         return untouched | outcome.retained, (untouched & state[1]) | outcome.dirty
 
-    def transitions_of(
+    def transitions_to_run_group(
         self, group: int, done: int, states: Iterable[State]
     ) -> Iterator[tuple[State, Transition, State]]:
         """
         Yield the transitions that run a group next: state, transition, target state.
         """
         groups = self.outcomes.memo.groups
-        inputs = groups.boundary(group).inputs
+        inputs = groups.boundary_of(group).inputs
         uses = self.outcomes.future_uses(group, done | group)
-        cached: dict[tuple[int, int, int], list[Outcome]] = {}
+        cached: dict[tuple[int, int, int], list[ResidencyOutcome]] = {}
         for state in states:
             retained, only = state
             untouched = retained & ~inputs

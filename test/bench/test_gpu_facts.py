@@ -6,7 +6,7 @@ import gpu_facts
 import pytest
 from gpu_gate_rows import GateRow, gate_rows
 
-from tlf.runtime.triton.kernel_admission import Facts
+from tlf.runtime.triton.kernel_admission import KernelFacts
 from tlf.runtime.triton.launch_plan import Kernel, Plan
 from tlf.runtime.triton.offline_compiler import KernelResources
 from tlf.runtime.triton.ptx_statistics import read_ptx_statistics
@@ -42,16 +42,16 @@ PLAN = Plan("main", (KERNEL,), (), (), (), ())
 @pytest.mark.parametrize(
     ("facts", "said"),
     [
-        (Facts(0, 512), []),
-        (Facts(0, 520), ["kernel 'f' spills 520 bytes"]),
+        (KernelFacts(0, 512), []),
+        (KernelFacts(0, 520), ["kernel 'f' spills 520 bytes"]),
         (
-            Facts(232456, 0),
+            KernelFacts(232456, 0),
             ["kernel 'f' takes 232456 bytes of shared memory, more than 232448"],
         ),
-        (Facts(0, 0, ("UR4",)), ["kernel 'f' is assembled wrongly: UR4"]),
+        (KernelFacts(0, 0, ("UR4",)), ["kernel 'f' is assembled wrongly: UR4"]),
     ],
 )
-def test_objections(facts: Facts, said: list[str]) -> None:
+def test_objections(facts: KernelFacts, said: list[str]) -> None:
     assembly = read_ptx_statistics(
         "wgmma.mma_async",
         f"Used 8 registers, {facts.spilled} bytes spill stores, 0 bytes spill loads",

@@ -86,18 +86,18 @@ def zoo() -> dict[PredictionRow, CycleComparison]:
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_tiles_of_one_size_take_what_is_predicted(name: str, target: str):
     _, module = parsed(PROGRAMS[name])
-    load_target_spec(target).attach(module)
+    load_target_spec(target).attach_to_module(module)
 
     found = compare_cycles(module)
 
     assert abs(found.predicted.cycles - found.cycles) <= SLACK.get((name, target), 0)
-    assert found.predicted.bytes == found.bytes
+    assert found.predicted.outer_bytes == found.bytes
 
 
 @pytest.mark.long
 def test_products_that_start_ahead_take_what_is_predicted():
     _, module = parsed(ATTENTION)
-    load_target_spec("npu").attach(module)
+    load_target_spec("npu").attach_to_module(module)
 
     found = compare_cycles(module)
 
@@ -119,7 +119,9 @@ def test_workloads_take_about_what_is_predicted(
 
 @pytest.mark.long
 def test_workloads_move_what_is_predicted(zoo: dict[PredictionRow, CycleComparison]):
-    moved = {row: (found.predicted.bytes, found.bytes) for row, found in zoo.items()}
+    moved = {
+        row: (found.predicted.outer_bytes, found.bytes) for row, found in zoo.items()
+    }
 
     assert all(predicted == simulated for predicted, simulated in moved.values())
 

@@ -4,8 +4,8 @@ import pytest
 from scaling_programs import PROGRAMS
 from scaling_steps import Clock, best_of, pipeline, time_parsers
 
-from tlf.compiler.driver.driver import new_context, parse
-from tlf.compiler.driver.pass_manager import verify
+from tlf.compiler.driver.driver import new_context, parse_module
+from tlf.compiler.driver.pass_manager import verify_module
 from tlf.compiler.driver.source import Source
 
 FACTOR = 2.2
@@ -41,8 +41,8 @@ def test_parser_is_no_slower_than_that_of_xdsl():
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs_have_the_operations_that_they_count(name: str):
     program = PROGRAMS[name](100)
-    module = parse(new_context(), Source(program.text, "program.mlir"))
-    verify(module)
+    module = parse_module(new_context(), Source(program.text, "program.mlir"))
+    verify_module(module)
 
     inside = sum(1 for _ in module.walk()) - 2
     assert inside == program.operations

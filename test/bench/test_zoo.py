@@ -13,10 +13,10 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.printer import Printer
 
 from tlf.analysis.bounds.lower_bounds import lower_bounds_of
-from tlf.compiler.driver.driver import new_context, parse
-from tlf.compiler.driver.pass_manager import verify
+from tlf.compiler.driver.driver import new_context, parse_module
+from tlf.compiler.driver.pass_manager import verify_module
 from tlf.compiler.driver.source import Source
-from tlf.dialects.parameters import is_parameter
+from tlf.dialects.parameter_attribute import is_parameter
 from tlf.dialects.target import load_target_spec
 from tlf.dialects.types import tensor_type
 from tlf.tools import tlf_run
@@ -55,7 +55,7 @@ def test_builds_in_every_element_type(name: str):
 
     for dtype in workload.dtypes:
         module = workload.small_module(dtype)
-        verify(module)
+        verify_module(module)
         assert len(function_of(module).function_type.outputs) >= 1
 
 
@@ -63,8 +63,8 @@ def test_builds_in_every_element_type(name: str):
 def test_text_reads_back(name: str):
     text = text_of(zoo.WORKLOADS[name].small_module())
 
-    module = parse(new_context(), Source(text, "zoo.mlir"))
-    verify(module)
+    module = parse_module(new_context(), Source(text, "zoo.mlir"))
+    verify_module(module)
     assert text_of(module) == text
 
 
@@ -150,7 +150,7 @@ def test_mistakes_are_one_line(
 def test_prints_a_program_and_the_list(capsys: pytest.CaptureFixture[str]):
     assert zoo.main(["bottleneck", "--size", "8", "--dtype", "f32"]) == 0
     printed = capsys.readouterr().out
-    verify(parse(new_context(), Source(printed, "zoo.mlir")))
+    verify_module(parse_module(new_context(), Source(printed, "zoo.mlir")))
     assert "tensor<1x256x8x8xf32>" in printed
 
     assert zoo.main(["--list"]) == 0

@@ -16,7 +16,7 @@ def test_files_are_named_after_workloads(
     names = ["1x56", "1x224", "1x1024"]
     files = [tmp_path / f"bottleneck-{name}-f16.mlir" for name in names]
     assert capsys.readouterr().out.split() == [str(file) for file in files]
-    assert all(Program(str(file)).read().body.block.ops for file in files)
+    assert all(Program(str(file)).read_module().body.block.ops for file in files)
 
 
 def test_folders_that_cannot_be_are_one_line(

@@ -36,7 +36,7 @@ def evaluate(linear: AffineSum, values: Values) -> int:
 def some_linear(rng: Generator) -> AffineSum:
     total = AffineSum(int(rng.integers(-9, 9)))
     for symbol in rng.permutation(SYMBOLS)[: rng.integers(len(SYMBOLS) + 1)]:
-        total += AffineSum.of(str(symbol)) * int(rng.integers(-4, 5))
+        total += AffineSum.of_symbol(str(symbol)) * int(rng.integers(-4, 5))
     return total
 
 
@@ -102,7 +102,7 @@ def test_linear_bounds_are_reached(rng: Generator):
         evaluate(linear, dict(zip(SYMBOLS, point, strict=True)))
         for point in product(*(range(lo, hi + 1) for lo, hi in ranges.values()))
     ]
-    assert linear.bounds(ranges) == (min(found), max(found))
+    assert linear.value_bounds(ranges) == (min(found), max(found))
 
 
 def test_hull_is_the_least_interval_over_both(rng: Generator):
@@ -121,7 +121,10 @@ def test_hull_is_the_least_interval_over_both(rng: Generator):
 
 
 def test_no_hull_where_the_distance_varies():
-    left, right = Interval(AffineSum.of("a"), 4), Interval(AffineSum.of("a") * 2, 4)
+    left, right = (
+        Interval(AffineSum.of_symbol("a"), 4),
+        Interval(AffineSum.of_symbol("a") * 2, 4),
+    )
     assert left.hull(right) is None
     assert left.hull(Interval.whole(4)) is None
 
@@ -207,7 +210,7 @@ def some_wanted(rng: Generator, whole: Box) -> Box:
         offset = AffineSum(first)
         for symbol in SYMBOLS[: rng.integers(0, 3)]:
             factor = int(rng.integers(1, 7))
-            offset += AffineSum.of(symbol) * factor - factor
+            offset += AffineSum.of_symbol(symbol) * factor - factor
         wanted.append(Interval(offset, size))
     return tuple(wanted)
 
@@ -235,23 +238,29 @@ def test_iterations_are_no_more_than_needed_where_wanted_is_aligned(rng: Generat
     for access in accesses:
         first, _ = max(access.terms, key=lambda term: term[1])
         size = int(rng.integers(1, extents[first] + 1))
-        box[first] = Interval(AffineSum.of("a") * int(rng.integers(3)) + 1, size)
+        box[first] = Interval(AffineSum.of_symbol("a") * int(rng.integers(3)) + 1, size)
     wanted = accessed_box(accesses, tuple(box))
     assert producing_iterations(accesses, extents, wanted) == tuple(box)
 
 
 def test_iterations_invert_strides_and_offsets():
     accesses = (IndexAccess(((0, 1),), -1), IndexAccess(((1, 3),), 2, 3))
-    wanted = (Interval(AffineSum.of("a") * 4 - 1, 4), Interval(AffineSum(5), 6, 12))
+    wanted = (
+        Interval(AffineSum.of_symbol("a") * 4 - 1, 4),
+        Interval(AffineSum(5), 6, 12),
+    )
     found = producing_iterations(accesses, (9, 5), wanted)
-    expected = Interval(AffineSum.of("a") * 4, 4), Interval(AffineSum(1), 2, 4)
+    expected = Interval(AffineSum.of_symbol("a") * 4, 4), Interval(AffineSum(1), 2, 4)
     assert found == expected
 
 
 def test_identity():
-    assert identity_accesses(2) == (IndexAccess.of(0), IndexAccess.of(1))
+    assert identity_accesses(2) == (
+        IndexAccess.of_iterator(0),
+        IndexAccess.of_iterator(1),
+    )
     assert identity_accesses(0) == ()
-    box = (Interval(AffineSum.of("a"), 4, 8), Interval.whole(3))
+    box = (Interval(AffineSum.of_symbol("a"), 4, 8), Interval.whole(3))
     assert accessed_box(identity_accesses(2), box) == box
     assert producing_iterations(identity_accesses(2), (9, 3), box) == box
 
@@ -259,6 +268,6 @@ def test_identity():
 def test_access_by_indices_is_anywhere_on_its_axis():
     access = IndexAccess.indirect(1, 9)
     assert access.index == 1
-    box = (Interval(AffineSum.of("a"), 4), Interval(AffineSum(2), 3))
-    accesses = (access, IndexAccess.of(1))
+    box = (Interval(AffineSum.of_symbol("a"), 4), Interval(AffineSum(2), 3))
+    accesses = (access, IndexAccess.of_iterator(1))
     assert accessed_box(accesses, box) == (Interval.whole(9), box[1])

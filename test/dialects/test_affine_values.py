@@ -42,8 +42,8 @@ def test_other_values_are_symbols(variables: tuple[SSAValue, ...]):
     product = arith.MuliOp(i, j).result
     third = arith.FloorDivSIOp(i, constant_of(3)).result
 
-    assert affine_sum_of(product) == AffineSum.of(product)
-    assert affine_sum_of(third) == AffineSum.of(third)
+    assert affine_sum_of(product) == AffineSum.of_symbol(product)
+    assert affine_sum_of(third) == AffineSum.of_symbol(third)
 
 
 def test_sum_over_one_variable(variables: tuple[SSAValue, ...]):

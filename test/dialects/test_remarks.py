@@ -3,7 +3,7 @@
 from xdsl.dialects import func
 from xdsl.ir import Operation
 
-from tlf.compiler.driver.driver import new_context, parse
+from tlf.compiler.driver.driver import new_context, parse_module
 from tlf.compiler.driver.source import Source
 from tlf.dialects import graph
 from tlf.dialects.graph import add_remark, add_shared_remark, remarks_of
@@ -18,7 +18,7 @@ func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 
 def operations() -> tuple[func.FuncOp, list[Operation]]:
-    module = parse(new_context(), Source(PROGRAM, "<test>"))
+    module = parse_module(new_context(), Source(PROGRAM, "<test>"))
     (function,) = (op for op in module.ops if isinstance(op, func.FuncOp))
     return function, [op for op in function.walk() if isinstance(op, graph.ExpOp)]
 

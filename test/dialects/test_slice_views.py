@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from numpy.lib.stride_tricks import as_strided
 
-from tlf.compiler.driver.driver import new_context, parse
+from tlf.compiler.driver.driver import new_context, parse_module
 from tlf.compiler.driver.source import Source
 from tlf.dialects import graph
-from tlf.dialects.slice_views import is_stored_slice, reshaped_strides
+from tlf.dialects.slice_views import is_stored_slice, strides_of_reshaped_view
 
 
 @pytest.mark.parametrize("seed", range(200))
@@ -21,7 +21,7 @@ def test_reshaped_strides_as_numpy_has_them(seed: int) -> None:
     part = whole[tuple(slice(0, n + 2 * k) for n, k in zip(shape, keep, strict=True))]
     wanted = _other_shape(part.size, random)
     strides = [each // part.itemsize for each in part.strides]
-    found = reshaped_strides(part.shape, strides, wanted)
+    found = strides_of_reshaped_view(part.shape, strides, wanted)
     try:
         np.reshape(part, wanted, copy=False)
     except ValueError:
@@ -61,6 +61,6 @@ def test_what_is_cut_from_what_is_stored(made: str, is_stored: bool) -> None:
           func.return %1 : tensor<2xf32>
         }}
     """
-    module = parse(new_context(), Source(text, "cut.mlir"))
+    module = parse_module(new_context(), Source(text, "cut.mlir"))
     (cut,) = (op for op in module.walk() if isinstance(op, graph.SliceOp))
     assert is_stored_slice(cut) is is_stored

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, UnitAttr
 from xdsl.utils.exceptions import DiagnosticException
 
 from tlf.compiler.backends.backends import CompilingBackend
-from tlf.compiler.driver.driver import new_context, parse
+from tlf.compiler.driver.driver import new_context, parse_module
 from tlf.compiler.driver.source import Source
 from tlf.dialects.interpreters.interpret import interpret
 from tlf.dialects.target import (
@@ -34,7 +34,7 @@ func.func @f(%x: tensor<40x30xf32>, %w: tensor<30x20xf32>) -> tensor<40x20xf32> 
 
 def module_of(target: TargetSpec) -> ModuleOp:
     module = ModuleOp([])
-    target.attach(module)
+    target.attach_to_module(module)
     return module
 
 
@@ -65,7 +65,7 @@ def test_indexed_rows(tmp_path: Path):
     with pytest.raises(DiagnosticException, match="of a level of buffers, got L1 of"):
         load_target_spec(written(tmp_path, value))
     far = "burst = 32\nindexed_row = 5".join(text.rsplit("burst = 32", 1))
-    with pytest.raises(DiagnosticException, match="of the farthest level, got L2"):
+    with pytest.raises(DiagnosticException, match="of the outermost level, got L2"):
         load_target_spec(written(tmp_path, far))
 
 
@@ -74,8 +74,8 @@ def test_presets(name: str):
     target = load_target_spec(name)
     assert target.name == name
     assert list(target.levels) in (["L1", "L2", "L3"], ["L1", "L3"])
-    assert target.outermost.name == "L3"
-    assert target.outermost.shared
+    assert target.outermost_level.name == "L3"
+    assert target.outermost_level.shared
     assert all(level.kind in set(LevelKind) for level in target.levels.values())
     capacities = [level.capacity for level in target.levels.values()]
     assert capacities == sorted(capacities)
@@ -130,13 +130,13 @@ def test_a_channel_of_a_core(tmp_path: Path):
 def test_a_target_travels_with_its_module(name: str):
     target = load_target_spec(name)
     text = str(module_of(target))
-    module = parse(new_context(), Source(text, "program.mlir"))
-    assert TargetSpec.of(module) == target
+    module = parse_module(new_context(), Source(text, "program.mlir"))
+    assert TargetSpec.read_from_module(module) == target
 
 
 def test_a_module_without_a_target():
     with pytest.raises(DiagnosticException, match="got none: pass `--target`"):
-        TargetSpec.of(ModuleOp([]))
+        TargetSpec.read_from_module(ModuleOp([]))
 
 
 def test_an_attribute_that_no_description_has():
@@ -144,14 +144,14 @@ def test_an_attribute_that_no_description_has():
     levels = ArrayAttr([UnitAttr()])
     module.attributes["tlf.target"] = DictionaryAttr({"levels": levels})
     with pytest.raises(DiagnosticException, match="target: unexpected attribute"):
-        TargetSpec.of(module)
+        TargetSpec.read_from_module(module)
 
 
 def test_a_mistake_in_the_description_of_a_module():
     attribute = DictionaryAttr({"levels": ArrayAttr([])})
     module = ModuleOp([], {"tlf.target": attribute})
     with pytest.raises(DiagnosticException, match=r"^target: expected an array of"):
-        TargetSpec.of(module)
+        TargetSpec.read_from_module(module)
 
 
 def test_a_file_that_is_no_text(tmp_path: Path):
@@ -189,7 +189,7 @@ def test_a_chip_of_the_user(
     """A program runs on a chip that only its description knows, and uses its levels."""
     target = load_target_spec(written(tmp_path, chip(*capacities)))
     context = new_context()
-    module = parse(context, Source(PROGRAM, "program.mlir"))
+    module = parse_module(context, Source(PROGRAM, "program.mlir"))
     rng = np.random.default_rng(0)
     x = rng.standard_normal((40, 30), np.float32)
     w = rng.standard_normal((30, 20), np.float32)
@@ -241,7 +241,7 @@ def test_capacities_after_the_name(tmp_path: Path):
     assert target.levels["L3"].capacity == 64 << 30
     assert target.levels["L1"] == load_target_spec("npu").levels["L1"]
     assert target.engines == load_target_spec("npu").engines
-    assert TargetSpec.of(module_of(target)) == target
+    assert TargetSpec.read_from_module(module_of(target)) == target
     assert load_target_spec("npu:L2=16M") == load_target_spec("npu")
     path = written(tmp_path, chip(4096, 65536))
     assert load_target_spec(f"{path}:L1=1M").levels["L1"].capacity == 1 << 20

@@ -8,7 +8,7 @@ from descriptions import ENGINES, chip, written
 
 from tlf.dialects.target import DescriptionError, load_target_spec
 from tlf.dialects.target.description import PRESETS
-from tlf.dialects.target.size_parsing import MAX_BYTES
+from tlf.dialects.target.setting_parsing import MAX_BYTES
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ CHIP = chip(4096, 1 << 16, 1 << 20)
 @pytest.mark.parametrize(
     ("old", "new", "at", "message"),
     [
-        ('"L2"', '"L4"', '"L3"', r"to the farthest, got L3 behind L4"),
+        ('"L2"', '"L4"', '"L3"', r"to the outermost, got L3 after L4"),
         ('"L1"', '"L2"', '"L2"\nkind = "buffer"\ncapacity = 65536', r"L2, L2, L3"),
         ("ment = 32", "ment = 3", "3\n\n", r"L1 that is a power of two, got 3"),
         ('"buffer"', '"value"', '"value"', r"the kind buffer for the backend npu"),
@@ -120,7 +120,7 @@ CHIP = chip(4096, 1 << 16, 1 << 20)
 def test_what_does_not_go_together(
     tmp_path: Path, old: str, new: str, at: str, message: str
 ):
-    assert load_target_spec(written(tmp_path, CHIP)).outermost.name == "L3"
+    assert load_target_spec(written(tmp_path, CHIP)).outermost_level.name == "L3"
     name = written(tmp_path, text := CHIP.replace(old, new, 1))
     before = text[: text.index(at)].split("\n")
     place = f"{re.escape(name)}:{len(before)}:{len(before[-1]) + 1}"

@@ -14,7 +14,7 @@ from xdsl.utils.exceptions import DiagnosticException
 
 from tlf.compiler.backends.backends import CompilingBackend
 from tlf.compiler.driver.diagnostics import CompileError
-from tlf.compiler.driver.driver import new_context, parse
+from tlf.compiler.driver.driver import new_context, parse_module
 from tlf.compiler.driver.source import Source
 from tlf.dialects.target import (
     DescriptionError,
@@ -23,7 +23,7 @@ from tlf.dialects.target import (
     preset_names,
 )
 from tlf.dialects.target.description import PRESETS
-from tlf.dialects.target.size_parsing import MAX_COUNT
+from tlf.dialects.target.setting_parsing import MAX_COUNT
 
 Steps: TypeAlias = tuple[str | int, ...]
 
@@ -120,7 +120,7 @@ def described(preset: str) -> dict[str, Any]:
 def compile_on(target: TargetSpec) -> None:
     """Compile a program on a target, or be told in one line why not."""
     context = new_context()
-    module = parse(context, Source(PROGRAM, "program.mlir"))
+    module = parse_module(context, Source(PROGRAM, "program.mlir"))
     backend = CompilingBackend(target, None, Path())
     try:
         backend.build(context, module, backend.lower(context, module))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tlf.compiler.driver.diagnostics import CompileError, locate_errors
-from tlf.compiler.driver.driver import new_context, parse
+from tlf.compiler.driver.driver import new_context, parse_module
 from tlf.compiler.driver.source import Source
 from tlf.dialects.interfaces import Array
 from tlf.dialects.interpreters.interpret import interpret_poison_free
@@ -15,7 +15,7 @@ DTYPES = {"f32": "float32", "f16": "float16", "i32": "int32", "i1": "bool"}
 
 
 def run(text: str, **inputs: Array) -> tuple[Array, ...]:
-    module = parse(new_context(), Source(text, "f.mlir"))
+    module = parse_module(new_context(), Source(text, "f.mlir"))
     module.verify()
     with locate_errors(module, "the reference"):
         return interpret_poison_free(module, inputs)

@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from zoo_builder import GraphBuilder, WorkloadSizes
 
 from tlf.analysis.bounds.lower_bounds import LowerBounds, lower_bounds_of
-from tlf.compiler.driver.driver import PASSES, emit, new_context, parse
+from tlf.compiler.driver.driver import PASSES, emit_text, new_context, parse_module
 from tlf.compiler.driver.pass_manager import PassManager
 from tlf.compiler.driver.pipeline import build_passes
 from tlf.compiler.driver.source import Source
@@ -41,7 +41,7 @@ def test_no_program_beats_its_bounds(name: str, target_name: str):
     file = EXAMPLES / f"{name}.mlir"
     source = Source(file.read_text(encoding="utf-8"), file.name)
 
-    check(parse(new_context(), source), load_target_spec(target_name))
+    check(parse_module(new_context(), source), load_target_spec(target_name))
 
 
 @pytest.mark.one_in(8)
@@ -52,7 +52,7 @@ def test_no_network_beats_its_bounds(seed: int, sizes: str):
 
     check(small_network(seed), target)
     text = stack(np.random.default_rng(seed))
-    check(parse(new_context(), Source(text, "stack.mlir")), target)
+    check(parse_module(new_context(), Source(text, "stack.mlir")), target)
 
 
 @pytest.mark.parametrize(("kib", "binds"), [(16, "capacity"), (512, "order")])
@@ -73,7 +73,7 @@ def test_no_chain_with_large_weights_beats_its_bounds(kib: int, binds: str):
 def check(module: ModuleOp, target: TargetSpec) -> LowerBounds:
     """Compile a program, and compare what it moves and takes with its bounds."""
     context = new_context()
-    target.attach(module)
+    target.attach_to_module(module)
     PassManager(build_passes("graph-pipeline", PASSES, PIPELINES)).run(context, module)
     function = function_of(module)
     entry = function.sym_name.data
@@ -82,7 +82,7 @@ def check(module: ModuleOp, target: TargetSpec) -> LowerBounds:
     pipeline = pipelines_for(target)["npu-pipeline"].removeprefix("graph-pipeline,")
     passes = build_passes(pipeline, PASSES, pipelines_for(target))
     PassManager(passes, verifies=False).run(context, module)
-    text = emit(context, module, NpuTarget(function=entry))
+    text = emit_text(context, module, NpuTarget(function=entry))
     report = npu.run(npu.parse(text, EXAMPLES), {}, functional=False)
 
     moved = report.traffic["L3"]

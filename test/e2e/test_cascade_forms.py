@@ -10,7 +10,7 @@ from cascade_cases import CASES, CascadeSizes
 from cascade_form_runs import TOLERANCES, compare
 
 from tlf.analysis.tiling.group_analysis import GroupMembers
-from tlf.passes.graph.reassociate.cascade_rewriting import OperationRewriting
+from tlf.passes.graph.reassociate.cascade_rewriting import ReassociationChange
 from tlf.passes.graph.reassociate.change_evaluation import BlockChange, ChangeEvaluator
 from tlf.planner.fusion.cascade_fusion import CascadeFusion
 from tlf.planner.fusion.producer_closure import Part
@@ -30,12 +30,12 @@ def eager(monkeypatch: pytest.MonkeyPatch):
 
     def saved(self: ChangeEvaluator, parts: Sequence[Part], change: BlockChange) -> int:
         return (
-            1 if isinstance(change, OperationRewriting) else price(self, parts, change)
+            1 if isinstance(change, ReassociationChange) else price(self, parts, change)
         )
 
-    price = ChangeEvaluator.saved_cycles
-    monkeypatch.setattr(CascadeFusion, "is_profitable", pays)
-    monkeypatch.setattr(ChangeEvaluator, "saved_cycles", saved)
+    price = ChangeEvaluator.cycles_saved_by_change
+    monkeypatch.setattr(CascadeFusion, "is_fusion_profitable", pays)
+    monkeypatch.setattr(ChangeEvaluator, "cycles_saved_by_change", saved)
 
 
 @pytest.mark.one_in(20)

@@ -14,9 +14,9 @@ from xdsl.dialects import func
 
 from tlf.compiler.driver.pass_manager import PassManager
 from tlf.dialects import mem
-from tlf.dialects.prepack import is_preparation
 from tlf.dialects.target import load_target_spec
-from tlf.planner.cost.program.cycle_estimate import estimate_function
+from tlf.dialects.weight_preparation_attributes import is_preparation_function
+from tlf.planner.cost.program.cycle_estimate import estimate_function_cycles
 from tlf.runtime import npu
 
 TARGET = "npu-tiny:L2=16K"
@@ -47,14 +47,14 @@ def test_rows_of_rings_are_one_axis(block: str):
     """And the cost model knows."""
     context, module = parsed(text_of(block))
     target = load_target_spec(TARGET)
-    target.attach(module)
+    target.attach_to_module(module)
     passes = steps_of(target)
     buffers = [each.name for each in passes].index("convert-tile-to-mem")
     PassManager(passes[:buffers]).run(context, module)
     predicted = sum(
-        estimate_function(function, target).cycles
+        estimate_function_cycles(function, target).cycles
         for function in module.ops
-        if isinstance(function, func.FuncOp) and not is_preparation(function)
+        if isinstance(function, func.FuncOp) and not is_preparation_function(function)
     )
 
     PassManager(passes[buffers : buffers + 1]).run(context, module)

@@ -19,7 +19,7 @@ from random_layouts import shuffle
 from xdsl.dialects.builtin import ModuleOp
 
 import tlf
-from tlf.dialects.entry_point import entry_point
+from tlf.dialects.entry_point import find_entry_point
 from tlf.dialects.target import load_target_spec
 from tlf.passes.report.tile_verify_coverage import ATTRIBUTE
 from tlf.runtime.npu import Report, parse, run
@@ -68,7 +68,7 @@ def planned(rng: Generator, results: int, layouts: bool) -> ModuleOp:
     """Random groups that keep and hold tensors in L2, several results, layouts."""
     context, target = new_context(), load_target_spec("npu-tiny")
     module = ungrouped(context, rng, results)
-    target.attach(module)
+    target.attach_to_module(module)
     run_passes(context, module, target, "graph-group{level=L2 max-operations=2}")
     plan_all(module, target, rng)
     if layouts:
@@ -85,7 +85,7 @@ def test_exactly_once_around_kept_tensors(seed: int):
     context, target = new_context(), load_target_spec("npu-tiny")
     module = planned(np.random.default_rng(seed), 3, layouts)
     run_passes(context, module, target, f"{TILES},tile-verify-coverage")
-    assert ATTRIBUTE in entry_point(module).attributes
+    assert ATTRIBUTE in find_entry_point(module).attributes
     run_passes(context, module, target, f"{BUFFERS},{INSTRUCTIONS}")
     stored_once(printed(context, module, target))
 

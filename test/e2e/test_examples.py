@@ -20,7 +20,7 @@ from example_variants import (
 from torch import Tensor
 from torch.nn import functional
 
-from tlf.dialects.entry_point import argument_names, entry_point
+from tlf.dialects.entry_point import argument_names, find_entry_point
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 FILES: dict[str, Variant] = {
@@ -90,7 +90,9 @@ def test_files_hold_what_is_generated(name: str):
     _, written = parsed((EXAMPLES / f"{name}.mlir").read_text(encoding="utf-8"))
 
     assert generated.is_structurally_equivalent(written)
-    names = [argument_names(entry_point(module)) for module in (generated, written)]
+    names = [
+        argument_names(find_entry_point(module)) for module in (generated, written)
+    ]
     assert names[0] == names[1]
 
 

@@ -11,10 +11,10 @@ from optimality_chip import Chip, small_chips, with_level
 from optimality_graphs import small_network
 from optimised import modelled, with_engine
 
-from tlf.compiler.driver.driver import TARGETS, emit, new_context
+from tlf.compiler.driver.driver import TARGETS, emit_text, new_context
 from tlf.compiler.driver.pipeline import build_target
 from tlf.dialects.target import TargetSpec
-from tlf.dialects.target.npu_machine import machine_of
+from tlf.dialects.target.npu_machine import build_npu_machine
 from tlf.runtime import npu
 
 SEEDS = (4, 8)
@@ -41,7 +41,7 @@ def program(seed: int) -> npu.Program:
     on = Chip(BASE)
     module = on.partition_module(on.group_module(small_network(seed)))
     on.run_passes(on.program_passes, module)
-    text = emit(new_context(), module, build_target("npu", TARGETS))
+    text = emit_text(new_context(), module, build_target("npu", TARGETS))
     return npu.parse(text, Path())
 
 
@@ -59,7 +59,7 @@ def test_best_schedules(part: str):
 @pytest.mark.parametrize("part", FASTER)
 def test_one_program(part: str):
     """One program, compiled once, runs on each chip."""
-    machines = [machine_of(each) for each in FASTER[part]]
+    machines = [build_npu_machine(each) for each in FASTER[part]]
     for seed in SEEDS:
         variants = [replace(program(seed), machine=each) for each in machines]
         times = [npu.run(each, {}, functional=False).cycles for each in variants]

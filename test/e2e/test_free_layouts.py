@@ -12,8 +12,8 @@ from random_programs import random_program
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute
 
-from tlf.dialects.entry_point import entry_point
-from tlf.dialects.io_layouts import (
+from tlf.dialects.entry_point import find_entry_point
+from tlf.dialects.io_layout_attributes import (
     ANY_LAYOUT,
     Layout,
     set_argument_layouts,
@@ -34,7 +34,7 @@ def some_layout(type_: Attribute, rng: Generator) -> Layout:
 def with_layouts(text: str, rng: Generator) -> str:
     """A program that declares layouts of all arguments and results."""
     _, module = parsed(text)
-    function = entry_point(module)
+    function = find_entry_point(module)
     types = function.function_type
     inputs = enumerate(types.inputs)
     set_argument_layouts(function, {at: some_layout(each, rng) for at, each in inputs})

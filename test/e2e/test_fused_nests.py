@@ -30,7 +30,7 @@ def test_fused_nests(make: str, target: str):
     for seed in range(4):
         case = make_case(MAKERS[make](seed).text(), seed)
         context, module = case.module()
-        description.attach(module)
+        description.attach_to_module(module)
         passes = steps_of(description)
         tiles = [each.name for each in passes].index("convert-tile-to-mem")
         PassManager(passes[:tiles]).run(context, module)

@@ -150,7 +150,7 @@ func.func @f(%x: {IMAGE}, %w: tensor<5x3x3x3xf32>, %b: tensor<3x1x1xf32>) -> {OU
 def groups(text: str, target: str, level: str) -> list[str]:
     """Return the operations of each group by name, without constants."""
     context, module = parsed(text)
-    load_target_spec(target).attach(module)
+    load_target_spec(target).attach_to_module(module)
     GraphGroupPass(level=level, cascades=False).apply(context, module)
     return [
         ",".join(op.name.removeprefix("graph.") for op in group.body.block.ops)

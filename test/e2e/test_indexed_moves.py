@@ -43,7 +43,7 @@ def slow(tmp_path: Path) -> Slow:
 def compiled(text: str, target: TargetSpec) -> tuple[str, list[mem.DmaGatherOp], int]:
     """The text of a program, its moves by indices, and how many groups it has."""
     context, module = parsed(text)
-    target.attach(module)
+    target.attach_to_module(module)
     moves: list[mem.DmaGatherOp] = []
     groups = 0
     for step in steps_of(target):
@@ -115,7 +115,7 @@ def test_rows_come_ahead(rng: Generator):
 def is_moved(text: str, target: TargetSpec) -> bool:
     """Return `True` if rows are left to a move that follows indices."""
     context, module = parsed(text)
-    target.attach(module)
+    target.attach_to_module(module)
     PassManager([GraphDecomposePass()]).run(context, module)
     return any(isinstance(op, graph.TakeOp) for op in module.walk())
 

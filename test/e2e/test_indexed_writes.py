@@ -42,7 +42,7 @@ def compiled(text: str, chip: str) -> str:
     """The text of a program."""
     context, module = parsed(text)
     target = load_target_spec(chip)
-    target.attach(module)
+    target.attach_to_module(module)
     PassManager(steps_of(target)).run(context, module)
     return printed(context, module, target)
 
@@ -99,7 +99,7 @@ def test_equal_indices(kind: str, slow: Slow, rng: Generator):
 def is_moved(write: Write, chip: str) -> bool:
     """Return `True` if rows are left to a move that follows indices."""
     context, module = parsed(write.text)
-    load_target_spec(chip).attach(module)
+    load_target_spec(chip).attach_to_module(module)
     PassManager([GraphDecomposePass()]).run(context, module)
     return any(isinstance(op, graph.ScatterOp) for op in module.walk())
 

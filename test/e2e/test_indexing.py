@@ -36,7 +36,7 @@ def compiled(text: str, name: str = "h200") -> dict[type, int]:
     """
     target = load_target_spec(name)
     context, module = parsed(text)
-    target.attach(module)
+    target.attach_to_module(module)
     counted = (graph.GroupOp, tile.GatherOp, mem.GatherOp)
     most = dict.fromkeys(counted, 0)
     for step in steps_of(target):
@@ -103,7 +103,7 @@ def test_offsets_beyond_32_bits(index: str):
     """A table of which, but for two rows, only addresses are used."""
     target = load_target_spec("h200")
     context, module = parsed(WIDE.format(I=index))
-    target.attach(module)
+    target.attach_to_module(module)
     PassManager(steps_of(target)).run(context, module)
     table = np.zeros((70000, 40000), np.int8)
     table[69999], table[53688] = 7, 5

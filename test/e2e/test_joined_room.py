@@ -18,7 +18,7 @@ def is_copied(text: str, target_name: str) -> bool:
     """
     context, module = parsed(text)
     target = load_target_spec(target_name)
-    target.attach(module)
+    target.attach_to_module(module)
     passes = pipelines_for(target)["npu-pipeline"].split(",convert-mem-to-npu")[0]
     assert PARTITION in passes
     first = PARTITION.replace("}", " max-evaluations=1}")

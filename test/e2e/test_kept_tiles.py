@@ -18,7 +18,7 @@ def test_kept_tiles(seed: int) -> None:
     module = ungrouped(context, rng)
     arguments = arguments_of(module, rng)
     expected = interpret(module, arguments)
-    target.attach(module)
+    target.attach_to_module(module)
     run_passes(context, module, target, "graph-group{level=L2 max-operations=2}")
     plan_all(module, target, rng)
     module.verify()

@@ -39,7 +39,7 @@ def program(sizes: tuple[int, int, int], element: str) -> str:
 def test_one_group(sizes: tuple[int, int, int]):
     context, module = parsed(program(sizes, "f16"))
     target = load_target_spec("h200")
-    target.attach(module)
+    target.attach_to_module(module)
     steps = steps_of(target)
     names = [each.name for each in steps]
     PassManager(steps[: names.index("graph-group") + 1]).run(context, module)

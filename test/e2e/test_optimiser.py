@@ -14,7 +14,7 @@ from optimised import chip, cycles, grouped, modelled, reordered, with_engine
 from zoo_builder import GraphBuilder, WorkloadSizes
 
 from tlf.analysis.bounds.lower_bounds import lower_bounds_of
-from tlf.compiler.driver.driver import TARGETS, emit, new_context
+from tlf.compiler.driver.driver import TARGETS, emit_text, new_context
 from tlf.compiler.driver.pipeline import build_target
 from tlf.dialects import graph
 from tlf.dialects.graph import remarks_of
@@ -165,7 +165,7 @@ def test_tiles_are_put_together_without_copies(seed: int, name: str):
     assert kept or ATTRIBUTE in function.attributes
 
     on.run_passes(on.program_passes[last:], module)
-    text = emit(new_context(), module, build_target("npu", TARGETS))
+    text = emit_text(new_context(), module, build_target("npu", TARGETS))
     program = npu.parse(text, Path())
     generator = np.random.default_rng(seed)
     inputs = {

@@ -14,7 +14,7 @@ from tlf.dialects import graph
 from tlf.dialects.target import load_target_spec
 from tlf.lowering.pipelines import pipelines_for
 from tlf.planner.cost.npu.iterations_in_flight import IterationsInFlight
-from tlf.planner.cost.npu.npu_estimator import nests_of
+from tlf.planner.cost.npu.npu_estimator import predict_nests_of
 from tlf.planner.cost.npu.tile_footprint import TileBuffers
 
 ENDS = "mem-plan"
@@ -27,7 +27,7 @@ ENDS = "mem-plan"
 def test_planned_room(seed: int, room: str) -> None:
     context, target = new_context(), load_target_spec(f"npu-tiny:L2={room}")
     module = ungrouped(context, np.random.default_rng(seed))
-    target.attach(module)
+    target.attach_to_module(module)
     passes = pipelines_for(target)["npu-pipeline"]
     first, rest = passes.split("dce,graph-mark-in-place", 1)
     run_passes(context, module, target, f"{first}dce")
@@ -105,12 +105,12 @@ def test_room_of_a_plan(
     """A group fits in as much of L2 as its plan is said to take."""
     context, target = new_context(), load_target_spec("npu-tiny:L1=1K")
     module = Parser(context, text).parse_module()
-    target.attach(module)
+    target.attach_to_module(module)
     run_passes(context, module, target, "graph-decompose,tidy,graph-group{level=L2}")
     (group,) = groups_of(module)
     members = members_of_group_op(group)
-    tiling = members.tiling_with(tile, (), tile_rules_of(target, "L2"), roll)
-    buffers = TileBuffers(tiling, nests_of(members, target))
+    tiling = members.analyze_tiles_of_sizes(tile, (), tile_rules_of(target, "L2"), roll)
+    buffers = TileBuffers(tiling, predict_nests_of(members, target))
     needed = buffers.footprint_of(IterationsInFlight(stages, stages)).peak_bytes
     group.plan = graph.PlanAttr(
         "L2",
@@ -121,7 +121,7 @@ def test_room_of_a_plan(
     )
 
     small = target.with_capacities({"L2": needed})
-    small.attach(module)
+    small.attach_to_module(module)
     passes = pipelines_for(small)["npu-pipeline"]
     rest = passes.split("graph-mark-in-place,", 1)[1]
     run_passes(context, module, small, f"{rest.split(f',{ENDS}')[0]},{ENDS}")

@@ -12,7 +12,7 @@ import pytest
 from differential import make_case, parsed, steps_of
 from mutations import replaced
 
-from tlf.compiler.driver.driver import TARGETS, emit
+from tlf.compiler.driver.driver import TARGETS, emit_text
 from tlf.compiler.driver.pass_manager import PassManager
 from tlf.compiler.driver.pipeline import build_target
 from tlf.dialects.target import load_target_spec
@@ -36,9 +36,9 @@ def text() -> str:
     """The program, each instruction with its place in the source."""
     context, module = parsed(SOURCE)
     target = load_target_spec("npu-tiny")
-    target.attach(module)
+    target.attach_to_module(module)
     PassManager(steps_of(target)).run(context, module)
-    return emit(context, module, build_target("npu{origins=true}", TARGETS))
+    return emit_text(context, module, build_target("npu{origins=true}", TARGETS))
 
 
 def trap_of(changed: str) -> NPUTrap:

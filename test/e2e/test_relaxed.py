@@ -15,7 +15,7 @@ from torch_models import MODELS
 from xdsl.dialects.builtin import StringAttr
 
 from tlf.compiler.api.torch_module import CompiledModule
-from tlf.dialects.numerics import NUMERICS_ATTRIBUTE
+from tlf.dialects.numerics_attribute import NUMERICS_ATTRIBUTE
 from tlf.frontend.torch.export import from_torch
 
 SIZES = CascadeSizes(b=1, h=2, s=40, d=8, rows=12, k=24, n=40)

@@ -32,7 +32,7 @@ SIZES = CascadeSizes(b=1, h=2, s=36, d=8, rows=6, k=24, n=42)
 @pytest.fixture
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Whatever may be split is, into as many parts as there may be: these numbers."""
-    found, split = list[int](), SplittableReductions.split_into
+    found, split = list[int](), SplittableReductions.split_into_parts
 
     def saved(self: ChangeEvaluator, parts: Sequence[Part], change: BlockChange) -> int:
         return int(getattr(change, "count", 0))
@@ -41,11 +41,11 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         found.append(parts)
         return split(self, parts)
 
-    monkeypatch.setattr(SplittableReductions, "split_into", counting)
-    monkeypatch.setattr(ChangeEvaluator, "saved_cycles", saved)
+    monkeypatch.setattr(SplittableReductions, "split_into_parts", counting)
+    monkeypatch.setattr(ChangeEvaluator, "cycles_saved_by_change", saved)
     small = replace(REASSOCIATION, min_part_extent=3)
     monkeypatch.setattr(split_counts, "REASSOCIATION", small)
-    large = replace(PARTITION, closure_operations=1000)
+    large = replace(PARTITION, max_closure_operations=1000)
     monkeypatch.setattr(graph_split_k_reductions, "PARTITION", large)
     return found
 

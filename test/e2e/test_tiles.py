@@ -40,7 +40,7 @@ def loops(module: ModuleOp, kind: tile.LoopKind | None = None) -> set[tuple[int,
         (upper, step)
         for op in module.walk()
         if isinstance(op, tile.WhileOp) and kind in (None, op.kind.data)
-        for upper, step in zip(op.mixed_upper, op.step_values, strict=True)
+        for upper, step in zip(op.mixed_upper_bounds, op.step_values, strict=True)
         if isinstance(upper, int)
     }
 

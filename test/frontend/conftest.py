@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tlf.runtime.triton.device_selection import choose_mode
+from tlf.runtime.triton.device_selection import choose_interpreter_mode
 
 # Before a test imports what imports Triton.
-choose_mode()
+choose_interpreter_mode()

@@ -9,7 +9,7 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx.experimental.proxy_tensor import make_fx
 
-from tlf.dialects.entry_point import argument_names, entry_point
+from tlf.dialects.entry_point import argument_names, find_entry_point
 from tlf.dialects.interpreters.interpret import interpret
 from tlf.frontend.torch.element_types import to_array
 from tlf.frontend.torch.graph_import import import_graph
@@ -62,7 +62,7 @@ def test_same_as_the_function(form: Callable[..., Any]):
 
     function = import_graph(traced)
 
-    names = argument_names(entry_point(function.module))
+    names = argument_names(find_entry_point(function.module))
     given = [to_array(inputs[position]) for position in function.inputs]
     (found,) = interpret(function.module, dict(zip(names, given, strict=True)))
     right = FUNCTION(query, key, value, **options).numpy()

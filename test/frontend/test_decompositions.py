@@ -8,10 +8,13 @@ import torch
 from torch import nn
 
 from tlf.frontend.torch import export
-from tlf.frontend.torch.decompositions import core_decompositions, is_converted
+from tlf.frontend.torch.decompositions import (
+    core_decompositions,
+    has_only_converted_operations,
+)
 from tlf.frontend.torch.export import decompose_program, export_module, from_torch
 from tlf.frontend.torch.import_errors import ImportFailure
-from tlf.frontend.torch.registry import overload
+from tlf.frontend.torch.registry import find_aten_overload
 
 X = torch.randn(2, 3, 8, 8)
 
@@ -46,14 +49,14 @@ class Wasteful(nn.Module):
 @pytest.mark.parametrize("module", [nn.ReLU(), nn.Sequential(nn.Sigmoid(), nn.Tanh())])
 def test_what_is_converted_is_left(module: nn.Module):
     program = export_module(module, (X,))
-    assert is_converted(program)
+    assert has_only_converted_operations(program)
     assert decompose_program(program) is program
 
 
 @pytest.mark.parametrize("module", [InPlace(), Counter(), Wasteful()])
 def test_other_programs_are_taken_apart(module: nn.Module):
     program = export_module(module, (X,))
-    assert not is_converted(program)
+    assert not has_only_converted_operations(program)
     assert decompose_program(program) is not program
 
 
@@ -95,14 +98,15 @@ def failing(error: Exception) -> Any:
     def fail(x: torch.Tensor) -> torch.Tensor:
         raise error
 
-    return lambda: {**core_decompositions(), overload("erfinv.default"): fail}
+    return lambda: {**core_decompositions(), find_aten_overload("erfinv.default"): fail}
 
 
 def test_that_programs_of_which_one_writes_are_taken_apart(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ):
     """PyTorch asserts that none does; that is told."""
-    monkeypatch.setattr(export, "decompositions", failing(AssertionError("it writes")))
+    failure = failing(AssertionError("it writes"))
+    monkeypatch.setattr(export, "all_decompositions", failure)
     with caplog.at_level(logging.INFO, "tlf.torch"):
         decompose_program(export_module(Inverse(), (X,)))
     (record,) = caplog.records
@@ -110,6 +114,6 @@ def test_that_programs_of_which_one_writes_are_taken_apart(
 
 
 def test_that_other_errors_are_told(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(export, "decompositions", failing(KeyError("a fault")))
+    monkeypatch.setattr(export, "all_decompositions", failing(KeyError("a fault")))
     with pytest.raises(ImportFailure, match="run_decompositions: a fault"):
         from_torch(Inverse(), (X,))

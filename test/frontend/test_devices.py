@@ -73,22 +73,22 @@ def test_copies_between_accelerators_stay_with_pytorch():
         [f"{relu} ['cuda:0']"],
         [f"{relu} ['cuda:1']"],
     ]
-    (text,) = {reason.text for reason in found.left_out}
+    (text,) = {reason.text for reason in found.unconverted_operations}
     assert text == "it moves tensors between accelerators"
-    assert not any(reason.is_fault for reason in found.left_out)
+    assert not any(reason.is_fault for reason in found.unconverted_operations)
     found.module.graph.lint()
 
 
 def test_no_part_is_on_two_accelerators():
     found = partition_graph(_graph(["cuda:0", "cuda:1"], moves=False))
     assert [len(each) for each in _parts(found)] == [1, 1]
-    assert not found.left_out
+    assert not found.unconverted_operations
 
 
 def test_the_cpu_joins_an_accelerator():
     found = partition_graph(_graph(["cpu", "cuda:1", "cpu"]))
     assert [len(each) for each in _parts(found)] == [5]
-    assert not found.left_out
+    assert not found.unconverted_operations
 
 
 def test_a_graph_on_the_cpu_has_no_accelerators():

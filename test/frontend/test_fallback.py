@@ -23,7 +23,7 @@ from tlf.compiler.api.torch_settings import Settings
 from tlf.compiler.api.torch_subgraphs import CompiledGraph
 from tlf.frontend.torch import convert
 from tlf.frontend.torch.decompositions import core_decompositions
-from tlf.frontend.torch.registry import CONVERTERS, overload
+from tlf.frontend.torch.registry import CONVERTERS, find_aten_overload
 
 TRUTHS = torch.tensor([[True, False], [False, False]])
 IMAGE = T.arange(16.0).reshape(1, 1, 4, 4)
@@ -141,7 +141,7 @@ def break_runs(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def break_conversion(monkeypatch: pytest.MonkeyPatch) -> None:
-    broken = {**CONVERTERS, overload("relu.default"): fail}
+    broken = {**CONVERTERS, find_aten_overload("relu.default"): fail}
     monkeypatch.setattr(convert, "CONVERTERS", broken)
 
 
@@ -247,9 +247,9 @@ def test_decompositions_that_write(monkeypatch: pytest.MonkeyPatch):
             return found
 
         table = dict(core_decompositions())
-        return {**table, overload("erfinv.default"): decomposed}
+        return {**table, find_aten_overload("erfinv.default"): decomposed}
 
-    monkeypatch.setattr(torch_backend, "decompositions", writing)
+    monkeypatch.setattr(torch_backend, "all_decompositions", writing)
     check(written("T.erfinv(x / 20).exp()"), IMAGE, fallback="strict")
     assert set(REPORT.eager) == {"aten.erfinv.default"}
 
@@ -303,6 +303,6 @@ def test_memory_that_runs_out_is_no_fault(monkeypatch: pytest.MonkeyPatch):
 
 @pytest.mark.parametrize("value", [None, "folder"])
 def test_folder_of_reproducers(value: str | None):
-    assert Settings.of({"reproducers": value}).reproducers == value
+    assert Settings.from_options({"reproducers": value}).reproducers == value
     with pytest.raises(ValueError, match="expected reproducers to be a folder, got 3"):
-        Settings.of({"reproducers": 3})
+        Settings.from_options({"reproducers": 3})

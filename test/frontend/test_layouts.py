@@ -12,8 +12,8 @@ from torch_check import T, compiled_by_backend
 
 from tlf.compiler.api.torch_backend import REPORT
 from tlf.compiler.api.torch_module import compile_module
-from tlf.dialects.entry_point import entry_point
-from tlf.dialects.io_layouts import get_argument_layouts, get_result_layouts
+from tlf.dialects.entry_point import find_entry_point
+from tlf.dialects.io_layout_attributes import get_argument_layouts, get_result_layouts
 from tlf.frontend.torch import from_torch
 from tlf.frontend.torch.memory_order import axis_order_of, with_axis_order, with_strides
 
@@ -55,7 +55,7 @@ def test_order_of_strides(tensor: Tensor, order: Sequence[int] | None) -> None:
 
 def test_channels_last_is_declared() -> None:
     imported = from_torch(block(), (image(),))
-    function = entry_point(imported.module)
+    function = find_entry_point(imported.module)
     assert get_argument_layouts(function) == [None, None, LAST]
     assert get_result_layouts(function) == [LAST]
 

@@ -113,7 +113,7 @@ def test_that_all_stay_with_the_backend(start: int):
     chosen = Several(CASES[start : start + TOGETHER])
     given = [each for case in chosen.cases for each in case.arguments(torch.float32)]
     program = decompose_program(export_module(chosen, given))
-    reasons = partition_graph(program.graph_module).left_out
+    reasons = partition_graph(program.graph_module).unconverted_operations
     names = [reason.operation for reason in reasons if reason.text != EMPTY]
     assert not [name for name in names if not name.startswith("aten._assert")]
 

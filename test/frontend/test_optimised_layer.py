@@ -14,7 +14,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 
 from tlf.compiler.api.torch_module import compile_module
-from tlf.compiler.driver.driver import PASSES, emit, new_context
+from tlf.compiler.driver.driver import PASSES, emit_text, new_context
 from tlf.compiler.driver.pass_manager import PassManager
 from tlf.compiler.driver.pipeline import build_passes
 from tlf.dialects import graph
@@ -23,10 +23,10 @@ from tlf.dialects.interfaces import (
     MovementInterface,
     ViewInterface,
 )
-from tlf.dialects.prepack import is_preparation
 from tlf.dialects.slice_views import is_stored_slice
 from tlf.dialects.target import load_target_spec
 from tlf.dialects.types import tensor_type
+from tlf.dialects.weight_preparation_attributes import is_preparation_function
 from tlf.frontend.torch import from_torch
 from tlf.lowering.analysis_target import AnalysisTarget
 from tlf.lowering.pipelines import pipelines_for
@@ -61,7 +61,7 @@ def optimised(passes: str) -> ModuleOp:
     network, x = make()
     target = load_target_spec("npu")
     module = from_torch(network, (x,)).module
-    target.attach(module)
+    target.attach_to_module(module)
     steps = build_passes(passes, PASSES, pipelines_for(target))
     PassManager(steps).run(new_context(), module)
     return module
@@ -75,7 +75,7 @@ def operations() -> list[object]:
     functions = [
         op for op in optimised("graph-pipeline").ops if isinstance(op, func.FuncOp)
     ]
-    (main,) = (op for op in functions if not is_preparation(op))
+    (main,) = (op for op in functions if not is_preparation_function(op))
     return list(main.walk())
 
 
@@ -106,7 +106,7 @@ def test_that_dropout_is_gone_and_positions_are_known(
     names = {type(op) for op in operations}
     assert not names & {graph.DropoutOp, graph.SinOp, graph.CosOp, graph.IotaOp}
     constants = [op for op in operations if isinstance(op, graph.ConstantOp)]
-    shapes = {op.to_array().shape for op in constants if op.splat_value() is None}
+    shapes = {op.to_array().shape for op in constants if op.splat_attribute() is None}
     assert shapes == {(TOKENS, WIDTH)}
 
 
@@ -134,7 +134,7 @@ LEAST_READ, LEAST_WRITTEN = 4 * (80 + 912), 4 * 80
 def test_that_it_moves_what_was_derived() -> None:
     network, x = make()
     module = optimised("graph-pipeline,graph-group")
-    report = json.loads(emit(new_context(), module, AnalysisTarget("json")))
+    report = json.loads(emit_text(new_context(), module, AnalysisTarget("json")))
     compiled = compile_module(network, (x,), target="npu")
     with torch.no_grad():
         assert torch.allclose(compiled(x), network(x), rtol=1e-4, atol=1e-5)

@@ -44,13 +44,13 @@ def check(seed: int, rank: int, target: str) -> None:
         torch.tensor(rng.standard_normal(shape), dtype=torch.float32)
         for shape in (
             (batch, groups * channels, *(axis.extent for axis in axes)),
-            (groups * channels, count, *(axis.taps for axis in axes)),
+            (groups * channels, count, *(axis.tap_count for axis in axes)),
         )
     )
     options: dict[str, Any] = {
         "stride": tuple(axis.stride for axis in axes),
         "padding": tuple(axis.padding for axis in axes),
-        "output_padding": tuple(axis.extra for axis in axes),
+        "output_padding": tuple(axis.output_padding for axis in axes),
         "dilation": tuple(axis.dilation for axis in axes),
         "groups": groups,
     }
@@ -84,10 +84,15 @@ def test_triton(rank: int):
 
 def test_windows_that_meet_are_one_correlation():
     """A stride as wide as the filter needs one product for all residues."""
-    (run,) = TransposedAxis(7, 16, 16, 0, 1, 0).residue_runs()
-    assert (run.residues, run.taps, run.low, run.high) == (16, 1, 0, 0)
-    assert len(TransposedAxis(7, 5, 2, 2, 1, 0).residue_runs()) == 2
-    assert len(TransposedAxis(7, 16, 8, 4, 1, 0).residue_runs()) == 2
+    (run,) = TransposedAxis(7, 16, 16, 0, 1, 0).split_into_residue_runs()
+    assert (
+        run.residue_count,
+        run.taps_per_residue,
+        run.low_padding,
+        run.high_padding,
+    ) == (16, 1, 0, 0)
+    assert len(TransposedAxis(7, 5, 2, 2, 1, 0).split_into_residue_runs()) == 2
+    assert len(TransposedAxis(7, 16, 8, 4, 1, 0).split_into_residue_runs()) == 2
 
 
 def some_filters(taps: int) -> tuple[Module, tuple[Tensor, ...]]:

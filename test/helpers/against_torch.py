@@ -9,7 +9,7 @@ import torch
 from differential import compiled_results, parsed
 from example_variants import Reference, Variant
 
-from tlf.dialects.entry_point import entry_point
+from tlf.dialects.entry_point import find_entry_point
 from tlf.tools.run_inputs import make_inputs
 
 TOLERANCES: Mapping[str, float] = {"f32": 1e-5, "f16": 2e-3, "bf16": 1e-2}
@@ -30,7 +30,7 @@ def compare_text(
     The error is limited in the norm, and in each element relative to the largest
     element.
     """
-    inputs = make_inputs(entry_point(parsed(text)[1]), (), seed=7)
+    inputs = make_inputs(find_entry_point(parsed(text)[1]), (), seed=7)
     arguments = {
         name: torch.as_tensor(array.astype(np.float64))
         for name, array in inputs.items()

@@ -10,15 +10,15 @@ from xdsl.dialects.builtin import ModuleOp
 
 from tlf.analysis.tiling.group_analysis import group_members_of
 from tlf.analysis.tiling.group_members import members_of_group_op
-from tlf.compiler.driver.driver import PASSES, new_context, parse
+from tlf.compiler.driver.driver import PASSES, new_context, parse_module
 from tlf.compiler.driver.pass_manager import PassManager
 from tlf.compiler.driver.pipeline import build_passes
 from tlf.compiler.driver.source import Source
 from tlf.dialects import graph, tile
 from tlf.dialects.interfaces import Array, ConstantInterface, TilingInterface
 from tlf.dialects.target import load_target_spec
-from tlf.passes.plan.graph_group import build_group
-from tlf.planner.fusion.cascade_fusion import is_reduce_stage
+from tlf.passes.plan.graph_group import move_operations_into_group
+from tlf.planner.fusion.cascade_fusion import is_reduce_stage_of_loop
 
 BODIES: Mapping[str, str] = {
     "attention": """
@@ -168,8 +168,8 @@ def at_two_levels(
         if not isinstance(op, graph.GroupOp):
             continue
         members = members_of_group_op(op)
-        if is_reduce_stage(members, op.parent_op()):
-            _, *remaining = members.op_facts.of(members.root).parallel_extents
+        if is_reduce_stage_of_loop(members, op.parent_op()):
+            _, *remaining = members.op_facts.facts_of(members.root).parallel_extents
             op.plan = graph.PlanAttr("L1", (near[0], *remaining), near[1:])
     select_tile_sizes = "graph-select-tile-sizes{strategy=largest level=L1}"
     run(f"{select_tile_sizes},dce,convert-graph-to-tile", context, module)
@@ -179,8 +179,8 @@ def at_two_levels(
 
 def _decomposed(text: str, target: str) -> tuple[Context, ModuleOp]:
     context = new_context()
-    module = parse(context, Source(text, "cascade"))
-    load_target_spec(target).attach(module)
+    module = parse_module(context, Source(text, "cascade"))
+    load_target_spec(target).attach_to_module(module)
     run("graph-decompose,graph-hoist-scales", context, module)
     return context, module
 
@@ -216,8 +216,8 @@ def _group(
         if isinstance(op, TilingInterface) and not isinstance(op, ConstantInterface)
     ]
     members = group_members_of(operations)
-    extent, *remaining = members.op_facts.of(members.root).parallel_extents
-    group = build_group(members)
+    extent, *remaining = members.op_facts.facts_of(members.root).parallel_extents
+    group = move_operations_into_group(members)
     tiles = rows or extent, *remaining
     plan = graph.PlanAttr(
         level, tiles, reduce, mapping, stages=stages, reduce_stages=pieces

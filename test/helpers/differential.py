@@ -16,23 +16,29 @@ from xdsl.passes import ModulePass
 
 from tlf.compiler.backends.backends import (
     CompilingBackend,
+    add_preparation_to_signature,
     lowered_result_count,
-    lowered_signature,
 )
 from tlf.compiler.backends.executables import Signature
 from tlf.compiler.driver.diagnostics import CompileError, locate_errors
-from tlf.compiler.driver.driver import PASSES, TARGETS, emit, new_context, parse
-from tlf.compiler.driver.pass_manager import PassManager, verify
+from tlf.compiler.driver.driver import (
+    PASSES,
+    TARGETS,
+    emit_text,
+    new_context,
+    parse_module,
+)
+from tlf.compiler.driver.pass_manager import PassManager, verify_module
 from tlf.compiler.driver.pipeline import build_passes, build_target
 from tlf.compiler.driver.snapshot import take_snapshot
 from tlf.compiler.driver.source import Source
-from tlf.dialects.entry_point import entry_point
+from tlf.dialects.entry_point import find_entry_point
 from tlf.dialects.interfaces import Array
 from tlf.dialects.interpreters.interpret import interpret
 from tlf.dialects.npu import ProgramOp
-from tlf.dialects.prepack import PREPARES
 from tlf.dialects.target import TargetSpec, load_target_spec
 from tlf.dialects.triton import KERNEL
+from tlf.dialects.weight_preparation_attributes import PREPARES
 from tlf.lowering.pipelines import pipelines_for
 from tlf.passes.plan.graph_partition import GraphPartitionPass
 from tlf.passes.plan.graph_select_tile_sizes import GraphSelectTileSizesPass
@@ -85,15 +91,15 @@ class Case:
 def parsed(text: str) -> tuple[Context, ModuleOp]:
     """Return a context and the verified module of a text."""
     context = new_context()
-    module = parse(context, Source(text, "program.mlir"))
-    verify(module)
+    module = parse_module(context, Source(text, "program.mlir"))
+    verify_module(module)
     return context, module
 
 
 def make_case(text: str, seed: int = 0, entry: str | None = None) -> Case:
     """Run a program of the graph dialect on the reference interpreter."""
     _, module = parsed(text)
-    inputs = make_inputs(entry_point(module, entry), (), seed)
+    inputs = make_inputs(find_entry_point(module, entry), (), seed)
     expected = interpret(module, inputs, entry)
     noise = [0.0] * len(expected)
     generator = np.random.default_rng(seed + 1)
@@ -176,7 +182,7 @@ def with_and_without(
     Passes before it run once for both.
     """
     context, module = parsed(text)
-    target.attach(module)
+    target.attach_to_module(module)
     passes = steps_of(target)
     index = [each.name for each in passes].index(name)
     PassManager(passes[:index]).run(context, module)
@@ -207,7 +213,7 @@ def lowered(
     With `plans`, plans are random. Without `search`, the first plans found are used. A
     fault of the compiler ends the stages; a wrong result does not.
     """
-    target.attach(module)
+    target.attach_to_module(module)
     before = take_snapshot(module)
     manager = PassManager(())
     steps = steps_of(target)
@@ -258,7 +264,7 @@ def printed(context: Context, module: ModuleOp, target: TargetSpec) -> str:
     Return the text that a target emits for a lowered program. Raises `CompileError`.
     """
     with locate_errors(module, "the target"):
-        return emit(context, module, build_target(target.backend, TARGETS))
+        return emit_text(context, module, build_target(target.backend, TARGETS))
 
 
 def executed(text: str, target: TargetSpec, inputs: Arrays) -> tuple[Array, ...]:
@@ -293,14 +299,16 @@ def run_lowered(
     outputs = tuple(f"result {n}" for n in range(lowered_result_count(entry)))
     signature = Signature(tuple(inputs), outputs, entry.sym_name.data)
     backend = CompilingBackend(target, None, Path())
-    program = backend.build(context, module, lowered_signature(module, signature))
+    program = backend.build(
+        context, module, add_preparation_to_signature(module, signature)
+    )
     return tuple(np.asarray(each) for each in program(inputs).results.values())
 
 
 def tiled(text: str, target: TargetSpec, pipeline: str | None = None) -> ModuleOp:
     """Return a program after the last pass that creates loops over tiles."""
     context, module = parsed(text)
-    target.attach(module)
+    target.attach_to_module(module)
     passes = steps_of(target, pipeline)
     names = [each.name for each in passes]
     count = len(names) - names[::-1].index("convert-graph-to-tile")
@@ -316,7 +324,7 @@ def compiled_text(text: str, name: str, pipeline: str | None = None) -> str:
     """
     context, module = parsed(text)
     target = load_target_spec(name)
-    target.attach(module)
+    target.attach_to_module(module)
     PassManager(steps_of(target, pipeline)).run(context, module)
     return printed(context, module, target)
 
@@ -333,7 +341,7 @@ def compiled_results(
         return interpret(parsed(text)[1], inputs)
     target = load_target_spec(name)
     context, module = parsed(text)
-    target.attach(module)
+    target.attach_to_module(module)
     steps = tuple(map(_hasty, steps_of(target, pipeline)))
     PassManager(steps).run(context, module)
     return run_lowered(context, module, target, inputs)

@@ -36,6 +36,6 @@ def evaluated_block(
     assert isinstance(context, PlanningContext)
     context.evaluator = None if evaluator is None else make_evaluator
     target = target or load_target_spec("npu")
-    target.attach(module)
+    target.attach_to_module(module)
     run_passes(context, module, target, passes)
     return module

@@ -21,7 +21,7 @@ def every_result(text: str, inputs: Arrays, name: str) -> Iterator[tuple[str, Re
     """
     target = load_target_spec(name)
     context, module = parsed(text)
-    target.attach(module)
+    target.attach_to_module(module)
     before = ""
     for step in steps_of(target):
         PassManager([step]).run(context, module)

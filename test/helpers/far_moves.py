@@ -14,10 +14,10 @@ from tlf.runtime.npu.npu_program import (
     Loop,
     Program,
     Register,
-    Scalar,
+    ScalarInstruction,
     Value,
 )
-from tlf.runtime.npu.scalar_arithmetic import calculate
+from tlf.runtime.npu.scalar_arithmetic import evaluate_scalar_operation
 
 
 @dataclass(frozen=True)
@@ -39,9 +39,9 @@ def _walk(
     body: tuple[Instruction, ...], known: dict[str, int], level: str
 ) -> Iterator[Box]:
     for op in body:
-        if isinstance(op, Scalar):
+        if isinstance(op, ScalarInstruction):
             operands = [_value(each, known) for each in op.operands]
-            known[op.target] = calculate(op.operation, operands)
+            known[op.target] = evaluate_scalar_operation(op.operation, operands)
         elif isinstance(op, Loop) and _moves(op, level):
             ends = (_value(each, known) for each in (op.lower, op.upper, op.step))
             for known[op.register] in range(*ends):

@@ -10,12 +10,12 @@ from tlf.analysis.tiling.group_analysis import (
     group_members_of,
     tile_rules_of,
 )
-from tlf.compiler.driver.driver import new_context, parse
+from tlf.compiler.driver.driver import new_context, parse_module
 from tlf.compiler.driver.source import Source
 from tlf.dialects.interfaces import TilingInterface
 from tlf.dialects.target import TargetSpec, load_target_spec, target_from_data
 from tlf.dialects.target.description import Data
-from tlf.planner.cost.gpu.chip import Chip
+from tlf.planner.cost.gpu.gpu_parameters import Chip
 from tlf.planner.cost.gpu.kernel_cost import KernelCost
 from tlf.planner.cost.gpu.kernel_model import KernelModel
 
@@ -45,7 +45,7 @@ def _changed(data: Data, path: Sequence[str], times: float) -> Mapping[str, Data
 
 
 def parsed(text: str) -> ModuleOp:
-    return parse(new_context(), Source(text, "program.mlir"))
+    return parse_module(new_context(), Source(text, "program.mlir"))
 
 
 def members(text: str) -> tuple[ModuleOp, GroupMembers]:
@@ -62,10 +62,10 @@ def price(
     text: str, tile: Sizes, reduce: Sizes = (), target: TargetSpec = H200
 ) -> KernelCost:
     """Return the estimated cost of a function as one kernel."""
-    chip = Chip.of(target)
+    chip = Chip.from_target(target)
     assert chip is not None
     _, group = members(text)
-    tiling = group.tiling_with(tile, reduce, tile_rules_of(target, "L1"))
+    tiling = group.analyze_tiles_of_sizes(tile, reduce, tile_rules_of(target, "L1"))
     return KernelModel(chip, target).estimate_cost(tiling)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from differential import parsed
 from numpy.random import Generator
 
-from tlf.dialects.entry_point import entry_point
+from tlf.dialects.entry_point import find_entry_point
 from tlf.dialects.interfaces import Array
 from tlf.dialects.types import ELEMENT_TYPES, dtype_of, tensor_type
 
@@ -241,7 +241,7 @@ func.func @main(%n: tensor<9xi64>) -> tensor<9xi64> {
 def drawn(text: str, rng: Generator) -> dict[str, np.ndarray]:
     """Return inputs for the arguments of a program."""
     arrays: dict[str, np.ndarray] = {}
-    for argument in entry_point(parsed(text)[1], None).body.block.args:
+    for argument in find_entry_point(parsed(text)[1], None).body.block.args:
         name, type_ = str(argument.name_hint), tensor_type(argument)
         element, shape = str(type_.element_type), type_.get_shape()
         if element.startswith("i"):

@@ -106,7 +106,7 @@ def _plans(
             reload=reloaded,
         )
         try:
-            members.tiling_with(sizes, (), rules)
+            members.analyze_tiles_of_sizes(sizes, (), rules)
         except TilingError:
             continue
         yield plan

@@ -55,21 +55,21 @@ def do(model: EventModel, costs: InstructionCosts, program: list[Step]) -> None:
         model.time += costs.machine.issue_cycles
         verb, _, engine = name.rpartition(" ")
         if verb == "signal":
-            model.signal(costs.queues_of(engine), number)
+            model.signal_semaphore(costs.queues_of(engine), number)
         elif verb == "wait":
-            assert model.wait(costs.queues_of(engine), number)
+            assert model.wait_for_semaphore(costs.queues_of(engine), number)
         elif name == "matrix":
-            model.execute(costs.cost_of_matmul(1, number, 4, 8, "f32"))
+            model.execute_instruction(costs.cost_of_matmul(1, number, 4, 8, "f32"))
         elif name == "vector":
-            model.execute(costs.cost_of_elementwise(number))
+            model.execute_instruction(costs.cost_of_elementwise(number))
         else:
             end = TransferEnd(0, (number,), (4,))
-            model.execute(costs.cost_of_move(name, end, end, 4))
+            model.execute_instruction(costs.cost_of_move(name, end, end, 4))
 
 
 def run(machine: Machine, program: list[Step]) -> EventModel:
     """Run a program on an idle machine."""
     costs = InstructionCosts(machine)
-    model = EventModel.of(costs, SEMAPHORES)
+    model = EventModel.of_idle_machine(costs, SEMAPHORES)
     do(model, costs, program)
     return model

@@ -69,7 +69,7 @@ def _moved(
         op.mixed_source_offsets if source is None else source,
         op.destination,
         op.mixed_destination_offsets if destination is None else destination,
-        op.box if sizes is None else sizes,
+        op.box_sizes if sizes is None else sizes,
         op.fill_value if fill is None else fill,
     )
     Rewriter.replace_op(op, changed)
@@ -105,9 +105,9 @@ def _loop_step(module: ModuleOp, number: int) -> None:
 def _maps(op: mem.StructuredOp, number: int, results: Sequence[int]) -> None:
     """Set the map of an operand to some dimensions of the iteration domain."""
     maps = list(op.maps)
-    expressions = AffineMap.identity(len(op.extents)).results
+    expressions = AffineMap.identity(len(op.domain_extents)).results
     selected = tuple(expressions[result] for result in results)
-    maps[number] = AffineMap(len(op.extents), 0, selected)
+    maps[number] = AffineMap(len(op.domain_extents), 0, selected)
     op.indexing_maps = ArrayAttr([AffineMapAttr(each) for each in maps])
 
 

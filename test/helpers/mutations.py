@@ -21,11 +21,17 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from tlf.compiler.driver.diagnostics import CompileError, locate_errors
-from tlf.compiler.driver.driver import PASSES, TARGETS, emit, new_context, parse
-from tlf.compiler.driver.pass_manager import PassManager, verify
+from tlf.compiler.driver.driver import (
+    PASSES,
+    TARGETS,
+    emit_text,
+    new_context,
+    parse_module,
+)
+from tlf.compiler.driver.pass_manager import PassManager, verify_module
 from tlf.compiler.driver.pipeline import build_passes, build_target
 from tlf.compiler.driver.source import Source
-from tlf.dialects.entry_point import argument_names, entry_point
+from tlf.dialects.entry_point import argument_names, find_entry_point
 from tlf.dialects.interfaces import Array
 from tlf.dialects.interpreters.interpret import interpret
 from tlf.dialects.target import load_target_spec
@@ -34,7 +40,7 @@ from tlf.runtime import npu, triton
 from tlf.runtime.npu.npu_errors import NPUParseError, NPUTrap
 from tlf.runtime.triton.runtime_errors import KernelError, PlanError
 from tlf.runtime.triton.sanitizers import sanitize
-from tlf.tools.run_check import compare
+from tlf.tools.run_check import compare_result
 from tlf.tools.run_inputs import make_inputs
 
 OperationT = TypeVar("OperationT", bound=Operation)
@@ -98,7 +104,7 @@ class Mutation:
 @cache
 def inputs_of(program: Program) -> Mapping[str, Array]:
     """Return the random arguments of a program."""
-    return make_inputs(entry_point(_module(program.source)), (), 0)
+    return make_inputs(find_entry_point(_module(program.source)), (), 0)
 
 
 @cache
@@ -147,7 +153,7 @@ def interpreted(program: Program, text: str) -> tuple[Kind, str]:
 
 def _compared(program: Program, results: Sequence[Array]) -> tuple[Kind, str]:
     comparisons = [
-        compare(f"result {position}", result, reference)
+        compare_result(f"result {position}", result, reference)
         for position, (result, reference) in enumerate(
             zip(results, references_of(program), strict=True)
         )
@@ -160,9 +166,9 @@ def _compared(program: Program, results: Sequence[Array]) -> tuple[Kind, str]:
 def _parsed(text: str) -> tuple[Context, ModuleOp]:
     context = new_context()
     with locate_errors(None, "the parser"):
-        module = parse(context, Source(text, "program.mlir"))
+        module = parse_module(context, Source(text, "program.mlir"))
     with locate_errors(module, "the verifier"):
-        verify(module)
+        verify_module(module)
     return context, module
 
 
@@ -174,19 +180,19 @@ def _advance(program: Program, text: str, stage: Stage) -> str:
     """Return the text at the next stage."""
     context, module = _parsed(text)
     target = load_target_spec(program.target)
-    target.attach(module)
+    target.attach_to_module(module)
     passes = build_passes(dict(program.pipelines).get(stage, ""), PASSES, PIPELINES)
     PassManager(passes).run(context, module)
     if stage is not Stage.TEXT:
         return str(module) + "\n"
     with locate_errors(module, "the target"):
-        return emit(context, module, build_target(target.backend, TARGETS))
+        return emit_text(context, module, build_target(target.backend, TARGETS))
 
 
 def _execute(program: Program, text: str) -> Sequence[Array]:
     """Return the results of a text of the target."""
     inputs = inputs_of(program)
-    names = argument_names(entry_point(_module(program.source)))
+    names = argument_names(find_entry_point(_module(program.source)))
     values = [inputs[name] for name in names]
     if load_target_spec(program.target).backend == "npu":
         parsed = npu.parse(text, Path())

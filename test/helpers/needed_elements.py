@@ -10,7 +10,7 @@ from typing import TypeAlias
 from xdsl.ir import SSAValue
 
 from tlf.analysis.bounds.dataflow import DataflowGraph
-from tlf.analysis.bounds.operand_reads import shape_of
+from tlf.analysis.bounds.operand_reads import tensor_shape_of
 from tlf.dialects.interfaces import ContractionInterface, TilingInterface
 
 Element: TypeAlias = tuple[SSAValue, tuple[int, ...]]
@@ -40,7 +40,7 @@ class Elements:
 
     def _of(self, op: TilingInterface) -> Iterator[Iteration]:
         is_product = isinstance(op, ContractionInterface)
-        shapes = [shape_of(value) for value in op.operands]
+        shapes = [tensor_shape_of(value) for value in op.operands]
         for point in product(*(range(each.extent) for each in op.iteration_domain())):
             reads: list[tuple[Element, ...]] = []
             sides = zip(

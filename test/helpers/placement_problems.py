@@ -3,7 +3,7 @@
 import random
 from collections.abc import Sequence
 
-from tlf.support.allocation import Buffer, Span
+from tlf.support.allocation import Buffer, LiveSpan
 
 
 def perfect_packing(
@@ -44,10 +44,10 @@ def lowest_peak(buffers: Sequence[Buffer]) -> int:
     best = sum(-(-buffer.size // unit) * unit for buffer in buffers)
     offsets: list[int] = []
 
-    def clashes(span: Span, at: int, other: Span, other_offset: int) -> bool:
+    def clashes(span: LiveSpan, at: int, other: LiveSpan, other_offset: int) -> bool:
         apart = (
-            at + span.high <= other_offset + other.low
-            or other_offset + other.high <= at + span.low
+            at + span.end_byte <= other_offset + other.start_byte
+            or other_offset + other.end_byte <= at + span.start_byte
         )
         return span.has_overlap(other) and not apart
 

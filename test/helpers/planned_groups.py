@@ -45,7 +45,7 @@ def parallel_sizes(
 
 def reduction_sizes(group: graph.GroupOp, rng: Generator) -> tuple[int, ...]:
     """Return no reduction sizes, all sizes 1, or random ones."""
-    op, choice = group.reducing_operation, rng.integers(3)
+    op, choice = group.last_accumulating_operation, rng.integers(3)
     if op is None or choice == 0:
         return ()
     untileable = op.untileable_dims()

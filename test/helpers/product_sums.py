@@ -6,7 +6,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from tlf.analysis.work.flops_and_bytes import work_of
 from tlf.dialects.interfaces import ContractionInterface
-from tlf.passes.graph.reassociate.sum_of_products import rewrite_as_product_of_sums
+from tlf.passes.graph.reassociate.sum_of_products import rewrite_sum_as_product_of_sums
 
 
 def products(module: ModuleOp) -> int:
@@ -20,7 +20,7 @@ def products(module: ModuleOp) -> int:
 def changed(text: str) -> ModuleOp:
     """Return a program after the rewrite to products of sums."""
     context, module = decomposed(text)
-    assert any([rewrite_as_product_of_sums(op) for op in list(module.walk())])
+    assert any([rewrite_sum_as_product_of_sums(op) for op in list(module.walk())])
     run("canonicalize,tlf-cse,dce", context, module)
     module.verify()
     return module

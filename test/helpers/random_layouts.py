@@ -5,7 +5,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 
 from tlf.dialects.types import tensor_type
-from tlf.passes.plan.graph_assign_layouts import set_axis_order, update_signature
+from tlf.passes.plan.graph_assign_layouts import set_axis_order, update_function_type
 from tlf.planner.layout.stored_tensors import collect_stored_tensors
 
 
@@ -19,5 +19,5 @@ def shuffle(module: ModuleOp, rng: Generator) -> int:
             rank = tensor_type(tensor.value).get_num_dims()
             set_axis_order(tensor, [int(axis) for axis in rng.permutation(rank)])
             count += 1
-        update_signature(function)
+        update_function_type(function)
     return count

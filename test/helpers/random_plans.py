@@ -25,7 +25,7 @@ def scramble(module: ModuleOp, generator: random.Random) -> None:
     Tile sizes range from 1 to the full extent of tileable axes; the loop order and the
     stage count are random.
     """
-    target = TargetSpec.of(module)
+    target = TargetSpec.read_from_module(module)
     for op in module.walk():
         if isinstance(op, graph.GroupOp) and op.plan is not None:
             op.plan = _random_plan(op, op.plan, target, generator)
@@ -48,7 +48,7 @@ def _random_plan(
         sums = tuple(map(tile_size, axes.reduction, axes.reduction_free))
         reduce = generator.choice([(), sums, sums])
         try:
-            members.tiling_with(tile, reduce, rules)
+            members.analyze_tiles_of_sizes(tile, reduce, rules)
         except TilingError:
             continue
         order = generator.sample(range(len(tile)), len(tile))

@@ -6,14 +6,22 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from itertools import chain, combinations, pairwise, product
 
-from tlf.support.partition import Context, CostModel, Option, Problem, mask_of
+from tlf.support.partition import (
+    CostModel,
+    Option,
+    PartitionProblem,
+    ResidencyContext,
+    mask_of,
+)
 
 Group = frozenset[int]
 Stay = tuple[int, int, int]
 """Residency interval: value, first group and last group of a sequence."""
 
 
-def sequences(problem: Problem, costs: CostModel) -> Iterator[tuple[Group, ...]]:
+def sequences(
+    problem: PartitionProblem, costs: CostModel
+) -> Iterator[tuple[Group, ...]]:
     """Yield all ordered partitions into connected groups that respect dependences."""
     operations = frozenset(range(len(problem.nodes)))
     legal = [group for group in subsets(operations) if is_group(problem, costs, group)]
@@ -38,7 +46,7 @@ def subsets(operations: Group) -> Iterator[Group]:
     return map(frozenset, chain(*(combinations(ordered, size) for size in sizes)))
 
 
-def is_group(problem: Problem, costs: CostModel, group: Group) -> bool:
+def is_group(problem: PartitionProblem, costs: CostModel, group: Group) -> bool:
     """
     Return `True` if operations are connected, convex and accepted by the cost model.
     """
@@ -50,16 +58,16 @@ def is_group(problem: Problem, costs: CostModel, group: Group) -> bool:
     before = {above for number in group for above in ancestors(problem, number)}
     convex = not any(ancestors(problem, n) & group for n in before - group)
     is_connected = len(reached) == len(group)
-    return is_connected and convex and costs.objection(mask_of(group)) is None
+    return is_connected and convex and costs.objection_to_group(mask_of(group)) is None
 
 
-def ancestors(problem: Problem, number: int) -> set[int]:
+def ancestors(problem: PartitionProblem, number: int) -> set[int]:
     """Return all transitive producers of an operation."""
     direct = waits_for(problem, frozenset({number}))
     return direct.union(*(ancestors(problem, above) for above in direct))
 
 
-def linked(problem: Problem, one: int, other: int) -> bool:
+def linked(problem: PartitionProblem, one: int, other: int) -> bool:
     """Return `True` if two operations share a value."""
     first, second = problem.nodes[one], problem.nodes[other]
     shared = set(first.results) & set(second.operands)
@@ -69,14 +77,14 @@ def linked(problem: Problem, one: int, other: int) -> bool:
     return bool(shared)
 
 
-def waits_for(problem: Problem, group: Group) -> set[int]:
+def waits_for(problem: PartitionProblem, group: Group) -> set[int]:
     """Return the producers of the operands of a group."""
     read = {value for number in group for value in problem.nodes[number].operands}
     return {n for n, node in enumerate(problem.nodes) if read & set(node.results)}
 
 
 def ways_to_stay(
-    problem: Problem, groups: Sequence[Group], value: int
+    problem: PartitionProblem, groups: Sequence[Group], value: int
 ) -> list[tuple[list[Stay], bool]]:
     """
     Return the choices of residency of a value.
@@ -110,13 +118,13 @@ def ways_to_stay(
 
 
 def contexts(
-    problem: Problem,
+    problem: PartitionProblem,
     groups: Sequence[Group],
     stays: Sequence[Stay],
     stored: frozenset[int],
-) -> list[Context]:
+) -> list[ResidencyContext]:
     """Return the memory context of each group."""
-    results: list[Context] = []
+    results: list[ResidencyContext] = []
     for index, group in enumerate(groups):
         written = {value for n in group for value in problem.nodes[n].results}
         resident = {value for value, _, end in stays if end == index}
@@ -124,12 +132,14 @@ def contexts(
         passing = {value for value, start, end in stays if start < index < end}
         occupied = sum(problem.values[value].size for value in passing)
         retained_mask, stored_mask = mask_of(retained), mask_of(stored & written)
-        results.append(Context(mask_of(resident), retained_mask, stored_mask, occupied))
+        results.append(
+            ResidencyContext(mask_of(resident), retained_mask, stored_mask, occupied)
+        )
     return results
 
 
 def schedules(
-    problem: Problem,
+    problem: PartitionProblem,
     costs: CostModel,
     wanted: Callable[[Sequence[Group]], bool] = lambda groups: True,
 ) -> set[tuple[int, int]]:
@@ -138,7 +148,7 @@ def schedules(
 
     Every group runs with each of its options.
     """
-    options = cache(costs.options)
+    options = cache(costs.options_of_group)
     totals = set[tuple[int, int]]()
     for groups in filter(wanted, sequences(problem, costs)):
         used = range(len(problem.values))
@@ -153,14 +163,14 @@ def schedules(
     return totals
 
 
-def fits(problem: Problem, context: Context) -> bool:
+def fits(problem: PartitionProblem, context: ResidencyContext) -> bool:
     """Return `True` if the values retained after a group fit in memory."""
     sizes = [
         value.size
         for n, value in enumerate(problem.values)
         if context.retained >> n & 1
     ]
-    return sum(sizes) + context.occupied <= problem.capacity
+    return sum(sizes) + context.occupied_bytes <= problem.capacity
 
 
 def sums(steps: Sequence[Sequence[Option]]) -> set[tuple[int, int]]:

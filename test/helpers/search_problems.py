@@ -5,14 +5,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from tlf.support.partition import (
-    Context,
     CostModel,
-    Node,
     Option,
-    Problem,
-    Value,
+    PartitionProblem,
+    ProblemOperation,
+    ProblemValue,
+    ResidencyContext,
+    elements_of_mask,
     mask_of,
-    members,
 )
 
 
@@ -20,12 +20,14 @@ from tlf.support.partition import (
 class Arbitrary(CostModel):
     """Cost model of random numbers that depend on operations, not on structure."""
 
-    problem: Problem
+    problem: PartitionProblem
     seed: int
     refused: int = 10
     """Percentage of groups and contexts without options."""
 
-    def options(self, group: int, context: Context) -> Sequence[Option]:
+    def options_of_group(
+        self, group: int, context: ResidencyContext
+    ) -> Sequence[Option]:
         key = (self.seed, group, context.resident, context.retained, context.stored)
         generator = random.Random(hash(key))
         alone = not (group & (group - 1) or context.retained or context.resident)
@@ -39,20 +41,24 @@ class Arbitrary(CostModel):
             )
             for _ in range(generator.randrange(1, 4))
         ]
-        free = self.problem.capacity - context.occupied
+        free = self.problem.capacity - context.occupied_bytes
         return [option for option in options if option.footprint <= free]
 
 
-def with_labels(problem: Problem) -> Problem:
+def with_labels(problem: PartitionProblem) -> PartitionProblem:
     """Return a problem with distinct operations."""
     nodes = [replace(node, label=str(n)) for n, node in enumerate(problem.nodes)]
     return replace(problem, nodes=tuple(nodes))
 
 
-def irregular(generator: random.Random, count: int) -> tuple[Problem, list[int]]:
+def irregular(
+    generator: random.Random, count: int
+) -> tuple[PartitionProblem, list[int]]:
     """Return operations that read one or two of the last few values, and their work."""
-    values = [Value(generator.choice((4, 8, 16)), label="given") for _ in range(2)]
-    nodes: list[Node] = []
+    values = [
+        ProblemValue(generator.choice((4, 8, 16)), label="given") for _ in range(2)
+    ]
+    nodes: list[ProblemOperation] = []
     for _ in range(count):
         recent = range(max(0, len(values) - generator.choice((1, 2, 4))), len(values))
         operands = {
@@ -60,22 +66,28 @@ def irregular(generator: random.Random, count: int) -> tuple[Problem, list[int]]
         }
         if generator.random() < 0.2:
             operands.add(generator.randrange(len(values)))
-        values.append(Value(generator.choice((4, 8, 16))))
+        values.append(ProblemValue(generator.choice((4, 8, 16))))
         label = generator.choice(("a", "b"))
-        nodes.append(Node(tuple(sorted(operands)), (len(values) - 1,), label))
+        nodes.append(
+            ProblemOperation(tuple(sorted(operands)), (len(values) - 1,), label)
+        )
     return _finished(generator, nodes, values)
 
 
-def series_parallel(generator: random.Random, count: int) -> tuple[Problem, list[int]]:
+def series_parallel(
+    generator: random.Random, count: int
+) -> tuple[PartitionProblem, list[int]]:
     """
     Return branches that fork and join, up to a number of operations, and their work.
     """
-    values = [Value(8, label="given")]
-    nodes: list[Node] = []
+    values = [ProblemValue(8, label="given")]
+    nodes: list[ProblemOperation] = []
 
     def run(*operands: int) -> int:
-        values.append(Value(generator.choice((4, 8, 16))))
-        nodes.append(Node(operands, (len(values) - 1,), generator.choice(("a", "b"))))
+        values.append(ProblemValue(generator.choice((4, 8, 16))))
+        nodes.append(
+            ProblemOperation(operands, (len(values) - 1,), generator.choice(("a", "b")))
+        )
         return len(values) - 1
 
     def branch(entry: int, budget: int) -> int:
@@ -94,11 +106,11 @@ def series_parallel(generator: random.Random, count: int) -> tuple[Problem, list
 
 
 def _finished(
-    generator: random.Random, nodes: list[Node], values: list[Value]
-) -> tuple[Problem, list[int]]:
+    generator: random.Random, nodes: list[ProblemOperation], values: list[ProblemValue]
+) -> tuple[PartitionProblem, list[int]]:
     read = mask_of(value for node in nodes for value in node.operands)
     written = mask_of(value for node in nodes for value in node.results)
-    for index in members(written):
+    for index in elements_of_mask(written):
         if not read >> index & 1 or generator.random() < 0.1:
             values[index] = replace(values[index], is_output=True)
     capacity = generator.choice((16, 32, 64))
@@ -108,17 +120,19 @@ def _finished(
         replace(node, label=f"{node.label}{amount}")
         for node, amount in zip(nodes, work, strict=True)
     ]
-    return Problem(tuple(labelled), tuple(values), capacity, siblings), work
+    return PartitionProblem(tuple(labelled), tuple(values), capacity, siblings), work
 
 
-def random_problem(seed: int, most: int) -> tuple[Problem, list[int]]:
+def random_problem(seed: int, most: int) -> tuple[PartitionProblem, list[int]]:
     """Return a graph of up to `most` operations, and the work of each."""
     generator = random.Random(seed)
     make = generator.choice((irregular, series_parallel))
     return make(generator, generator.randrange(2, most + 1))
 
 
-def renumbered(problem: Problem, seed: int) -> tuple[Problem, list[int]]:
+def renumbered(
+    problem: PartitionProblem, seed: int
+) -> tuple[PartitionProblem, list[int]]:
     """Return a problem with permuted indices, and the old index of each operation."""
     generator = random.Random(seed)
     order: list[int] = []

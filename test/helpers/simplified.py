@@ -136,5 +136,7 @@ def compared(op: Operation, rng: Generator, tame: bool = False) -> list[Compared
         for form in forms:
             simplified = form.build(Builder(InsertPoint.at_end(Block())))
             assert simplified.type == op.results[0].type
-            results.append(Compared(expected, evaluate(simplified, arrays), form.exact))
+            results.append(
+                Compared(expected, evaluate(simplified, arrays), form.is_exact)
+            )
     return results

@@ -103,7 +103,7 @@ def run(
     """
     context, module = parsed(text)
     target = load_target_spec(name)
-    target.attach(module)
+    target.attach_to_module(module)
     passes, manager = steps_of(target), PassManager(())
     names = [each.name for each in passes]
     start = 0

@@ -75,7 +75,7 @@ def _remask(
         op.mixed_offsets if offsets is None else offsets,
         [int(bound) for bound in op.bounds.get_values()] if bounds is None else bounds,
         scalar_value(op.fill) if fill is None else fill,
-        None if op.valid is None else op.extents,
+        None if op.valid is None else op.valid_box_extents,
     )
     Rewriter.replace_op(op, changed)
 

@@ -8,7 +8,7 @@ from numpy.random import Generator
 from xdsl.dialects.builtin import ModuleOp
 
 from tlf.compiler.driver.driver import new_context
-from tlf.dialects.entry_point import argument_types, entry_point
+from tlf.dialects.entry_point import argument_types, find_entry_point
 from tlf.dialects.interfaces import Array
 from tlf.dialects.target import TargetSpec
 from tlf.dialects.types import dtype_of
@@ -18,7 +18,7 @@ from tlf.lowering.graph_to_tile.convert_graph_to_tile import ConvertGraphToTileP
 def arguments_of(module: ModuleOp, rng: Generator) -> dict[str, Array]:
     """Return random arrays for the arguments."""
     arrays: dict[str, Array] = {}
-    function = entry_point(module)
+    function = find_entry_point(module)
     pairs = zip(function.body.block.args, argument_types(function), strict=True)
     for argument, type_ in pairs:
         shape, dtype = type_.get_shape(), dtype_of(type_.element_type)
@@ -30,7 +30,7 @@ def arguments_of(module: ModuleOp, rng: Generator) -> dict[str, Array]:
 
 def tiled(module: ModuleOp, target: TargetSpec) -> None:
     """Lower the group to loops. Raises `TilingError`."""
-    target.attach(module)
+    target.attach_to_module(module)
     ConvertGraphToTilePass().apply(new_context(), module)
     module.verify()
 

@@ -32,7 +32,7 @@ def far_tiles(
     Return a program as one group, lowered to loops over tiles of L2 of given sizes.
     """
     context, module = parsed(text)
-    target.attach(module)
+    target.attach_to_module(module)
     run_passes(context, module, target, "graph-pipeline,graph-group{level=L2}")
     group = _together(groups_of(module))
     group.plan = graph.PlanAttr("L2", sizes, reduce, stages=stages)
@@ -45,7 +45,7 @@ def _together(groups: Sequence[graph.GroupOp]) -> graph.GroupOp:
     """Merge the groups of a block into one."""
     merged, block = MergedGroup(groups), groups[-1].parent_block()
     assert block is not None
-    group = merged.to_operation()
+    group = merged.to_group_operation()
     block.insert_op_before(group, groups[-1])
     for old, new in zip(merged.results, group.results, strict=True):
         old.replace_all_uses_with(new)
@@ -62,7 +62,7 @@ def trips(module: ModuleOp) -> list[int]:
         for op in module.walk()
         if isinstance(op, tile.WhileOp)
         for low, high, step in zip(
-            op.mixed_lower, op.mixed_upper, op.step_values, strict=True
+            op.mixed_lower_bounds, op.mixed_upper_bounds, op.step_values, strict=True
         )
         if isinstance(low, int) and isinstance(high, int)
     ]
@@ -90,7 +90,7 @@ def _plans(
         sizes = tuple(map(min, parallel_sizes(group, rules, rng), axes.parallel))
         reduce = tuple(map(min, reduction_sizes(group, rng), axes.reduction))
         try:
-            members.tiling_with(sizes, reduce, rules)
+            members.analyze_tiles_of_sizes(sizes, reduce, rules)
         except TilingError:
             continue
         stages, reduce_stages = map(int, rng.integers(1, 4, 2))

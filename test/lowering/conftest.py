@@ -17,8 +17,8 @@ from xdsl.interpreter import Interpreter
 from xdsl.interpreters.func import FuncFunctions
 from xdsl.parser import Parser
 
-from tlf.dialects import get_all_dialects, target
-from tlf.dialects.interpreters.mem import mem_functions
+from tlf.dialects import get_dialect_loaders, target
+from tlf.dialects.interpreters.mem import make_mem_interpreter_functions
 from tlf.dialects.target import description
 from tlf.lowering.mem_to_npu.convert_mem_to_npu import ConvertMemToNpuPass
 from tlf.lowering.mem_to_npu.npu_target import NpuTarget
@@ -33,7 +33,7 @@ Array = NDArray[np.generic]
 def parse(text: str) -> tuple[Context, ModuleOp]:
     """Parse and verify a program."""
     context = Context()
-    for name, factory in (get_xdsl_dialects() | get_all_dialects()).items():
+    for name, factory in (get_xdsl_dialects() | get_dialect_loaders()).items():
         context.register_dialect(name, factory)
     module = Parser(context, text).parse_module()
     module.verify()
@@ -56,12 +56,12 @@ def interpret_mem() -> Callable[[str, Sequence[Array]], None]:
 
     def interpret(text: str, arguments: Sequence[Array]) -> None:
         context, module = parse(text)
-        machine().attach(module)
+        machine().attach_to_module(module)
         MemPipelinePass().apply(context, module)
         module.verify()
         interpreter = Interpreter(module)
         interpreter.register_implementations(FuncFunctions())
-        for functions in mem_functions():
+        for functions in make_mem_interpreter_functions():
             interpreter.register_implementations(functions, override=True)
         function = next(op for op in module.walk() if isinstance(op, func.FuncOp))
         with np.errstate(all="ignore"):
@@ -76,7 +76,7 @@ def compile_mem() -> Callable[[str, bool], str]:
 
     def compile_(text: str, share: bool = False) -> str:
         context, module = parse(text)
-        machine().attach(module)
+        machine().attach_to_module(module)
         for each in (
             MemPipelinePass(),
             MemSplitMapsPass(),

@@ -18,7 +18,7 @@
 // CHECK: graph.matmul
 // CHECK: graph.add
 // CHECK: tile.yield
-// PIECES: L3 bytes {{.*}} 1.50x of what must be moved
+// PIECES: L3 bytes {{.*}} 1.50x of the compulsory bytes
 // PIECES: error of o {{.*}}: ok
 
 func.func @attention(%q: tensor<256x16xf32>, %k: tensor<16x256xf32>,

@@ -58,7 +58,9 @@ def test_random_sizes(seed: int, element: str, body: str):
     target = load_target_spec("npu")
     passes = build_passes(INSTRUCTIONS, PASSES, pipelines_for(target))
     PassManager(passes).run(context, module)
-    found = run_lowered(context, module, TargetSpec.of(module), dict(case.inputs))
+    found = run_lowered(
+        context, module, TargetSpec.read_from_module(module), dict(case.inputs)
+    )
     assert disagreement(case, found) is None
 
 

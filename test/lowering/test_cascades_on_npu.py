@@ -47,7 +47,9 @@ def compute(
     products = [op for op in module.walk() if isinstance(op, mem.ContractOp)]
     run(INSTRUCTIONS)
     ahead = [op.prefetch_distance for op in products]
-    return run_lowered(context, module, TargetSpec.of(module), inputs), ahead
+    return run_lowered(
+        context, module, TargetSpec.read_from_module(module), inputs
+    ), ahead
 
 
 def loads_beside_loops(module: ModuleOp) -> list[mem.DmaOp]:

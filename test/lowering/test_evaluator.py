@@ -32,7 +32,9 @@ def test_tells_what_the_simulator_finds(seed: int, monkeypatch: pytest.MonkeyPat
     figures = CHIP.simulate_cached(made)
 
     assert figures is not None
-    found = LoweringEvaluator(CHIP.target, STEPS).evaluate_program(made.clone())
+    found = LoweringEvaluator(CHIP.target, STEPS).evaluate_outermost_groups(
+        made.clone()
+    )
     assert found == pytest.approx(figures.cycles, rel=0.02)
 
 
@@ -43,8 +45,8 @@ def test_tells_nothing_of_what_does_not_fit():
     small = CHIP.target.with_capacities({"L1": 64})
 
     program = made.clone()
-    small.attach(program)
-    assert LoweringEvaluator(small, STEPS).evaluate_program(program) is None
+    small.attach_to_module(program)
+    assert LoweringEvaluator(small, STEPS).evaluate_outermost_groups(program) is None
 
 
 @pytest.mark.one_in(2)
@@ -73,12 +75,12 @@ def test_what_was_learned_changes_nothing():
             "residency=false max-evaluations=0",
         ):
             made = CHIP.partition_module(grouped, options)
-            found = shared.evaluate_program(made.clone())
+            found = shared.evaluate_outermost_groups(made.clone())
             assert found is not None
-            assert found == LoweringEvaluator(CHIP.target, STEPS).evaluate_program(
-                made.clone()
-            )
-            assert found == shared.evaluate_program(made.clone())
+            assert found == LoweringEvaluator(
+                CHIP.target, STEPS
+            ).evaluate_outermost_groups(made.clone())
+            assert found == shared.evaluate_outermost_groups(made.clone())
 
 
 @pytest.mark.long
@@ -87,7 +89,9 @@ def test_instructions_that_are_run_are_limited():
     made = CHIP.partition_module(
         CHIP.group_module(small_network(3)), "max-evaluations=0"
     )
-    cycles = LoweringEvaluator(CHIP.target, STEPS).evaluate_program(made.clone())
+    cycles = LoweringEvaluator(CHIP.target, STEPS).evaluate_outermost_groups(
+        made.clone()
+    )
     found = [_evaluate_repeatedly(2**power, made) for power in range(20)]
 
     assert cycles is not None
@@ -102,5 +106,5 @@ def _evaluate_repeatedly(steps: int, module: ModuleOp) -> list[int]:
     Return the cycles of a program, evaluated repeatedly within a limit of instructions.
     """
     evaluator = LoweringEvaluator(CHIP.target, steps)
-    found = [evaluator.evaluate_program(module.clone()) for _ in range(4)]
+    found = [evaluator.evaluate_outermost_groups(module.clone()) for _ in range(4)]
     return [each for each in found if each is not None]

@@ -14,7 +14,7 @@ from xdsl.context import Context
 from xdsl.dialects import get_all_dialects as get_xdsl_dialects
 from xdsl.parser import Parser
 
-from tlf.dialects import get_all_dialects
+from tlf.dialects import get_dialect_loaders
 from tlf.passes.mem.mem_fold_fills import MemFoldFillsPass
 from tlf.runtime.npu import Report
 from tlf.runtime.npu.dtypes import DTYPES
@@ -38,7 +38,7 @@ PAIRS = [
 def folded(text: str) -> str:
     """The program without the fills that can go."""
     context = Context()
-    for name, factory in (get_xdsl_dialects() | get_all_dialects()).items():
+    for name, factory in (get_xdsl_dialects() | get_dialect_loaders()).items():
         context.register_dialect(name, factory)
     module = Parser(context, text).parse_module()
     MemFoldFillsPass().apply(context, module)

@@ -31,7 +31,7 @@ def written(element: str, seed: int) -> tuple[Cascade, str]:
 def split(text: str) -> tuple[Context, ModuleOp]:
     """A program whose sums of several terms are split, whether that pays or not."""
     context, module = parsed(text)
-    load_target_spec("h200").attach(module)
+    load_target_spec("h200").attach_to_module(module)
     run("graph-decompose,canonicalize,tlf-cse,dce", context, module)
     for op in list(module.walk()):
         distribute_sum(op)

@@ -18,7 +18,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 
 from tlf.analysis.operations.op_facts import OpFactsCache
-from tlf.analysis.recurrence.cascade import NoCascadeError, build_cascade
+from tlf.analysis.recurrence.cascade import NoCascadeError, build_valid_cascade
 from tlf.dialects import tile
 from tlf.dialects.interfaces import Array, ConstantInterface, TilingInterface
 from tlf.dialects.interpreters.interpret import interpret
@@ -47,7 +47,7 @@ def on_npu(
     context: Context, module: ModuleOp, known: Mapping[str, Array]
 ) -> Sequence[Array]:
     """Return the results of the instructions."""
-    target = TargetSpec.of(module)
+    target = TargetSpec.read_from_module(module)
     taken = [argument.name_hint or "" for argument in function_of(module).args]
     inputs = {name: known[name] for name in taken}
     passes = build_passes(INSTRUCTIONS, PASSES, pipelines_for(target))
@@ -171,4 +171,4 @@ def test_conditions_from_outside_may_hold_anywhere():
     inside = [op for op in operations if not isinstance(op, ConstantInterface)]
 
     with pytest.raises(NoCascadeError, match="no factor corrects"):
-        build_cascade(inside, OpFactsCache())
+        build_valid_cascade(inside, OpFactsCache())

@@ -46,7 +46,7 @@ def test_rolled_groups(seed: int, lead: int) -> None:
     arguments = arguments_of(module, rng)
     expected = interpret(module, arguments)
     target = load_target_spec("npu-tiny")
-    target.attach(module)
+    target.attach_to_module(module)
 
     def run(passes: str) -> None:
         made = build_passes(passes, PASSES, pipelines_for(target))

@@ -20,11 +20,11 @@ from tlf.analysis.tiling.group_members import members_of_group_op
 from tlf.analysis.tiling.group_tiling import TilingError
 from tlf.compiler.driver.driver import new_context
 from tlf.dialects import graph, tile
-from tlf.dialects.entry_point import entry_point
+from tlf.dialects.entry_point import find_entry_point
 from tlf.dialects.interfaces import Array
 from tlf.dialects.interpreters.graph import GraphFunctions
 from tlf.dialects.interpreters.interpret import interpret
-from tlf.dialects.interpreters.tile import TileFunctions, intersect_box
+from tlf.dialects.interpreters.tile import TileFunctions, clip_box_to_slices
 from tlf.dialects.target import load_target_spec
 from tlf.dialects.tile import level_of
 from tlf.dialects.types import tensor_type
@@ -71,7 +71,7 @@ class Counting(Interpreter.Listener):
             for offset in op.mixed_offsets
         ]
         shape = tensor_type(op.source).get_shape()
-        whole, _ = intersect_box(offsets, op.extents, shape)
+        whole, _ = clip_box_to_slices(offsets, op.valid_box_extents, shape)
         count = self.counts.setdefault(op.source, np.zeros(shape, np.int64))
         count[whole] += 1
 
@@ -87,7 +87,7 @@ def reads(module: ModuleOp, arguments: dict[str, Array]) -> list[NDArray[np.int6
         TileFunctions(),
     ):
         interpreter.register_implementations(functions)
-    interpreter.call_op(entry_point(module), tuple(arguments.values()))
+    interpreter.call_op(find_entry_point(module), tuple(arguments.values()))
     return list(counting.counts.values())
 
 
@@ -112,8 +112,8 @@ def test_rolling_tiles_compute_the_same(chunk: int, lead: int):
             continue
         done["rolled"] += 1
         if (
-            plan.tile_sizes[5 - (plan.sliding_axis or 0)]
-            < expected[0].shape[5 - (plan.sliding_axis or 0)]
+            plan.tile_sizes[5 - (plan.sliding_window_axis or 0)]
+            < expected[0].shape[5 - (plan.sliding_window_axis or 0)]
         ):
             continue
         done["only"] += 1

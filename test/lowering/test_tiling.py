@@ -40,14 +40,14 @@ from tlf.analysis.tiling.group_tiling import (
     GroupTiling,
     TiledOperation,
     TilingError,
-    elements_of_box,
+    count_elements_of_box,
 )
 from tlf.dialects import graph, tile
-from tlf.dialects.entry_point import entry_point
+from tlf.dialects.entry_point import find_entry_point
 from tlf.dialects.interfaces import Array
 from tlf.dialects.interpreters.graph import GraphFunctions
 from tlf.dialects.interpreters.interpret import interpret
-from tlf.dialects.interpreters.tile import TileFunctions, intersect_box
+from tlf.dialects.interpreters.tile import TileFunctions, clip_box_to_slices
 from tlf.dialects.target import TargetSpec, load_target_spec
 from tlf.dialects.types import dtype_of, tensor_type
 
@@ -89,7 +89,9 @@ class CountingFunctions(InterpreterFunctions):
             offset if isinstance(offset, int) else int(next(indices))
             for offset in op.mixed_offsets
         ]
-        whole, box = intersect_box(offsets, op.extents, destination.shape)
+        whole, box = clip_box_to_slices(
+            offsets, op.valid_box_extents, destination.shape
+        )
         if op not in self.counts:
             shape = tensor_type(op.destination).get_shape()
             self.counts[op] = np.zeros(shape, np.int64)
@@ -111,7 +113,7 @@ def writes(module: ModuleOp, arguments: Mapping[str, Array]) -> list[NDArray[np.
         counting,
     ):
         interpreter.register_implementations(functions, override=True)
-    interpreter.call_op(entry_point(module), tuple(arguments.values()))
+    interpreter.call_op(find_entry_point(module), tuple(arguments.values()))
     return list(counting.counts.values())
 
 
@@ -173,7 +175,7 @@ def analysed(group: graph.GroupOp, target: TargetSpec) -> GroupTiling:
     """Return the analysis of a group with a plan."""
     plan = group.plan
     assert plan is not None
-    return members_of_group_op(group).tiling_with(
+    return members_of_group_op(group).analyze_tiles_of_sizes(
         plan.tile_sizes, plan.reduce_sizes, tile_rules_of(target, plan.level.data)
     )
 
@@ -190,7 +192,7 @@ def test_the_analysis_foresees_what_is_emitted(family: Family):
         except TilingError:
             assert (family, target.name) in FEWER
             continue
-        wanted, read = shapes(tiling), tiling.input_bytes()
+        wanted, read = shapes(tiling), tiling.bytes_of_input_tiles()
         results = Counter(
             (
                 name_of(tiling, each),
@@ -199,7 +201,7 @@ def test_the_analysis_foresees_what_is_emitted(family: Family):
             for each in tiling.tiles.values()
         )
         for value, box in tiling.input_tiles():
-            assert elements_of_box(box) == prod(
+            assert count_elements_of_box(box) == prod(
                 interval.tile_extent for interval in box
             ), value
         tiled(module, target)

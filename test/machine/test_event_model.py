@@ -41,7 +41,9 @@ def test_a_faster_part_never_makes_a_program_slower():
     generator = random.Random(11)
     for _ in range(400):
         program = steps(generator)
-        assert run(faster(generator), program).end <= run(MACHINE, program).end
+        assert (
+            run(faster(generator), program).end_time <= run(MACHINE, program).end_time
+        )
 
 
 def test_less_work_never_takes_longer():
@@ -53,7 +55,7 @@ def test_less_work_never_takes_longer():
         without = list(program)
         del without[generator.choice(work or [0])]
         if work:
-            assert run(MACHINE, without).end <= run(MACHINE, program).end
+            assert run(MACHINE, without).end_time <= run(MACHINE, program).end_time
 
 
 def test_every_cycle_is_accounted_for():
@@ -63,17 +65,19 @@ def test_every_cycle_is_accounted_for():
         program = steps(generator)
         model = run(MACHINE, program)
         costs = InstructionCosts(MACHINE)
-        stalled = model.stall_cycles()
+        stalled = model.stall_cycles_by_cause()
         for name, queue in costs.queues.items():
-            busy = model.free[queue] - sum(stalled[name].values())
+            busy = model.next_start_times[queue] - sum(stalled[name].values())
             alone = run(MACHINE, [step for step in program if step[0] == name])
-            wanted = alone.free[queue] - sum(alone.stall_cycles()[name].values())
+            wanted = alone.next_start_times[queue] - sum(
+                alone.stall_cycles_by_cause()[name].values()
+            )
             assert busy == wanted
 
 
 def test_a_wait_needs_an_earlier_signal():
-    model = EventModel.of(InstructionCosts(MACHINE), SEMAPHORES)
-    assert not model.wait([0], 0)
-    model.signal([1], 0)
-    assert model.wait([0], 0)
-    assert not model.wait([0], 0)
+    model = EventModel.of_idle_machine(InstructionCosts(MACHINE), SEMAPHORES)
+    assert not model.wait_for_semaphore([0], 0)
+    model.signal_semaphore([1], 0)
+    assert model.wait_for_semaphore([0], 0)
+    assert not model.wait_for_semaphore([0], 0)

@@ -8,14 +8,20 @@ from machine_steps import MACHINE, SEMAPHORES, Step, do, steps
 
 from tlf.machine.event_model import EventModel
 from tlf.machine.instruction_costs import InstructionCosts
-from tlf.machine.steady_state import repeat
+from tlf.machine.steady_state import repeat_body
 
 State = tuple[object, ...]
 
 
 def state(model: EventModel) -> State:
     semaphores = [list(queue) for queue in model.semaphores]
-    rest = model.free, model.done, model.channels, model.stalls, model.event_time_sum
+    rest = (
+        model.next_start_times,
+        model.result_times,
+        model.channels,
+        model.stalls,
+        model.event_time_sum,
+    )
     return (model.time, *rest, semaphores)
 
 
@@ -33,7 +39,7 @@ def balanced(generator: random.Random) -> list[Step]:
 
 def ready(costs: InstructionCosts, generator: random.Random) -> EventModel:
     """A machine that has done something, with signals enough for a body."""
-    model = EventModel.of(costs, SEMAPHORES)
+    model = EventModel.of_idle_machine(costs, SEMAPHORES)
     first = [step for step in steps(generator) if not step[0].startswith("wait")]
     do(model, costs, first)
     for _ in range(8):
@@ -48,7 +54,7 @@ def test_as_if_done(seed: int):
     body = balanced(random.Random(seed))
     count = random.Random(seed).choice([1, 2, 3, 4, 7, 50, 401])
     short, long = (ready(costs, random.Random(seed)) for _ in range(2))
-    repeat(short, lambda: do(short, costs, body), count)
+    repeat_body(short, lambda: do(short, costs, body), count)
     for _ in range(count):
         do(long, costs, body)
     assert state(short) == state(long)
@@ -75,7 +81,7 @@ def test_repetition_in_repetition(seed: int):
             body()
 
     short, long = (ready(costs, random.Random(seed)) for _ in range(2))
-    repeat(short, nest(short, repeat), counts[0])
+    repeat_body(short, nest(short, repeat_body), counts[0])
     one_by_one(long, nest(long, one_by_one), counts[0])
     assert state(short) == state(long)
 
@@ -90,7 +96,7 @@ def test_a_change_far_ahead_is_found():
     slow = [("vector", 80), ("vector", 8)]
 
     def start() -> EventModel:
-        model = EventModel.of(costs, SEMAPHORES)
+        model = EventModel.of_idle_machine(costs, SEMAPHORES)
         do(model, costs, [("vector", 8 * 5000), *slow])
         return model
 
@@ -102,7 +108,7 @@ def test_a_change_far_ahead_is_found():
         calls += 1
         do(short, costs, body)
 
-    repeat(short, once, 3000)
+    repeat_body(short, once, 3000)
     for _ in range(3000):
         do(long, costs, body)
     assert state(short) == state(long)
@@ -112,14 +118,14 @@ def test_a_change_far_ahead_is_found():
 def test_signals_that_add_up_are_kept():
     """Nothing settles where every repetition leaves a signal behind."""
     costs = InstructionCosts(MACHINE)
-    model = EventModel.of(costs, SEMAPHORES)
-    repeat(model, lambda: do(model, costs, [("signal matrix", 0)]), 20)
+    model = EventModel.of_idle_machine(costs, SEMAPHORES)
+    repeat_body(model, lambda: do(model, costs, [("signal matrix", 0)]), 20)
     assert len(model.semaphores[0]) == 20
 
 
 def test_few_are_done_of_many():
     costs = InstructionCosts(MACHINE)
-    model = EventModel.of(costs, SEMAPHORES)
+    model = EventModel.of_idle_machine(costs, SEMAPHORES)
     calls = 0
 
     def body() -> None:
@@ -127,6 +133,6 @@ def test_few_are_done_of_many():
         calls += 1
         do(model, costs, [("matrix", 8), ("vector", 100)])
 
-    repeat(model, body, 10**12)
+    repeat_body(model, body, 10**12)
     assert calls < 10
-    assert model.free[0] == 10**12 * 16 + 1
+    assert model.next_start_times[0] == 10**12 * 16 + 1

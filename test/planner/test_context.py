@@ -48,7 +48,7 @@ def compiled(number: int = 0) -> str:
     del number
     context, module = parsed(PROGRAM.read_text(encoding="utf-8"))
     target = load_target_spec(TARGET)
-    target.attach(module)
+    target.attach_to_module(module)
     run_passes(context, module, target, PASSES)
     return str(module) + "\n"
 
@@ -71,17 +71,17 @@ def test_threads_decide_nothing(expected: str):
 
 def test_memos_are_those_of_contexts():
     first, second = PlanningContext(), PlanningContext()
-    memo_of(first).table("plans", 1)["a"] = 2
-    assert memo_of(first).table("plans", 1) == {"a": 2}
-    assert memo_of(second).table("plans", 1) == {}
-    assert memo_of(Context()).table("plans", 1) == {}
+    memo_of(first).results_table_for("plans", 1)["a"] = 2
+    assert memo_of(first).results_table_for("plans", 1) == {"a": 2}
+    assert memo_of(second).results_table_for("plans", 1) == {}
+    assert memo_of(Context()).results_table_for("plans", 1) == {}
 
 
 def test_an_evaluator_decides(expected: str):
     """The comparisons above can fail."""
     _, module = parsed(PROGRAM.read_text(encoding="utf-8"))
     target = load_target_spec(TARGET)
-    target.attach(module)
+    target.attach_to_module(module)
     run_passes(PlanningContext(), module, target, PASSES)
     assert str(module) + "\n" != expected
 

@@ -12,13 +12,13 @@ import pytest
 from zoo import WORKLOADS
 
 from tlf.analysis.bounds.lower_bounds import LowerBounds, WorkBreakdown
-from tlf.compiler.experiments.capacity_sweep import Curve, Point
+from tlf.compiler.experiments.capacity_sweep import SweepPoint, TrafficCurve
 from tlf.compiler.experiments.compile_variants import ABLATIONS, BASELINES
 from tlf.compiler.experiments.dp_gains import OTHERS
 from tlf.compiler.experiments.machine_balance import (
-    balance_variants,
     describe_bottleneck,
     explain_gap,
+    make_balance_variants,
 )
 from tlf.compiler.experiments.measurement import Failure, Measurement
 from tlf.compiler.experiments.pipeline_variants import change_pipeline
@@ -127,7 +127,7 @@ def test_chips_have_bounds_of_their_own(
     found = rows(capsys, "targets", program, "--target", TINY)
 
     assert [row["chip"] for row in found] == list(
-        balance_variants(load_target_spec("npu-tiny"))
+        make_balance_variants(load_target_spec("npu-tiny"))
     )
     assert all(row["cycles"] >= row["in passes"] >= row["bound"] for row in found)
     for row in found:
@@ -221,19 +221,19 @@ def test_no_search_beats_dp_where_that_is_exact(name: str, target: str):
     assert not best.exact or all(best.cycles <= each.cycles for each in others)
 
 
-def point(capacity: int, moved: int | None) -> Point:
+def point(capacity: int, moved: int | None) -> SweepPoint:
     if moved is None:
-        return Point(capacity, 100, 10, Failure("too little"))
+        return SweepPoint(capacity, 100, 10, Failure("too little"))
     found = Measurement(20, moved, moved, {"matrix": 20}, {"matrix": 10}, {}, 0.0)
-    return Point(capacity, 100, 10, found)
+    return SweepPoint(capacity, 100, 10, found)
 
 
 def test_a_knee_is_where_a_fall_ends():
     traffic = [None, 400, 300, 200, 199, 198, 120, 118]
     points = [point(1 << at, moved) for at, moved in enumerate(traffic)]
-    curve = Curve("stairs", tuple(points))
+    curve = TrafficCurve("stairs", tuple(points))
 
-    assert curve.knees == {1 << 3, 1 << 6}
+    assert curve.traffic_knees == {1 << 3, 1 << 6}
     drawn = ET.fromstring(render_curves([curve], "L2"))
     assert len(drawn.findall("{*}circle")) == 2
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from placement_problems import perfect_packing
 
-from tlf.support.allocation import Buffer, Span
+from tlf.support.allocation import Buffer, LiveSpan
 from tlf.tools.plan_csv import CSVError, read_problem
 from tlf.tools.tlf_plan import main
 
@@ -39,7 +39,7 @@ def test_placement_within_a_capacity(
     main(["--csv", source, "--capacity", "16384", *files])
 
     said = capsys.readouterr().out
-    assert "arena          16,384 bytes, known to be the least" in said
+    assert "arena          16,384 bytes, proven optimal" in said
     assert "arena / live   1.0000" in said
     with out.open(encoding="utf-8") as file:
         rows = [
@@ -73,16 +73,18 @@ c,0,1,4,,,,,,a+16
     assert first == Buffer(
         64,
         (
-            Span(0, 2, 0, 64),
-            Span(4, 5, 0, 64),
-            Span(5, 7, 0, 16),
-            Span(7, 10, 0, 64),
+            LiveSpan(0, 2, 0, 64),
+            LiveSpan(4, 5, 0, 64),
+            LiveSpan(5, 7, 0, 16),
+            LiveSpan(7, 10, 0, 64),
         ),
         32,
         hint=128,
     )
-    assert second == Buffer(8, (Span(6, 8, 0, 8), Span(0, 2, 0, 8)), 2, offset=256)
-    assert third == Buffer(4, (Span(0, 2, 0, 4),), 2, within=(0, 16))
+    assert second == Buffer(
+        8, (LiveSpan(6, 8, 0, 8), LiveSpan(0, 2, 0, 8)), 2, offset=256
+    )
+    assert third == Buffer(4, (LiveSpan(0, 2, 0, 4),), 2, enclosing=(0, 16))
     assert read_problem(text, replan=True).buffers[1].offset is None
 
 
@@ -146,8 +148,8 @@ c,0,1,4,,,,,,a+16
         ),
         (
             HEADER + "a,0,4,90\nb,0,4,20\n",
-            " error: expected a placement within 100 bytes, which is too little: "
-            "got a peak of 110 bytes (110 live at once)",
+            " error: expected an allocation within 100 bytes, which is below the lower "
+            "bound: got a peak of 110 bytes (110 live at once)",
         ),
     ],
 )
@@ -201,7 +203,7 @@ def test_wrong_options(
 
 def test_an_offset_that_was_given_is_replaced():
     problem = read_problem("id,offset,lower,upper,size\na,8,0,1,4\n", replan=True)
-    assert problem.with_offsets([0]) == "id,lower,upper,size,offset\na,0,1,4,0\n"
+    assert problem.format_with_offsets([0]) == "id,lower,upper,size,offset\na,0,1,4,0\n"
 
 
 def test_errors_have_a_place():

@@ -9,9 +9,9 @@
 // CHECK:      @alone on npu, 1 group
 // CHECK:      0 %0 to %1 {{.*}} [[CYCLES:[0-9,]+]] {{ *}}{{[0-9.]+}}x {{ *}}46,592  computation
 // CHECK-NEXT: in all {{.*}} [[CYCLES]] {{ *}}{{[0-9.]+}}x {{ *}}46,592
-// CHECK-NOT:  graph-group by itself
+// CHECK-NOT:  without merging
 // CHECK-NOT:  found by
-// CHECK:        plan        tile [32, 32] in L2, steps [64] of its reduction, 1 in flight
+// CHECK:        plan        tile [32, 32] in L2, reduction tile [64], 1 in flight
 // CHECK-NEXT:   predicted   [[CYCLES]] cycles
 func.func @alone(%x: tensor<100x64xf32>, %w: tensor<64x32xf32>) -> tensor<100x32xf32> {
   %y = graph.group ins(%a = %x, %b = %w : tensor<100x64xf32>, tensor<64x32xf32>) plan #graph.plan<L2, tile [32, 32], reduce [64], mapping loop> -> (tensor<100x32xf32>) {
@@ -26,15 +26,15 @@ func.func @alone(%x: tensor<100x64xf32>, %w: tensor<64x32xf32>) -> tensor<100x32
 
 // FIRST:      @first on npu, 2 groups
 // FIRST:      in all {{ *}}{{[0-9,]+}} {{ *}}{{[a-z]+}} {{ *}}[[ALL:[0-9,]+]] {{ *}}{{[0-9.]+}}x {{ *}}76,288
-// FIRST-NEXT: every group of graph-group by itself would take {{[0-9,]+}} cycles, 1.{{[0-9]+}}x as long, and move 101,888 bytes
-// FIRST-NEXT: found by dp, [[ALL]] cycles, groups beside each other:
+// FIRST-NEXT: without merging groups of `graph-group`: {{[0-9,]+}} cycles (1.{{[0-9]+}}x), 101,888 bytes moved
+// FIRST-NEXT: found by dp, [[ALL]] cycles, with overlapping groups:
 // FIRST:      group 1: %m to %s
-// FIRST:        instead     %m, 1 tensor kept: {{[0-9,]+}} cycles (+{{[0-9]}}.{{[0-9]}}%) and 76,288 bytes in all
+// FIRST:        instead     %m, 1 resident tensor: {{[0-9,]+}} cycles (+{{[0-9]}}.{{[0-9]}}%) and 76,288 bytes in all
 
-// ONE: 0 and 1: they are in one group that has its plan from before
+// ONE: 0 and 1: they are in one group that was planned before `graph-partition`
 
 // APART:      1 and m: legality binds
-// APART-NEXT:   because     the group of one of them has its plan from before
+// APART-NEXT:   because     one of them is in a group that was planned before `graph-partition`
 func.func @first(%x: tensor<100x64xf32>, %w: tensor<64x32xf32>, %v: tensor<32x32xf32>) -> tensor<100x32xf32> {
   %y = graph.group ins(%a = %x, %b = %w : tensor<100x64xf32>, tensor<64x32xf32>) plan #graph.plan<L2, tile [32, 32], reduce [64], mapping loop> -> (tensor<100x32xf32>) {
     %0 = graph.matmul %a, %b : (tensor<100x64xf32>, tensor<64x32xf32>) -> tensor<100x32xf32>

@@ -35,14 +35,14 @@ func.func @distances(%x: tensor<512x64xbf16>, %w: tensor<64x5000xbf16>) -> tenso
 // JSON:      "source": "graph-partition",
 // JSON-NEXT: "kind": "passed",
 // JSON-NEXT: "text": "2 groups run as one
-// JSON-NEXT: "places": [
+// JSON-NEXT: "locations": [
 // JSON-NEXT:   "%v"
 // JSON-NEXT: ],
 // JSON-NEXT: "level": null
 // JSON:      "source": "graph-group",
 // JSON-NEXT: "kind": "missed",
 // JSON-NEXT: "text": "no loop with other reductions: it needs the result of a sum
-// JSON-NEXT: "places": [
+// JSON-NEXT: "locations": [
 // JSON-NEXT:   "%v"
 // JSON-NEXT: ],
 // JSON-NEXT: "level": "L1"

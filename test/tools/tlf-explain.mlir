@@ -16,19 +16,19 @@
 // RUN: tlf-explain --help | filecheck %s --check-prefix=HELP
 
 // CHECK:      @pair on npu:L2=64K, 2 groups
-// CHECK-NEXT: group {{ *}}lower bound  bound by  predicted {{ *}}gap {{ *}}moved {{ *}}spent on
+// CHECK-NEXT: group {{ *}}lower bound  bound by  predicted {{ *}}gap {{ *}}moved {{ *}}bottleneck
 // CHECK-NEXT: 0 %a to %b {{ *}}8,125    matrix {{.*}}x    419,840  computation
 // CHECK-NEXT: 1 %c to %y {{ *}}10,196    memory {{.*}}x    620,544  computation
 // CHECK-NEXT: in all {{ *}}15,014    matrix {{.*}}  1,040,384            -
-// CHECK-NEXT: every group of graph-group by itself would take {{[0-9,]+}} cycles, 1.0{{[0-9]}}x as long, and move 1,040,384 bytes
-// CHECK-NEXT: found by dp, {{[0-9,]+}} cycles, groups beside each other: not proven: prefetches may overlap better with slower groups
+// CHECK-NEXT: without merging groups of `graph-group`: {{[0-9,]+}} cycles (1.0{{[0-9]}}x), 1,040,384 bytes moved
+// CHECK-NEXT: found by dp, {{[0-9,]+}} cycles, with overlapping groups: not proven: prefetches may overlap better with slower groups
 
 // CHECK:      group 0: %a to %b
 // CHECK-NEXT:   computes    %a (conv2d cast), %b (relu)
 // CHECK-NEXT:   from        {{.*}}tlf-explain.mlir:{{[0-9]+}}:3 to {{[0-9]+}}:3
-// CHECK-NEXT:   plan        tile [1, 32, {{[0-9]+}}, 56] in L2, 2 in flight, rolls along axis 2
+// CHECK-NEXT:   plan        tile [1, 32, {{[0-9]+}}, 56] in L2, 2 in flight, sliding window along axis 2
 // CHECK-NEXT:   predicted   {{[0-9,]+}} cycles: moves {{[0-9,]+}}, computation {{[0-9,]+}}
-// CHECK-NEXT:   lower bound 8,125 cycles (matrix), {{[0-9,]+}} in whole passes; gap {{[0-9.]+}}x
+// CHECK-NEXT:   lower bound 8,125 cycles (matrix), {{[0-9,]+}} in whole passes of the array; gap {{[0-9.]+}}x
 // CHECK-NEXT:   moves       419,840 bytes, 419,840 lower bound
 // CHECK-NEXT:   recomputes  0.0% of products, 0.0% of elements
 // CHECK-NEXT:   L2          peak {{[0-9,]+}} of 65,536 bytes, {{[0-9.]+}}%
@@ -52,7 +52,7 @@
 
 // LIMIT:      %a and c: limit binds
 // LIMIT-NEXT:   because     a group has at most 1 contraction
-// LIMIT:        at stake    {{[0-9,]+}} cycles
+// LIMIT:        difference  {{[0-9,]+}} cycles
 // LIMIT-NEXT:   change      graph-partition{max-group-size=2 max-contractions=2}: these groups take
 
 func.func @pair(%x: tensor<1x32x56x56xf16>, %w1: tensor<32x32x3x3xf16> {tlf.parameter},

@@ -18,7 +18,7 @@
 // NPU-NEXT: instructions {{ *[0-9,]+$}}
 // NPU-NEXT: busy {{ *}}vector {{[0-9.]+}}%, dma_l3_l2 {{.*}}
 // NPU-NEXT: stalled {{ *}}dma_l3_l2 for {{.*}}
-// NPU-NEXT: L3 bytes {{ *}}1,204 read, 1,204 written; peak use {{[0-9,]+}}; 1.00x of what must be moved, {{[0-9.]+}}x on the bus
+// NPU-NEXT: L3 bytes {{ *}}1,204 read, 1,204 written; peak use {{[0-9,]+}}; 1.00x of the compulsory bytes, {{[0-9.]+}}x on the bus
 // NPU:      group 0 {{ *}}%y: lower bound {{[0-9,]+}} cycles, predicted {{[0-9,]+}}, simulated [[CYCLES:[0-9,]+]]; gap {{[0-9.]+}}x
 // NPU-NEXT: groups {{ *}}lower bound {{[0-9,]+}} cycles, predicted {{[0-9,]+}}, simulated [[CYCLES]]; gap {{[0-9.]+}}x
 // NPU-NEXT: recomputed {{ *}}0.0% of products, 0.0% of other elements, by the plans of groups
@@ -29,7 +29,7 @@
 // Without data there is no result, and no peak.
 
 // TIMING:      cycles {{ *[0-9,]+$}}
-// TIMING:      L3 bytes {{ *}}1,204 read, 1,204 written; 1.00x of what must be moved
+// TIMING:      L3 bytes {{ *}}1,204 read, 1,204 written; 1.00x of the compulsory bytes
 // TIMING-NOT:  result
 // TIMING:      groups {{ *}}lower bound
 // TIMING:      compiled and timed in {{ *[0-9.]+}} s

@@ -1,4 +1,7 @@
-"""Rewrite rules of graph operations: canonicalization patterns."""
+"""
+Rewrite rules of the `graph` dialect: canonicalization patterns of movements, gathers
+and scatters.
+"""
 
 from collections.abc import Sequence
 
@@ -14,27 +17,27 @@ from xdsl.pattern_rewriter import (
 from tlf.dialects.concat_like_interface import ConcatLikeInterface
 from tlf.dialects.graph import movement
 from tlf.dialects.graph.affine_tensors import affine_tensor_of
-from tlf.dialects.graph.indexing import IndexingOperation
-from tlf.dialects.graph.rewrites.simplification import is_ungrouped
+from tlf.dialects.graph.rewrites.simplification import is_outside_groups
 from tlf.dialects.graph.scatter import ScatterOp
 from tlf.dialects.graph.slicing import SliceOp
-from tlf.dialects.graph.tensor_types import integers_attribute, shape_of
+from tlf.dialects.graph.take_and_gather import IndexingOperation
+from tlf.dialects.graph.tensor_types import shape_of, to_integers_attribute
 from tlf.dialects.graph.unfold import UnfoldOp
 from tlf.dialects.interfaces import SimplificationInterface, to_affine_map
-from tlf.dialects.types import tensor_type, type_like
+from tlf.dialects.types import tensor_type, tensor_type_like
 
 
-class SimplifyPattern(RewritePattern):
+class ApplyExactSimplificationPattern(RewritePattern):
     """Replace an operation by a simpler one with bit-identical results."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if not isinstance(op, SimplificationInterface):
             return
-        if (simplification := op.best_simplification()) is not None:
+        if (simplification := op.find_best_simplification()) is not None:
             rewriter.replace(op, [], [simplification.build(rewriter)])
 
 
-class MergeShapesPattern(RewritePattern):
+class MergeReshapesOrBroadcastsPattern(RewritePattern):
     """Merge two reshapes, or two broadcasts; drop them if the type is unchanged."""
 
     @op_type_rewrite_pattern
@@ -73,7 +76,7 @@ class MergeTransposesPattern(RewritePattern):
             op,
             movement.TransposeOp.create(
                 operands=[first.operand],
-                properties={"permutation": integers_attribute(permutation)},
+                properties={"permutation": to_integers_attribute(permutation)},
                 result_types=op.result_types,
                 attributes=op.attributes,
             ),
@@ -90,7 +93,7 @@ class MergeSlicesPattern(RewritePattern):
     def match_and_rewrite(self, op: SliceOp, rewriter: PatternRewriter, /) -> None:
         if not isinstance(first := op.operand.owner, SliceOp):
             return
-        if not is_ungrouped(first) or not is_ungrouped(op):
+        if not is_outside_groups(first) or not is_outside_groups(op):
             return
         pairs = list(zip(first.starts, first.steps, strict=True))
         offsets = [
@@ -99,8 +102,8 @@ class MergeSlicesPattern(RewritePattern):
         ]
         steps = [step * inner for (_, step), inner in zip(pairs, op.steps, strict=True)]
         properties = {
-            "offsets": integers_attribute(offsets),
-            "strides": integers_attribute(steps),
+            "offsets": to_integers_attribute(offsets),
+            "strides": to_integers_attribute(steps),
         }
         rewriter.replace(
             op,
@@ -118,11 +121,11 @@ class FoldWholeSlicePattern(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: SliceOp, rewriter: PatternRewriter, /) -> None:
-        if is_ungrouped(op) and op.operand.type == op.result.type:
+        if is_outside_groups(op) and op.operand.type == op.result.type:
             rewriter.replace(op, [], [op.operand])
 
 
-class SliceOfConcatPattern(RewritePattern):
+class FoldSliceOfConcatPattern(RewritePattern):
     """Slice the concat operand that contains all elements of a slice of a concat."""
 
     @op_type_rewrite_pattern
@@ -130,7 +133,7 @@ class SliceOfConcatPattern(RewritePattern):
         concat = op.operand.owner
         if not isinstance(concat, ConcatLikeInterface):
             return
-        if not is_ungrouped(concat) or not is_ungrouped(op):
+        if not is_outside_groups(concat) or not is_outside_groups(op):
             return
         for operand, position in zip(
             concat.operands, concat.operand_offsets(), strict=True
@@ -138,13 +141,13 @@ class SliceOfConcatPattern(RewritePattern):
             offsets = [
                 begin - low for begin, low in zip(op.starts, position, strict=True)
             ]
-            if _is_slice_in_bounds(op, offsets, shape_of(operand)):
+            if _is_moved_slice_in_bounds(op, offsets, shape_of(operand)):
                 rewriter.replace(
                     op,
                     SliceOp.create(
                         operands=[operand],
                         properties={
-                            "offsets": integers_attribute(offsets),
+                            "offsets": to_integers_attribute(offsets),
                             "strides": op.strides,
                         },
                         result_types=op.result_types,
@@ -154,7 +157,7 @@ class SliceOfConcatPattern(RewritePattern):
                 return
 
 
-def _is_slice_in_bounds(
+def _is_moved_slice_in_bounds(
     op: SliceOp, offsets: Sequence[int], shape: Sequence[int]
 ) -> bool:
     """Return `True` if a slice with other offsets is within bounds."""
@@ -165,7 +168,7 @@ def _is_slice_in_bounds(
     )
 
 
-class BroadcastAfterUnfoldPattern(RewritePattern):
+class SplitBroadcastFromUnfoldPattern(RewritePattern):
     """Broadcast after an unfold along axes that its map does not use."""
 
     @op_type_rewrite_pattern
@@ -183,7 +186,7 @@ class BroadcastAfterUnfoldPattern(RewritePattern):
         unfold = UnfoldOp.create(
             operands=[op.operand],
             properties=dict(op.properties),
-            result_types=[type_like(result, unfold_shape, result.element_type)],
+            result_types=[tensor_type_like(result, unfold_shape, result.element_type)],
             attributes=dict(op.attributes),
         )
         unfold.location = op.location
@@ -200,24 +203,24 @@ class GatherToUnfoldPattern(RewritePattern):
             return
         read, index_accesses = op.indexing_maps()
         assert read is not None
-        index = affine.compose_access(index_accesses or ())
+        index = affine.compose_with_accesses(index_accesses or ())
         accesses = tuple(index if each.index is not None else each for each in read)
         shape = shape_of(op.result)
         map_ = to_affine_map(accesses, len(shape)).data
         rewriter.replace(op, UnfoldOp(op.operand, map_, shape))
 
 
-class ScatterIndicesBroadcastPattern(RewritePattern):
+class FoldBroadcastOfScatterIndicesPattern(RewritePattern):
     """Fold a broadcast of the indices into a scatter."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: ScatterOp, rewriter: PatternRewriter, /) -> None:
         broadcast = op.indices.owner
-        if not isinstance(broadcast, movement.BroadcastOp) or not is_ungrouped(
+        if not isinstance(broadcast, movement.BroadcastOp) or not is_outside_groups(
             broadcast
         ):
             return
-        axis = op.written_axis
+        axis = op.scatter_axis
         source, shape = shape_of(broadcast.operand), shape_of(op.indices)
         if len(source) != len(shape) or source[axis] != shape[axis]:
             return
@@ -225,7 +228,7 @@ class ScatterIndicesBroadcastPattern(RewritePattern):
         rewriter.replace(op, ScatterOp(*operands, axis, op.kind.data))
 
 
-class TransposeOfUnfoldPattern(RewritePattern):
+class FoldTransposeOfUnfoldPattern(RewritePattern):
     """Fold a transpose of an unfold into the map of the unfold."""
 
     @op_type_rewrite_pattern

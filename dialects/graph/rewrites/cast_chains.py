@@ -1,4 +1,4 @@
-"""Rewrite rule of `graph.cast`: fold a cast of a cast."""
+"""Rewrite rule of `graph.cast`, in the `graph` dialect: fold a cast of a cast."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from xdsl.dialects.builtin import bf16, f16, f32, f64, i1, i8, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from tlf.dialects.graph.cast import CastOp
-from tlf.dialects.graph.rewrites.identities import reuse_value
-from tlf.dialects.graph.tensor_types import INTEGERS, element_of
+from tlf.dialects.graph.rewrites.algebraic_simplifications import reuse_value
+from tlf.dialects.graph.tensor_types import INTEGERS, element_type_of_value
 from tlf.dialects.interfaces import Simplification
 from tlf.dialects.types import dtype_of, is_16_bit_float, is_float
 
@@ -30,29 +30,43 @@ def _byte_size(element: Attribute) -> int:
     return dtype_of(element).itemsize
 
 
-def _can_skip_cast(source: Attribute, between: Attribute, wanted: Attribute) -> bool:
+def _can_skip_intermediate_cast(
+    source_type: Attribute, intermediate_type: Attribute, target_type: Attribute
+) -> bool:
     """Return `True` if a cast through an intermediate type equals the direct cast."""
-    if between in INTEGERS and source in INTEGERS and wanted in INTEGERS:
-        is_lost = _byte_size(between) < min(_byte_size(source), _byte_size(wanted))
+    if (
+        intermediate_type in INTEGERS
+        and source_type in INTEGERS
+        and target_type in INTEGERS
+    ):
+        is_lost = _byte_size(intermediate_type) < min(
+            _byte_size(source_type), _byte_size(target_type)
+        )
         return not is_lost
-    if between not in LOSSLESS_TYPES.get(source, ()):
+    if intermediate_type not in LOSSLESS_TYPES.get(source_type, ()):
         return False
-    if source == i1 or source == wanted or wanted == i1:
+    if source_type == i1 or source_type == target_type or target_type == i1:
         return True
-    if is_float(source):
+    if is_float(source_type):
         return True
-    if not is_float(wanted):
-        return _byte_size(wanted) >= _byte_size(source)
+    if not is_float(target_type):
+        return _byte_size(target_type) >= _byte_size(source_type)
     # Integers convert to 16-bit floats by way of f32, with a rounding more than floats.
-    return not is_16_bit_float(wanted) or source == i8 or not is_float(between)
+    return (
+        not is_16_bit_float(target_type)
+        or source_type == i8
+        or not is_float(intermediate_type)
+    )
 
 
 def fold_cast_chain(op: Operation) -> Iterable[Simplification]:
     """Fold a cast of a cast into one cast, or none."""
     if not isinstance(op, CastOp) or not isinstance(first := op.operand.owner, CastOp):
         return
-    source, between, wanted = map(element_of, (first.operand, op.operand, op.result))
-    if not _can_skip_cast(source, between, wanted):
+    source, between, wanted = map(
+        element_type_of_value, (first.operand, op.operand, op.result)
+    )
+    if not _can_skip_intermediate_cast(source, between, wanted):
         return
     text = f"{source} by way of {between} as {wanted} = {source}"
     if first.operand.type == op.result.type:

@@ -1,4 +1,7 @@
-"""Rewrite rule of `graph.group`: canonicalization pattern."""
+"""
+Rewrite rule of `graph.group`, in the `graph` dialect: remove unused and duplicate
+results.
+"""
 
 from __future__ import annotations
 
@@ -23,20 +26,20 @@ class DeduplicateYieldsPattern(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: GroupOp, rewriter: PatternRewriter, /) -> None:
-        used = _collect_used_values(op)
+        used = _collect_values_used_outside(op)
         if op.plan is not None or len(used) == len(op.yielded_values):
             return
         yielded = op.yielded_values
         replacements = dict[SSAValue, SSAValue](
             zip(op.body.block.args, op.inputs, strict=True)
         )
-        groups = [_rebuild_with_results(op, used)] if used else []
+        groups = [_rebuild_group_with_results(op, used)] if used else []
         for group in groups:
             replacements.update(zip(used, group.results, strict=True))
         rewriter.replace(op, groups, [replacements.get(value) for value in yielded])
 
 
-def _collect_used_values(op: GroupOp) -> tuple[SSAValue, ...]:
+def _collect_values_used_outside(op: GroupOp) -> tuple[SSAValue, ...]:
     """Return the values of the body with uses outside, each once."""
     pairs = zip(op.yielded_values, op.results, strict=True)
     used = (value for value, result in pairs if result.uses)
@@ -45,12 +48,12 @@ def _collect_used_values(op: GroupOp) -> tuple[SSAValue, ...]:
     )
 
 
-def _rebuild_with_results(op: GroupOp, kept: Sequence[SSAValue]) -> GroupOp:
+def _rebuild_group_with_results(op: GroupOp, results: Sequence[SSAValue]) -> GroupOp:
     """Return the group with only some results; its body is moved."""
     body = op.detach_region(op.body)
     if isinstance(last := body.block.last_op, YieldOp):
-        last.operands = kept
-    group = GroupOp(op.inputs, [value.type for value in kept], body)
+        last.operands = results
+    group = GroupOp(op.inputs, [value.type for value in results], body)
     group.attributes.update(op.attributes)
     group.location = op.location
     return group

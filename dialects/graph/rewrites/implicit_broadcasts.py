@@ -1,6 +1,6 @@
 """
-Rewrite rule of graph operations: fold explicit broadcasts of operands into implicit
-ones.
+Rewrite rule of the `graph` dialect: fold explicit broadcasts of elementwise operands
+into implicit ones.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from tlf.dialects.graph.movement import BroadcastOp, ReshapeOp
-from tlf.dialects.graph.remark_equations import format_term
-from tlf.dialects.graph.rewrites.identities import rebuild_with_operands
+from tlf.dialects.graph.remark_equations import format_operation_term
+from tlf.dialects.graph.rewrites.algebraic_simplifications import rebuild_with_operands
 from tlf.dialects.graph.tensor_types import shape_of
 from tlf.dialects.interfaces import ElementwiseInterface, Simplification
 from tlf.dialects.types import broadcast_shape
 
 
-def _broadcast_source(value: SSAValue) -> SSAValue | None:
+def _operand_of_explicit_broadcast(value: SSAValue) -> SSAValue | None:
     """Return the operand of an explicit broadcast that is implicit in numpy."""
     owner = value.owner
     if isinstance(owner, BroadcastOp):
@@ -38,12 +38,12 @@ def fold_operand_broadcast(op: Operation) -> Iterable[Simplification]:
         return
     shape = shape_of(op.results[0])
     for position, operand in enumerate(op.operands):
-        if (source := _broadcast_source(operand)) is None:
+        if (source := _operand_of_explicit_broadcast(operand)) is None:
             continue
         operands = [*op.operands[:position], source, *op.operands[position + 1 :]]
         if _infer_broadcast_shape(operands) == shape:
-            left = format_term(type(op), "x", "broadcast(y)")
-            text = f"{left} = {format_term(type(op), 'x', 'y')}"
+            left = format_operation_term(type(op), "x", "broadcast(y)")
+            text = f"{left} = {format_operation_term(type(op), 'x', 'y')}"
             yield Simplification(text, partial(rebuild_with_operands, op, operands))
 
 

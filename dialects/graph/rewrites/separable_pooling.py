@@ -1,6 +1,6 @@
 """
-Rewrite rule of graph max poolings: split one into poolings along one axis, then the
-others.
+Rewrite rule of the max poolings of the `graph` dialect: split one into poolings along
+one axis, then the others.
 """
 
 from __future__ import annotations
@@ -14,9 +14,12 @@ from xdsl.ir import Operation, SSAValue
 
 from tlf.dialects.graph.image_windows import Window
 from tlf.dialects.graph.tensor_types import shape_of
-from tlf.dialects.graph.windowed_operation import WindowedOperation, window_properties
+from tlf.dialects.graph.windowed_operation import (
+    WindowedOperation,
+    properties_of_window,
+)
 from tlf.dialects.interfaces import Simplification
-from tlf.dialects.types import tensor_type, type_like
+from tlf.dialects.types import tensor_type, tensor_type_like
 
 MIN_STEP_RATIO = 2
 """Minimum ratio of steps, before to after, that pays for intermediate traffic."""
@@ -35,46 +38,53 @@ def separate_pooling_axes(op: Operation) -> Iterator[Simplification]:
     axes = [axis for axis, taps in enumerate(window.taps) if taps > 1]
     if len(axes) < 2:
         return
-    first = min(axes, key=lambda axis: _count_steps(window, images, axis))
+    first = min(axes, key=lambda axis: _count_combined_elements(window, images, axis))
     extents = window.output_extents(shape_of(op.operands[0]))
-    if _count_steps(window, images, first) * MIN_STEP_RATIO > prod(
+    if _count_combined_elements(window, images, first) * MIN_STEP_RATIO > prod(
         (*extents, *window.taps)
     ):
         return
     text = "max(x of a window) = max(max(x of a row) of rows)"
     yield Simplification(
-        text, lambda builder: _build_pooling_by_axis(op, first, builder)
+        text, lambda builder: _build_separated_poolings(op, first, builder)
     )
 
 
-def _count_steps(window: Window, images: tuple[int, ...], first: int) -> int:
+def _count_combined_elements(
+    window: Window, image_extents: tuple[int, ...], first_axis: int
+) -> int:
     """Count the elements combined per channel by two poolings."""
-    extents = window.output_extents((1, 1, *images))
-    before = prod(images) // images[first] * extents[first] * window.taps[first]
-    others = prod(taps for axis, taps in enumerate(window.taps) if axis != first)
+    extents = window.output_extents((1, 1, *image_extents))
+    before = (
+        prod(image_extents)
+        // image_extents[first_axis]
+        * extents[first_axis]
+        * window.taps[first_axis]
+    )
+    others = prod(taps for axis, taps in enumerate(window.taps) if axis != first_axis)
     return before + prod(extents) * others
 
 
-def _build_pooling_by_axis(
-    op: WindowedOperation, first: int, builder: Builder
+def _build_separated_poolings(
+    op: WindowedOperation, first_axis: int, builder: Builder
 ) -> SSAValue:
     """Build the maxima along an axis, then along the others."""
-    others = {axis for axis in range(op.window.rank) if axis != first}
+    others = {axis for axis in range(op.window.rank) if axis != first_axis}
     value, result = op.operands[0], tensor_type(op.results[0])
-    for dropped in (others, {first}):
-        window = _drop_axes(op.window, dropped)
+    for dropped in (others, {first_axis}):
+        window = _drop_window_axes(op.window, dropped)
         shape = op.infer_pooled_shape(shape_of(value), window)
-        type_ = result if dropped == {first} else type_like(result, shape)
+        type_ = result if dropped == {first_axis} else tensor_type_like(result, shape)
         pooling = type(op).create(
             operands=[value],
             result_types=[type_],
-            properties={**op.properties, **window_properties(window)},
+            properties={**op.properties, **properties_of_window(window)},
         )
         value = builder.insert(pooling).results[0]
     return value
 
 
-def _drop_axes(window: Window, axes: set[int]) -> Window:
+def _drop_window_axes(window: Window, axes: set[int]) -> Window:
     """Return the window with one element along some axes."""
 
     def reset_dropped(numbers: tuple[int, ...], default: int) -> tuple[int, ...]:

@@ -1,4 +1,7 @@
-"""Table of the rewrite rules that simplify each graph operation, best first."""
+"""
+Rewrite rules of the `graph` dialect: table of the rules that simplify each operation,
+best first.
+"""
 
 from __future__ import annotations
 
@@ -7,42 +10,44 @@ from typing import TypeAlias
 
 from xdsl.ir import Operation
 
-from tlf.dialects.encoding import level_of
+from tlf.dialects.encoding_attribute import level_of
 from tlf.dialects.graph import (
     activation,
     cast,
     division,
     elementwise,
-    logic,
     mean,
     pooling,
     pooling3d,
     range_assertion,
     reduction,
 )
+from tlf.dialects.graph import comparison_and_logic as logic
 from tlf.dialects.graph.group import GroupOp
-from tlf.dialects.graph.rewrites.cast_chains import fold_cast_chain
-from tlf.dialects.graph.rewrites.fold_select import (
-    fold_boolean_select,
-    fold_known_select,
-    fold_negated_comparison,
-    fold_self_comparison,
-)
-from tlf.dialects.graph.rewrites.identities import (
+from tlf.dialects.graph.rewrites.algebraic_simplifications import (
     apply_constant_operand_laws,
     apply_same_operand_laws,
-    fold_composition,
+    fold_unary_composition,
     reuse_value,
 )
+from tlf.dialects.graph.rewrites.cast_chains import fold_cast_chain
 from tlf.dialects.graph.rewrites.implicit_broadcasts import fold_operand_broadcast
-from tlf.dialects.graph.rewrites.repeated_reductions import reuse_reduction
+from tlf.dialects.graph.rewrites.repeated_reductions import (
+    reuse_equal_earlier_reduction,
+)
+from tlf.dialects.graph.rewrites.select_and_compare_folds import (
+    fold_negated_comparison,
+    fold_select_of_booleans,
+    fold_select_of_known_value,
+    fold_self_comparison,
+)
 from tlf.dialects.graph.rewrites.separable_pooling import separate_pooling_axes
 from tlf.dialects.graph.rewrites.strength_reduction import (
     expand_power,
     fold_negated_operand,
-    multiply_by_reciprocal,
-    multiply_by_rsqrt,
     reassociate_constants,
+    replace_division_by_reciprocal,
+    replace_sqrt_division_by_rsqrt,
 )
 from tlf.dialects.graph.rewrites.unit_reductions import fold_unit_reduction
 from tlf.dialects.interfaces import Simplification
@@ -57,14 +62,14 @@ def fold_dropout(op: Operation) -> Iterable[Simplification]:
         yield Simplification(text, lambda builder: reuse_value(op.operands[0], builder))
 
 
-def fold_within(op: Operation) -> Iterable[Simplification]:
+def fold_range_assertion(op: Operation) -> Iterable[Simplification]:
     """Fold a range assertion if values are not checked."""
     if op.operands[0].type == op.results[0].type:
         text = "within(x) = x where values are not checked"
         yield Simplification(text, lambda builder: reuse_value(op.operands[0], builder))
 
 
-UNARY_RULES: Sequence[SimplificationRule] = (fold_composition,)
+UNARY_RULES: Sequence[SimplificationRule] = (fold_unary_composition,)
 BINARY_RULES: Sequence[SimplificationRule] = (
     apply_constant_operand_laws,
     apply_same_operand_laws,
@@ -77,17 +82,17 @@ RULES_BY_OPERATION: Mapping[type[Operation], Sequence[SimplificationRule]] = {
     elementwise.MulOp: (reassociate_constants,),
     elementwise.MaximumOp: (reassociate_constants,),
     elementwise.MinimumOp: (reassociate_constants,),
-    division.DivOp: (multiply_by_reciprocal, multiply_by_rsqrt),
+    division.DivOp: (replace_division_by_reciprocal, replace_sqrt_division_by_rsqrt),
     elementwise.PowOp: (expand_power,),
     logic.AndOp: (reassociate_constants,),
     logic.OrOp: (reassociate_constants,),
     logic.NotOp: (fold_negated_comparison,),
-    logic.SelectOp: (fold_known_select, fold_boolean_select),
+    logic.SelectOp: (fold_select_of_known_value, fold_select_of_booleans),
     logic.CompareOp: (fold_self_comparison,),
     cast.CastOp: (fold_cast_chain,),
     activation.DropoutOp: (fold_dropout,),
-    range_assertion.WithinOp: (fold_within,),
-    reduction.ReduceOp: (fold_unit_reduction, reuse_reduction),
+    range_assertion.WithinOp: (fold_range_assertion,),
+    reduction.ReduceOp: (fold_unit_reduction, reuse_equal_earlier_reduction),
     mean.MeanOp: (fold_unit_reduction,),
     pooling.MaxPool2dOp: (separate_pooling_axes,),
     pooling3d.MaxPool3dOp: (separate_pooling_axes,),
@@ -95,7 +100,7 @@ RULES_BY_OPERATION: Mapping[type[Operation], Sequence[SimplificationRule]] = {
 """Rules by operation, applied before the rules of its base classes."""
 
 
-def _rules_for(op: Operation) -> Iterator[SimplificationRule]:
+def _simplification_rules_of(op: Operation) -> Iterator[SimplificationRule]:
     yield from RULES_BY_OPERATION.get(type(op), ())
     if isinstance(op, elementwise.UnaryOperation):
         yield from UNARY_RULES
@@ -105,7 +110,7 @@ def _rules_for(op: Operation) -> Iterator[SimplificationRule]:
         yield from ELEMENTWISE_RULES
 
 
-def is_ungrouped(op: Operation) -> bool:
+def is_outside_groups(op: Operation) -> bool:
     """Return `True` if an operation works on whole tensors and is in no group."""
     values = (*op.operands, *op.results)
     is_whole = all(level_of(each.type) is None for each in values)
@@ -118,6 +123,6 @@ def simplifications_of(op: Operation) -> Iterator[Simplification]:
     groups have none, because plans depend on their iteration domains. Operations on
     tiles have none, because they were simplified as operations on whole tensors.
     """
-    if is_ungrouped(op):
-        for rule in _rules_for(op):
+    if is_outside_groups(op):
+        for rule in _simplification_rules_of(op):
             yield from rule(op)

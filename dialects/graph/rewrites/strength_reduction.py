@@ -1,4 +1,6 @@
-"""Rewrite rules of graph operations: strength reduction, reassociation of constants."""
+"""
+Rewrite rules of the `graph` dialect: strength reduction, reassociation of constants.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +21,9 @@ from tlf.dialects.graph.algebraic_laws import (
 from tlf.dialects.graph.constant import ConstantOp
 from tlf.dialects.graph.division import DivOp
 from tlf.dialects.graph.elementwise import AddOp, BinaryOperation, MulOp, PowOp, SubOp
-from tlf.dialects.graph.remark_equations import format_number, format_term
-from tlf.dialects.graph.splat_tensors import splat_of
-from tlf.dialects.graph.tensor_types import element_of
+from tlf.dialects.graph.remark_equations import format_number, format_operation_term
+from tlf.dialects.graph.splat_tensors import splat_scalar_of
+from tlf.dialects.graph.tensor_types import element_type_of_value
 from tlf.dialects.graph.unary_functions import NegOp, RsqrtOp, SqrtOp
 from tlf.dialects.interfaces import Array, Scalar, Simplification
 from tlf.dialects.types import dtype_of, is_float
@@ -29,29 +31,33 @@ from tlf.dialects.types import dtype_of, is_float
 BuildFunction = Callable[[Builder], SSAValue]
 
 
-def _build_constant(builder: Builder, number: Scalar, element: Attribute) -> SSAValue:
-    return builder.insert(ConstantOp.from_splat(number, TensorType(element, []))).result
+def _build_constant(
+    builder: Builder, scalar: Scalar, element_type: Attribute
+) -> SSAValue:
+    return builder.insert(
+        ConstantOp.from_splat(scalar, TensorType(element_type, []))
+    ).result
 
 
-def _is_normal(number: float, element: Attribute) -> bool:
+def _is_normal_float(number: float, element_type: Attribute) -> bool:
     """
     Return `True` if a float is normal in an element type: not zero, denormal, infinite
     or NaN.
     """
-    rounded = float(np.asarray(number).astype(dtype_of(element)))
-    least = {2: 2.0**-14, 4: 2.0**-126, 8: 2.0**-1022}[dtype_of(element).itemsize]
+    rounded = float(np.asarray(number).astype(dtype_of(element_type)))
+    least = {2: 2.0**-14, 4: 2.0**-126, 8: 2.0**-1022}[dtype_of(element_type).itemsize]
     return math.isfinite(rounded) and abs(rounded) >= least
 
 
-def multiply_by_reciprocal(op: Operation) -> Iterable[Simplification]:
+def replace_division_by_reciprocal(op: Operation) -> Iterable[Simplification]:
     """Replace a division by a constant by a product, exact for powers of two."""
     lhs, rhs = op.operands
-    element, divisor = element_of(lhs), splat_of(rhs)
+    element, divisor = element_type_of_value(lhs), splat_scalar_of(rhs)
     if not isinstance(op, DivOp) or not is_float(element) or not divisor:
         return
     if lhs.type != op.result.type or abs(divisor) == 1 or not math.isfinite(divisor):
         return
-    if not _is_normal(1 / divisor, element):
+    if not _is_normal_float(1 / divisor, element):
         return
 
     def build(builder: Builder) -> SSAValue:
@@ -69,14 +75,14 @@ def _build_product(builder: Builder, *factors: SSAValue) -> SSAValue:
     return result
 
 
-def _build_fourth_power(builder: Builder, x: SSAValue) -> SSAValue:
-    square = _build_product(builder, x, x)
+def _build_fourth_power(builder: Builder, base: SSAValue) -> SSAValue:
+    square = _build_product(builder, base, base)
     return _build_product(builder, square, square)
 
 
-def _build_reciprocal(builder: Builder, x: SSAValue) -> SSAValue:
-    one = _build_constant(builder, 1, element_of(x))
-    return builder.insert(DivOp(one, x)).result
+def _build_reciprocal(builder: Builder, value: SSAValue) -> SSAValue:
+    one = _build_constant(builder, 1, element_type_of_value(value))
+    return builder.insert(DivOp(one, value)).result
 
 
 _POWERS: Mapping[float, tuple[str, Callable[[Builder, SSAValue], SSAValue], bool]] = {
@@ -103,11 +109,11 @@ def expand_power(op: Operation) -> Iterable[Simplification]:
     """Expand a power with a small exponent into products, quotients and roots."""
     if not isinstance(op, PowOp) or op.lhs.type != op.result.type:
         return
-    exponent = splat_of(op.rhs)
+    exponent = splat_scalar_of(op.rhs)
     if exponent is None or (power := _POWERS.get(exponent)) is None:
         return
     text, build, exact = power
-    left = format_term(PowOp, "x", format_number(exponent))
+    left = format_operation_term(PowOp, "x", format_number(exponent))
     yield Simplification(f"{left} = {text}", lambda each: build(each, op.lhs), exact)
 
 
@@ -117,24 +123,30 @@ def fold_negated_operand(op: Operation) -> Iterable[Simplification]:
         return
     other = SubOp if isinstance(op, AddOp) else AddOp
     lhs, rhs = op.lhs, op.rhs
-    left, right = f"{format_term(type(op), 'x', '-y')}", format_term(other, "x", "y")
+    left, right = (
+        f"{format_operation_term(type(op), 'x', '-y')}",
+        format_operation_term(other, "x", "y"),
+    )
     if isinstance(op, AddOp) and not isinstance(rhs.owner, NegOp):
         lhs, rhs = rhs, lhs
     if not isinstance(rhs.owner, NegOp):
         return
-    build = partial(_build_binary, other, lhs, rhs.owner.operand)
+    build = partial(_build_binary_operation, other, lhs, rhs.owner.operand)
     yield Simplification(f"{left} = {right}", build)
 
 
-def _build_binary(
-    kind: type[BinaryOperation], lhs: SSAValue, rhs: SSAValue, builder: Builder
+def _build_binary_operation(
+    operation_type: type[BinaryOperation],
+    lhs: SSAValue,
+    rhs: SSAValue,
+    builder: Builder,
 ) -> SSAValue:
-    return builder.insert(kind(lhs, rhs)).result
+    return builder.insert(operation_type(lhs, rhs)).result
 
 
 def _split_constant_operand(op: BinaryOperation) -> tuple[Scalar, SSAValue] | None:
     for number, other in ((op.rhs, op.lhs), (op.lhs, op.rhs)):
-        if (constant := splat_of(number)) is not None:
+        if (constant := splat_scalar_of(number)) is not None:
             return constant, other
     return None
 
@@ -158,37 +170,37 @@ def reassociate_constants(op: Operation) -> Iterable[Simplification]:
         return
     if inner.result.uses.get_length() != 1:
         return
-    element = element_of(op.result)
+    element = element_type_of_value(op.result)
     numbers = [np.asarray(each, dtype_of(element)) for each in (nested[0], outer[0])]
     (combined,) = op.compute_reference(*numbers)
-    if is_float(element) and not _is_normal(float(combined), element):
+    if is_float(element) and not _is_normal_float(float(combined), element):
         return
 
     def build(builder: Builder) -> SSAValue:
         constant = ConstantOp(combined, TensorType(element, []))
-        return _build_binary(
+        return _build_binary_operation(
             type(op), nested[1], builder.insert(constant).result, builder
         )
 
     names = [format_number(each) for each in (nested[0], outer[0])]
-    first = format_term(type(op), "x", names[0])
-    left = format_term(
+    first = format_operation_term(type(op), "x", names[0])
+    left = format_operation_term(
         type(op), f"({first})" if type(op) in INFIX_SYMBOLS else first, names[1]
     )
-    right = format_term(type(op), "x", format_number(_to_scalar(combined)))
+    right = format_operation_term(type(op), "x", format_number(_to_scalar(combined)))
     is_exact = type(op) in OPERAND_SELECTING or not is_float(element)
     yield Simplification(f"{left} = {right}", build, is_exact)
 
 
-def multiply_by_rsqrt(op: Operation) -> Iterable[Simplification]:
+def replace_sqrt_division_by_rsqrt(op: Operation) -> Iterable[Simplification]:
     """Replace a division by a square root by a product with `rsqrt`."""
     if not isinstance(op, DivOp) or not isinstance(root := op.rhs.owner, SqrtOp):
         return
 
     def build(builder: Builder) -> SSAValue:
         scale = builder.insert(RsqrtOp(root.operand)).result
-        if splat_of(op.lhs) == 1 and scale.type == op.result.type:
+        if splat_scalar_of(op.lhs) == 1 and scale.type == op.result.type:
             return scale
         return builder.insert(MulOp(op.lhs, scale)).result
 
-    yield Simplification("x / sqrt(y) = x * rsqrt(y)", build, exact=False)
+    yield Simplification("x / sqrt(y) = x * rsqrt(y)", build, is_exact=False)

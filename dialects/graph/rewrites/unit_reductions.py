@@ -1,4 +1,7 @@
-"""Rewrite rule of graph reductions: fold those along axes of extent 1."""
+"""
+Rewrite rule of the reductions of the `graph` dialect: fold those along axes of extent
+1.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +19,8 @@ from tlf.dialects.graph.elementwise import AddOp
 from tlf.dialects.graph.mean import MeanOp
 from tlf.dialects.graph.movement import ReshapeOp
 from tlf.dialects.graph.reduction import ReduceKind, ReduceOp
-from tlf.dialects.graph.remark_equations import format_term
-from tlf.dialects.graph.tensor_types import element_of, shape_of
+from tlf.dialects.graph.remark_equations import format_operation_term
+from tlf.dialects.graph.tensor_types import element_type_of_value, shape_of
 from tlf.dialects.interfaces import Simplification
 from tlf.dialects.types import is_float
 
@@ -31,22 +34,30 @@ def fold_unit_reduction(op: Operation) -> Iterable[Simplification]:
         return
     if isinstance(op, ReduceOp) and op.init_value is not None:
         return
-    is_sum = isinstance(op, MeanOp) or op.combination is ReduceKind.SUM
-    build = partial(_build_reshape, op, is_sum and is_float(element_of(op.operand)))
-    yield Simplification(f"{format_term(type(op), 'x')} of single elements = x", build)
+    is_sum = isinstance(op, MeanOp) or op.reduce_kind is ReduceKind.SUM
+    build = partial(
+        _build_reshape_and_cast,
+        op,
+        is_sum and is_float(element_type_of_value(op.operand)),
+    )
+    yield Simplification(
+        f"{format_operation_term(type(op), 'x')} of single elements = x", build
+    )
 
 
-def _build_reshape(op: ReduceOp | MeanOp, is_sum: bool, builder: Builder) -> SSAValue:
+def _build_reshape_and_cast(
+    op: ReduceOp | MeanOp, is_sum: bool, builder: Builder
+) -> SSAValue:
     """
     Build the operand in the shape and element type of the result. A sum adds 0, because
     sums start from 0, and the sum of -0 is 0.
     """
     value: SSAValue = op.operand
     if is_sum:
-        zero = ConstantOp.from_splat(0, TensorType(element_of(value), []))
+        zero = ConstantOp.from_splat(0, TensorType(element_type_of_value(value), []))
         value = builder.insert(AddOp(value, builder.insert(zero))).result
     if shape_of(value) != shape_of(op.result):
         value = builder.insert(ReshapeOp(value, shape_of(op.result))).result
-    if element_of(value) != element_of(op.result):
-        value = builder.insert(CastOp(value, element_of(op.result))).result
+    if element_type_of_value(value) != element_type_of_value(op.result):
+        value = builder.insert(CastOp(value, element_type_of_value(op.result))).result
     return value

@@ -1,5 +1,6 @@
 """
-Import of ATen operations: converters by family; importing a family registers them.
+Import of ATen operations from PyTorch: one module of converters per family of
+operations; importing a module registers its converters.
 """
 
 from tlf.frontend.torch.aten import (

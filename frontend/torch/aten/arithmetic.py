@@ -1,4 +1,7 @@
-"""Import of ATen elementwise arithmetic and functions as graph operations."""
+"""
+Import of ATen elementwise arithmetic and functions from PyTorch: converters of FX
+calls, which build operations of `graph`.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +12,11 @@ from xdsl.ir import SSAValue
 from xdsl.irdl import IRDLOperation
 
 from tlf.dialects import graph
-from tlf.dialects.graph.tensor_types import element_of
+from tlf.dialects.graph.tensor_types import element_type_of_value
 from tlf.dialects.types import is_float
 from tlf.frontend.torch.emitter import Emitter, Operand
 from tlf.frontend.torch.import_errors import Unsupported
-from tlf.frontend.torch.registry import Converter, converts
+from tlf.frontend.torch.registry import Converter, register_as_converter
 
 UNARY: Mapping[str, type[IRDLOperation]] = {
     "abs": graph.AbsOp,
@@ -60,212 +63,238 @@ BINARY: Mapping[str, type[IRDLOperation]] = {
 """Functions of two tensors, in the type of the result."""
 
 
-def elementwise(kind: type[IRDLOperation]) -> Converter:
+def make_elementwise_converter(op_type: type[IRDLOperation]) -> Converter:
     """
     Return a converter to an elementwise operation on operands of the result's type.
     """
 
-    def convert(at: Emitter, *operands: Operand) -> SSAValue:
-        return at.apply(kind, *operands)
+    def convert(emitter: Emitter, *operands: Operand) -> SSAValue:
+        return emitter.emit_elementwise(op_type, *operands)
 
     return convert
 
 
-def _make_rounding(kind: type[IRDLOperation]) -> Converter:
-    def convert(at: Emitter, x: SSAValue) -> SSAValue:
-        return at.apply(kind, x) if is_float(at.element) else x
+def _make_rounding_converter(op_type: type[IRDLOperation]) -> Converter:
+    def convert(emitter: Emitter, x: SSAValue) -> SSAValue:
+        return (
+            emitter.emit_elementwise(op_type, x)
+            if is_float(emitter.result_element)
+            else x
+        )
 
     return convert
 
 
 for _name, _kind in UNARY.items():
-    converts(f"{_name}.default")(elementwise(_kind))
+    register_as_converter(f"{_name}.default")(make_elementwise_converter(_kind))
 for _name, _kind in ROUNDING.items():
-    converts(f"{_name}.default")(_make_rounding(_kind))
+    register_as_converter(f"{_name}.default")(_make_rounding_converter(_kind))
 for _name, _kind in BINARY.items():
-    converts(_name)(elementwise(_kind))
+    register_as_converter(_name)(make_elementwise_converter(_kind))
 
 
-@converts("add.Tensor", "add.Scalar")
-def _add(at: Emitter, x: Operand, y: Operand, alpha: float = 1) -> SSAValue:
-    if at.element == i1:
-        return at.apply(graph.OrOp, x, y if alpha else False)
-    return _add_multiple(at, graph.AddOp, x, y, alpha)
+@register_as_converter("add.Tensor", "add.Scalar")
+def _convert_add(
+    emitter: Emitter, x: Operand, y: Operand, alpha: float = 1
+) -> SSAValue:
+    if emitter.result_element == i1:
+        return emitter.emit_elementwise(graph.OrOp, x, y if alpha else False)
+    return _emit_sum_with_multiple(emitter, graph.AddOp, x, y, alpha)
 
 
-@converts("sub.Tensor", "sub.Scalar")
-def _sub(at: Emitter, x: Operand, y: Operand, alpha: float = 1) -> SSAValue:
-    return _add_multiple(at, graph.SubOp, x, y, alpha)
+@register_as_converter("sub.Tensor", "sub.Scalar")
+def _convert_sub(
+    emitter: Emitter, x: Operand, y: Operand, alpha: float = 1
+) -> SSAValue:
+    return _emit_sum_with_multiple(emitter, graph.SubOp, x, y, alpha)
 
 
-@converts("rsub.Scalar", "rsub.Tensor")
-def _rsub(at: Emitter, x: Operand, y: Operand, alpha: float = 1) -> SSAValue:
-    return _add_multiple(at, graph.SubOp, y, x, alpha)
+@register_as_converter("rsub.Scalar", "rsub.Tensor")
+def _convert_rsub(
+    emitter: Emitter, x: Operand, y: Operand, alpha: float = 1
+) -> SSAValue:
+    return _emit_sum_with_multiple(emitter, graph.SubOp, y, x, alpha)
 
 
-def _add_multiple(
-    at: Emitter, kind: type[IRDLOperation], x: Operand, y: Operand, alpha: float
+def _emit_sum_with_multiple(
+    emitter: Emitter, op_type: type[IRDLOperation], x: Operand, y: Operand, alpha: float
 ) -> SSAValue:
     """Emit the sum or difference of `x` and `alpha * y`, rounded once."""
     if alpha == 1:
-        return at.apply(kind, x, y)
-    first, second, factor = (at.round_then_promote(each) for each in (x, y, alpha))
-    multiple = at.mul(second, factor, at.wide)
-    return at.to_result(at.apply(kind, first, multiple, element=at.wide))
+        return emitter.emit_elementwise(op_type, x, y)
+    first, second, factor = (emitter.round_then_promote(each) for each in (x, y, alpha))
+    multiple = emitter.mul(second, factor, emitter.wide_element)
+    return emitter.to_result(
+        emitter.emit_elementwise(op_type, first, multiple, element=emitter.wide_element)
+    )
 
 
-@converts("mul.Scalar", "mul.Tensor")
-def _mul(at: Emitter, x: Operand, y: Operand) -> SSAValue:
-    return at.apply_wide(graph.MulOp, x, y)
+@register_as_converter("mul.Scalar", "mul.Tensor")
+def _convert_mul(emitter: Emitter, x: Operand, y: Operand) -> SSAValue:
+    return emitter.emit_elementwise_wide(graph.MulOp, x, y)
 
 
-@converts("reciprocal.default")
-def _reciprocal(at: Emitter, x: SSAValue) -> SSAValue:
-    return at.apply(graph.DivOp, 1, x)
+@register_as_converter("reciprocal.default")
+def _convert_reciprocal(emitter: Emitter, x: SSAValue) -> SSAValue:
+    return emitter.emit_elementwise(graph.DivOp, 1, x)
 
 
-@converts("sign.default", "sgn.default")
-def _sign(at: Emitter, x: SSAValue) -> SSAValue:
+@register_as_converter("sign.default", "sgn.default")
+def _convert_sign(emitter: Emitter, x: SSAValue) -> SSAValue:
     """Emit the sign, which is 0 for zeros of both signs and NaN."""
-    element = at.element
+    element = emitter.result_element
     if element == i1:
         return x
-    falling = at.select(at.compare(x, 0, "lt", element), -1, 0, element)
-    return at.select(at.compare(x, 0, "gt", element), 1, falling, element)
+    falling = emitter.select(emitter.compare(x, 0, "lt", element), -1, 0, element)
+    return emitter.select(emitter.compare(x, 0, "gt", element), 1, falling, element)
 
 
-@converts("pow.Tensor_Tensor", "pow.Scalar")
-def _pow(at: Emitter, x: Operand, y: Operand) -> SSAValue:
-    if not is_float(at.element):
+@register_as_converter("pow.Tensor_Tensor", "pow.Scalar")
+def _convert_pow(emitter: Emitter, x: Operand, y: Operand) -> SSAValue:
+    if not is_float(emitter.result_element):
         raise Unsupported("expected powers of floats, got integers")
-    return at.apply(graph.PowOp, x, y)
+    return emitter.emit_elementwise(graph.PowOp, x, y)
 
 
-@converts("pow.Tensor_Scalar")
-def _pow_scalar(at: Emitter, x: SSAValue, exponent: float) -> SSAValue:
+@register_as_converter("pow.Tensor_Scalar")
+def _convert_pow_scalar(emitter: Emitter, x: SSAValue, exponent: float) -> SSAValue:
     """
     Emit products for small integer powers, and roots for 0.5 and -0.5, as PyTorch.
     """
     if exponent == 1:
-        return at.to_result(x)
-    if exponent < 0 and not is_float(at.element):
+        return emitter.to_result(x)
+    if exponent < 0 and not is_float(emitter.result_element):
         raise Unsupported("expected powers of at least 0 of integers")
     if exponent == -1:
-        return at.apply(graph.DivOp, 1, x)
+        return emitter.emit_elementwise(graph.DivOp, 1, x)
     if exponent in (0.5, -0.5):
         kind = graph.SqrtOp if exponent > 0 else graph.RsqrtOp
-        return at.apply(kind, _radicand(at, at.cast(x, at.element)))
+        return emitter.emit_elementwise(
+            kind,
+            _emit_radicand_of_power(emitter, emitter.cast(x, emitter.result_element)),
+        )
     if exponent not in (-2, 2, 3):
-        return _pow(at, x, exponent)
-    value = at.cast(x, at.wide)
-    product = at.mul(value, value, at.wide)
+        return _convert_pow(emitter, x, exponent)
+    value = emitter.cast(x, emitter.wide_element)
+    product = emitter.mul(value, value, emitter.wide_element)
     if exponent == 3:
-        product = at.mul(product, value, at.wide)
+        product = emitter.mul(product, value, emitter.wide_element)
     if exponent < 0:
-        product = at.div(1, product, at.wide)
-    return at.to_result(product)
+        product = emitter.div(1, product, emitter.wide_element)
+    return emitter.to_result(product)
 
 
-def _radicand(at: Emitter, x: SSAValue) -> SSAValue:
+def _emit_radicand_of_power(emitter: Emitter, x: SSAValue) -> SSAValue:
     """
     Return the value whose root equals the power. For f16, PyTorch computes powers
     instead of roots: -0 gives 0, and minus infinity gives infinity.
     """
-    if at.element != f16:
+    if emitter.result_element != f16:
         return x
-    is_negative_infinity = at.compare(x, float("-inf"), "eq", at.element)
-    return at.add(
-        at.select(is_negative_infinity, float("inf"), x, at.element), 0.0, at.element
+    is_negative_infinity = emitter.compare(
+        x, float("-inf"), "eq", emitter.result_element
+    )
+    return emitter.add(
+        emitter.select(is_negative_infinity, float("inf"), x, emitter.result_element),
+        0.0,
+        emitter.result_element,
     )
 
 
-@converts("clamp.default", "clamp.Tensor", "clamp_min.default")
-def _clamp(
-    at: Emitter, x: Operand, low: Operand | None = None, high: Operand | None = None
+@register_as_converter("clamp.default", "clamp.Tensor", "clamp_min.default")
+def _convert_clamp(
+    emitter: Emitter,
+    x: Operand,
+    low: Operand | None = None,
+    high: Operand | None = None,
 ) -> SSAValue:
     # Of two zeros PyTorch returns `x`: on hosts, the second operand of an extremum.
     if low is not None:
-        x = at.apply(graph.MaximumOp, low, x)
+        x = emitter.emit_elementwise(graph.MaximumOp, low, x)
     if high is not None:
-        x = at.apply(graph.MinimumOp, high, x)
-    return at.to_result(at.cast(x, at.element))
+        x = emitter.emit_elementwise(graph.MinimumOp, high, x)
+    return emitter.to_result(emitter.cast(x, emitter.result_element))
 
 
-@converts("hardtanh.default")
-def _hardtanh(at: Emitter, x: SSAValue, low: float = -1, high: float = 1) -> SSAValue:
-    return _clamp(at, x, low, high)
+@register_as_converter("hardtanh.default")
+def _convert_hardtanh(
+    emitter: Emitter, x: SSAValue, low: float = -1, high: float = 1
+) -> SSAValue:
+    return _convert_clamp(emitter, x, low, high)
 
 
-@converts("clamp_max.default")
-def _clamp_max(at: Emitter, x: Operand, high: Operand) -> SSAValue:
-    return at.apply(graph.MinimumOp, high, x)
+@register_as_converter("clamp_max.default")
+def _convert_clamp_max(emitter: Emitter, x: Operand, high: Operand) -> SSAValue:
+    return emitter.emit_elementwise(graph.MinimumOp, high, x)
 
 
-@converts("_to_copy.default")
-def _to_copy(at: Emitter, x: SSAValue, **options: object) -> SSAValue:
+@register_as_converter("_to_copy.default")
+def _convert_to_copy(emitter: Emitter, x: SSAValue, **options: object) -> SSAValue:
     """Emit a cast to the result's dtype; other options concern storage only."""
-    return at.cast(x, at.element)
+    return emitter.cast(x, emitter.result_element)
 
 
-@converts("isnan.default")
-def _isnan(at: Emitter, x: SSAValue) -> SSAValue:
-    element = element_of(x)
+@register_as_converter("isnan.default")
+def _convert_isnan(emitter: Emitter, x: SSAValue) -> SSAValue:
+    element = element_type_of_value(x)
     if not is_float(element):
-        return at.broadcast(at.scalar(False, i1), at.shape)
-    return at.compare(x, x, "ne", element)
+        return emitter.broadcast(emitter.emit_scalar(False, i1), emitter.result_shape)
+    return emitter.compare(x, x, "ne", element)
 
 
-@converts("isinf.default")
-def _isinf(at: Emitter, x: SSAValue) -> SSAValue:
-    element = element_of(x)
+@register_as_converter("isinf.default")
+def _convert_isinf(emitter: Emitter, x: SSAValue) -> SSAValue:
+    element = element_type_of_value(x)
     if not is_float(element):
-        return at.broadcast(at.scalar(False, i1), at.shape)
-    magnitude = at.apply(graph.AbsOp, x, element=element)
-    return at.compare(magnitude, float("inf"), "eq", element)
+        return emitter.broadcast(emitter.emit_scalar(False, i1), emitter.result_shape)
+    magnitude = emitter.emit_elementwise(graph.AbsOp, x, element=element)
+    return emitter.compare(magnitude, float("inf"), "eq", element)
 
 
-@converts("logical_not.default")
-def _logical_not(at: Emitter, x: SSAValue) -> SSAValue:
-    return at.emit(graph.NotOp(at.to_bool(x)))
+@register_as_converter("logical_not.default")
+def _convert_logical_not(emitter: Emitter, x: SSAValue) -> SSAValue:
+    return emitter.emit(graph.NotOp(emitter.to_bool(x)))
 
 
-@converts("bitwise_not.default")
-def _bitwise_not(at: Emitter, x: SSAValue) -> SSAValue:
-    return at.emit(graph.NotOp(x))
+@register_as_converter("bitwise_not.default")
+def _convert_bitwise_not(emitter: Emitter, x: SSAValue) -> SSAValue:
+    return emitter.emit(graph.NotOp(x))
 
 
-def _make_logic(kind: type[IRDLOperation]) -> Converter:
-    def convert(at: Emitter, x: Operand, y: Operand) -> SSAValue:
+def _make_logical_converter(op_type: type[IRDLOperation]) -> Converter:
+    def convert(emitter: Emitter, x: Operand, y: Operand) -> SSAValue:
         truths = [
-            at.to_bool(each)
+            emitter.to_bool(each)
             if isinstance(each, SSAValue)
-            else at.scalar(bool(each), i1)
+            else emitter.emit_scalar(bool(each), i1)
             for each in (x, y)
         ]
-        return at.emit(kind(*truths))
+        return emitter.emit(op_type(*truths))
 
     return convert
 
 
-converts("logical_and.default")(_make_logic(graph.AndOp))
-converts("logical_or.default")(_make_logic(graph.OrOp))
+register_as_converter("logical_and.default")(_make_logical_converter(graph.AndOp))
+register_as_converter("logical_or.default")(_make_logical_converter(graph.OrOp))
 for _name in ("bitwise_and.Tensor", "bitwise_and.Scalar"):
-    converts(_name)(elementwise(graph.AndOp))
+    register_as_converter(_name)(make_elementwise_converter(graph.AndOp))
 for _name in ("bitwise_or.Tensor", "bitwise_or.Scalar"):
-    converts(_name)(elementwise(graph.OrOp))
+    register_as_converter(_name)(make_elementwise_converter(graph.OrOp))
 
 
-@converts("logical_xor.default")
-def _logical_xor(at: Emitter, x: SSAValue, y: SSAValue) -> SSAValue:
-    lhs, rhs = (at.cast(at.to_bool(each), f32) for each in (x, y))
-    return at.compare(lhs, rhs, "ne", f32)
+@register_as_converter("logical_xor.default")
+def _convert_logical_xor(emitter: Emitter, x: SSAValue, y: SSAValue) -> SSAValue:
+    lhs, rhs = (emitter.cast(emitter.to_bool(each), f32) for each in (x, y))
+    return emitter.compare(lhs, rhs, "ne", f32)
 
 
-@converts("bitwise_xor.Tensor", "bitwise_xor.Scalar")
-def _bitwise_xor(at: Emitter, x: SSAValue, y: Operand) -> SSAValue:
+@register_as_converter("bitwise_xor.Tensor", "bitwise_xor.Scalar")
+def _convert_bitwise_xor(emitter: Emitter, x: SSAValue, y: Operand) -> SSAValue:
     """Emit `(x | y) - (x & y)`, which has no borrows."""
-    if at.element == i1:
-        truth = y if isinstance(y, SSAValue) else at.scalar(bool(y), i1)
-        return _logical_xor(at, x, truth)
-    either = at.apply(graph.OrOp, x, y)
-    return at.apply(graph.SubOp, either, at.apply(graph.AndOp, x, y))
+    if emitter.result_element == i1:
+        truth = y if isinstance(y, SSAValue) else emitter.emit_scalar(bool(y), i1)
+        return _convert_logical_xor(emitter, x, truth)
+    either = emitter.emit_elementwise(graph.OrOp, x, y)
+    return emitter.emit_elementwise(
+        graph.SubOp, either, emitter.emit_elementwise(graph.AndOp, x, y)
+    )

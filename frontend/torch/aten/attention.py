@@ -1,4 +1,7 @@
-"""Import of ATen scaled dot-product attention as graph operations."""
+"""
+Import of ATen scaled dot-product attention from PyTorch: converters of FX calls, which
+build operations of `graph`.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +11,15 @@ from xdsl.dialects.builtin import i1, i32
 from xdsl.ir import SSAValue
 
 from tlf.dialects import graph
-from tlf.dialects.graph.tensor_types import element_of, shape_of
+from tlf.dialects.graph.tensor_types import element_type_of_value, shape_of
 from tlf.frontend.torch.emitter import Emitter
 from tlf.frontend.torch.import_errors import Unsupported
-from tlf.frontend.torch.registry import converts
+from tlf.frontend.torch.registry import register_as_converter
 
 
-@converts("scaled_dot_product_attention.default")
-def _sdpa(
-    at: Emitter,
+@register_as_converter("scaled_dot_product_attention.default")
+def _convert_scaled_dot_product_attention(
+    emitter: Emitter,
     query: SSAValue,
     key: SSAValue,
     value: SSAValue,
@@ -27,12 +30,12 @@ def _sdpa(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> SSAValue:
-    return _emit_attention(at, query, key, value, mask, dropout, is_causal, scale)
+    return _emit_attention(emitter, query, key, value, mask, dropout, is_causal, scale)
 
 
-@converts("_scaled_dot_product_flash_attention_for_cpu.default")
-def _flash_attention_for_cpu(
-    at: Emitter,
+@register_as_converter("_scaled_dot_product_flash_attention_for_cpu.default")
+def _convert_flash_attention_for_cpu(
+    emitter: Emitter,
     query: SSAValue,
     key: SSAValue,
     value: SSAValue,
@@ -43,14 +46,14 @@ def _flash_attention_for_cpu(
     scale: float | None = None,
 ) -> list[SSAValue | None]:
     result = _emit_attention(
-        at, query, key, value, attn_mask, dropout, is_causal, scale
+        emitter, query, key, value, attn_mask, dropout, is_causal, scale
     )
-    return _first_result_only(at, result)
+    return _pad_with_unused_results(emitter, result)
 
 
-@converts("_scaled_dot_product_flash_attention.default")
-def _flash_attention(
-    at: Emitter,
+@register_as_converter("_scaled_dot_product_flash_attention.default")
+def _convert_flash_attention(
+    emitter: Emitter,
     query: SSAValue,
     key: SSAValue,
     value: SSAValue,
@@ -60,16 +63,18 @@ def _flash_attention(
     *,
     scale: float | None = None,
 ) -> list[SSAValue | None]:
-    result = _emit_attention(at, query, key, value, None, dropout, is_causal, scale)
-    return _first_result_only(at, result)
+    result = _emit_attention(
+        emitter, query, key, value, None, dropout, is_causal, scale
+    )
+    return _pad_with_unused_results(emitter, result)
 
 
-@converts(
+@register_as_converter(
     "_scaled_dot_product_efficient_attention.default",
     "_scaled_dot_product_cudnn_attention.default",
 )
-def _efficient_attention(
-    at: Emitter,
+def _convert_efficient_attention(
+    emitter: Emitter,
     query: SSAValue,
     key: SSAValue,
     value: SSAValue,
@@ -81,20 +86,24 @@ def _efficient_attention(
     *,
     scale: float | None = None,
 ) -> list[SSAValue | None]:
-    result = _emit_attention(at, query, key, value, bias, dropout, is_causal, scale)
-    return _first_result_only(at, result)
+    result = _emit_attention(
+        emitter, query, key, value, bias, dropout, is_causal, scale
+    )
+    return _pad_with_unused_results(emitter, result)
 
 
-def _first_result_only(at: Emitter, found: SSAValue) -> list[SSAValue | None]:
+def _pad_with_unused_results(
+    emitter: Emitter, attention: SSAValue
+) -> list[SSAValue | None]:
     """
     Return the first of several results; the others are `None`, as only gradients need
     them.
     """
-    return [found, *[None] * (len(at.results) - 1)]
+    return [attention, *[None] * (len(emitter.results) - 1)]
 
 
 def _emit_attention(
-    at: Emitter,
+    emitter: Emitter,
     query: SSAValue,
     key: SSAValue,
     value: SSAValue,
@@ -109,48 +118,58 @@ def _emit_attention(
     """
     if dropout:
         raise Unsupported(f"expected an attention without dropout, got {dropout}")
-    key, value = (_repeat_heads(at, each, shape_of(query)) for each in (key, value))
-    scores = _emit_scores(at, query, key, scale)
+    key, value = (
+        _repeat_grouped_heads(emitter, each, shape_of(query)) for each in (key, value)
+    )
+    scores = _emit_attention_scores(emitter, query, key, scale)
     if is_causal:
-        scores = at.select(_causal_mask(at, scores), scores, -math.inf, at.wide)
-    if mask is not None and element_of(mask) == i1:
-        scores = at.select(mask, scores, -math.inf, at.wide)
+        scores = emitter.select(
+            _emit_causal_mask(emitter, scores), scores, -math.inf, emitter.wide_element
+        )
+    if mask is not None and element_type_of_value(mask) == i1:
+        scores = emitter.select(mask, scores, -math.inf, emitter.wide_element)
     elif mask is not None:
-        scores = at.add(scores, mask, at.wide)
+        scores = emitter.add(scores, mask, emitter.wide_element)
     last = len(shape_of(scores)) - 1
-    weights = at.cast(at.emit(graph.SoftmaxOp(scores, last)), element_of(value))
-    result = at.emit(graph.MatmulOp(weights, value, element=at.wide))
+    weights = emitter.cast(
+        emitter.emit(graph.SoftmaxOp(scores, last)), element_type_of_value(value)
+    )
+    result = emitter.emit(graph.MatmulOp(weights, value, element=emitter.wide_element))
     if mask is not None:
-        maximum = at.reduce(scores, "max", [last], keepdims=True)
-        is_masked = at.compare(maximum, -math.inf, "eq", at.wide)
-        result = at.select(is_masked, 0.0, result, at.wide)
-    return at.to_result(result)
+        maximum = emitter.reduce(scores, "max", [last], keepdims=True)
+        is_masked = emitter.compare(maximum, -math.inf, "eq", emitter.wide_element)
+        result = emitter.select(is_masked, 0.0, result, emitter.wide_element)
+    return emitter.to_result(result)
 
 
-def _emit_scores(
-    at: Emitter, query: SSAValue, key: SSAValue, scale: float | None
+def _emit_attention_scores(
+    emitter: Emitter, query: SSAValue, key: SSAValue, scale: float | None
 ) -> SSAValue:
     """Emit the scaled products of queries and keys."""
     *order, rows, columns = range(len(shape_of(key)))
-    transposed = at.permute(key, [*order, columns, rows])
-    scores = at.emit(graph.MatmulOp(query, transposed, element=at.wide))
+    transposed = emitter.permute(key, [*order, columns, rows])
+    scores = emitter.emit(
+        graph.MatmulOp(query, transposed, element=emitter.wide_element)
+    )
     factor = 1 / math.sqrt(shape_of(query)[-1]) if scale is None else scale
-    return at.mul(scores, factor, at.wide)
+    return emitter.mul(scores, factor, emitter.wide_element)
 
 
-def _causal_mask(at: Emitter, scores: SSAValue) -> SSAValue:
+def _emit_causal_mask(emitter: Emitter, scores: SSAValue) -> SSAValue:
     """Emit the causal mask: true for the keys at or before the position of a query."""
     rows, columns = shape_of(scores)[-2:]
-    positions = at.reshape(at.iota(rows, i32), [rows, 1])
-    return at.compare(positions, at.iota(columns, i32), "ge", i32)
+    positions = emitter.reshape(emitter.emit_iota(rows, i32), [rows, 1])
+    return emitter.compare(positions, emitter.emit_iota(columns, i32), "ge", i32)
 
 
-def _repeat_heads(at: Emitter, value: SSAValue, query: tuple[int, ...]) -> SSAValue:
+def _repeat_grouped_heads(
+    emitter: Emitter, value: SSAValue, query_shape: tuple[int, ...]
+) -> SSAValue:
     """Repeat the keys or values of grouped heads for each query head."""
-    if len(query) < 3 or shape_of(value)[-3] in (1, query[-3]):
+    if len(query_shape) < 3 or shape_of(value)[-3] in (1, query_shape[-3]):
         return value
     *batch, groups, rows, columns = shape_of(value)
-    split = at.reshape(value, [*batch, groups, 1, rows, columns])
-    repeats = query[-3] // groups
-    repeated = at.broadcast(split, [*batch, groups, repeats, rows, columns])
-    return at.reshape(repeated, [*batch, query[-3], rows, columns])
+    split = emitter.reshape(value, [*batch, groups, 1, rows, columns])
+    repeats = query_shape[-3] // groups
+    repeated = emitter.broadcast(split, [*batch, groups, repeats, rows, columns])
+    return emitter.reshape(repeated, [*batch, query_shape[-3], rows, columns])

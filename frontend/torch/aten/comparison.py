@@ -1,4 +1,7 @@
-"""Import of ATen comparisons and selections as graph operations."""
+"""
+Import of ATen comparisons and selections from PyTorch: converters of FX calls, which
+build operations of `graph`.
+"""
 
 from __future__ import annotations
 
@@ -9,17 +12,19 @@ from xdsl.dialects.builtin import i1
 from xdsl.ir import Attribute, SSAValue
 
 from tlf.dialects import graph
-from tlf.dialects.graph.tensor_types import element_of, shape_of
+from tlf.dialects.graph.tensor_types import element_type_of_value, shape_of
 from tlf.dialects.types import is_float
 from tlf.frontend.torch.element_types import DTYPES, ELEMENTS
 from tlf.frontend.torch.emitter import Emitter, Operand
-from tlf.frontend.torch.registry import Converter, converts
+from tlf.frontend.torch.registry import Converter, register_as_converter
 
 
-def common_element(x: SSAValue, y: Operand) -> Attribute:
+def comparison_element_of(x: SSAValue, y: Operand) -> Attribute:
     """Return the element type in which two operands are compared."""
     meta_operands: list[Any] = [
-        torch.empty(shape_of(each), dtype=DTYPES[element_of(each)], device="meta")
+        torch.empty(
+            shape_of(each), dtype=DTYPES[element_type_of_value(each)], device="meta"
+        )
         if isinstance(each, SSAValue)
         else each
         for each in (x, y)
@@ -27,32 +32,38 @@ def common_element(x: SSAValue, y: Operand) -> Attribute:
     return ELEMENTS[torch.result_type(*meta_operands)]
 
 
-def _make_comparison(relation: str) -> Converter:
-    def convert(at: Emitter, x: SSAValue, y: Operand) -> SSAValue:
-        return at.compare(x, y, relation, common_element(x, y))
+def _make_comparison_converter(relation: str) -> Converter:
+    def convert(emitter: Emitter, x: SSAValue, y: Operand) -> SSAValue:
+        return emitter.compare(x, y, relation, comparison_element_of(x, y))
 
     return convert
 
 
 for _relation in ("eq", "ne", "lt", "le", "gt", "ge"):
-    converts(f"{_relation}.Tensor")(_make_comparison(_relation))
-    converts(f"{_relation}.Scalar")(_make_comparison(_relation))
+    register_as_converter(f"{_relation}.Tensor")(_make_comparison_converter(_relation))
+    register_as_converter(f"{_relation}.Scalar")(_make_comparison_converter(_relation))
 
 
-@converts("where.self", "where.ScalarOther", "where.ScalarSelf", "where.Scalar")
-def _where(at: Emitter, condition: SSAValue, x: Operand, y: Operand) -> SSAValue:
-    return at.to_result(at.select(condition, x, y, at.element))
+@register_as_converter(
+    "where.self", "where.ScalarOther", "where.ScalarSelf", "where.Scalar"
+)
+def _convert_where(
+    emitter: Emitter, condition: SSAValue, x: Operand, y: Operand
+) -> SSAValue:
+    return emitter.to_result(emitter.select(condition, x, y, emitter.result_element))
 
 
-@converts("masked_fill.Scalar", "masked_fill.Tensor")
-def _masked_fill(at: Emitter, x: SSAValue, mask: SSAValue, value: Operand) -> SSAValue:
-    return at.to_result(at.select(mask, value, x, at.element))
+@register_as_converter("masked_fill.Scalar", "masked_fill.Tensor")
+def _convert_masked_fill(
+    emitter: Emitter, x: SSAValue, mask: SSAValue, value: Operand
+) -> SSAValue:
+    return emitter.to_result(emitter.select(mask, value, x, emitter.result_element))
 
 
-@converts("isfinite.default")
-def _isfinite(at: Emitter, x: SSAValue) -> SSAValue:
-    element = element_of(x)
+@register_as_converter("isfinite.default")
+def _convert_isfinite(emitter: Emitter, x: SSAValue) -> SSAValue:
+    element = element_type_of_value(x)
     if not is_float(element):
-        return at.broadcast(at.scalar(True, i1), at.shape)
-    magnitude = at.apply(graph.AbsOp, x, element=element)
-    return at.compare(magnitude, float("inf"), "lt", element)
+        return emitter.broadcast(emitter.emit_scalar(True, i1), emitter.result_shape)
+    magnitude = emitter.emit_elementwise(graph.AbsOp, x, element=element)
+    return emitter.compare(magnitude, float("inf"), "lt", element)

@@ -1,4 +1,7 @@
-"""Import of ATen operations that create tensors with known elements."""
+"""
+Import of ATen operations that create tensors with known elements: converters of FX
+calls, which build constants and other operations of `graph`.
+"""
 
 from __future__ import annotations
 
@@ -11,20 +14,28 @@ from xdsl.ir import SSAValue
 
 from tlf.dialects.types import is_float
 from tlf.frontend.torch.emitter import Emitter, Number
-from tlf.frontend.torch.registry import converts
+from tlf.frontend.torch.registry import register_as_converter
 
 
-@converts("full.default")
-def _full(at: Emitter, size: Any, value: Number, **options: object) -> SSAValue:
-    return at.broadcast(at.scalar(value, at.element), at.shape)
+@register_as_converter("full.default")
+def _convert_full(
+    emitter: Emitter, size: Any, value: Number, **options: object
+) -> SSAValue:
+    return emitter.broadcast(
+        emitter.emit_scalar(value, emitter.result_element), emitter.result_shape
+    )
 
 
-@converts("full_like.default", "new_full.default")
-def _full_like(at: Emitter, *arguments: Any, **options: object) -> SSAValue:
-    return at.broadcast(at.scalar(arguments[-1], at.element), at.shape)
+@register_as_converter("full_like.default", "new_full.default")
+def _convert_full_like(
+    emitter: Emitter, *arguments: Any, **options: object
+) -> SSAValue:
+    return emitter.broadcast(
+        emitter.emit_scalar(arguments[-1], emitter.result_element), emitter.result_shape
+    )
 
 
-@converts(
+@register_as_converter(
     "empty.memory_format",
     "empty_like.default",
     "new_empty.default",
@@ -32,63 +43,80 @@ def _full_like(at: Emitter, *arguments: Any, **options: object) -> SSAValue:
     "zeros.default",
     "zeros_like.default",
 )
-def _zeros(at: Emitter, *arguments: Any, **options: object) -> SSAValue:
-    return at.broadcast(at.scalar(0, at.element), at.shape)
+def _convert_zeros(emitter: Emitter, *arguments: Any, **options: object) -> SSAValue:
+    return emitter.broadcast(
+        emitter.emit_scalar(0, emitter.result_element), emitter.result_shape
+    )
 
 
-@converts("ones.default", "ones_like.default", "new_ones.default")
-def _ones(at: Emitter, *arguments: Any, **options: object) -> SSAValue:
-    return at.broadcast(at.scalar(1, at.element), at.shape)
+@register_as_converter("ones.default", "ones_like.default", "new_ones.default")
+def _convert_ones(emitter: Emitter, *arguments: Any, **options: object) -> SSAValue:
+    return emitter.broadcast(
+        emitter.emit_scalar(1, emitter.result_element), emitter.result_shape
+    )
 
 
-@converts("scalar_tensor.default")
-def _scalar_tensor(at: Emitter, value: Number, **options: object) -> SSAValue:
-    return at.scalar(value, at.element)
+@register_as_converter("scalar_tensor.default")
+def _convert_scalar_tensor(
+    emitter: Emitter, value: Number, **options: object
+) -> SSAValue:
+    return emitter.emit_scalar(value, emitter.result_element)
 
 
-@converts("arange.start_step")
-def _arange(
-    at: Emitter, start: Number, end: Number, step: Number = 1, **options: object
+@register_as_converter("arange.start_step")
+def _convert_arange(
+    emitter: Emitter, start: Number, end: Number, step: Number = 1, **options: object
 ) -> SSAValue:
     """
     Emit integers that the element type represents exactly as an iota, others as a
     constant.
     """
-    (extent,) = at.shape
-    if not is_float(at.element):
-        indices = at.iota(extent, at.element)
-        return _scale_and_shift(at, indices, int(start), int(step))
+    (extent,) = emitter.result_shape
+    if not is_float(emitter.result_element):
+        indices = emitter.emit_iota(extent, emitter.result_element)
+        return _emit_scaled_and_shifted(emitter, indices, int(start), int(step))
     numbers = start + step * np.arange(extent, dtype=np.float64)
     is_integer = math.floor(start) == start and math.floor(step) == step
     if is_integer and np.abs(numbers).max() <= 256:
-        return _scale_and_shift(at, at.iota(extent, at.element), start, step)
-    return at.constant(numbers, at.element)
+        return _emit_scaled_and_shifted(
+            emitter, emitter.emit_iota(extent, emitter.result_element), start, step
+        )
+    return emitter.emit_constant(numbers, emitter.result_element)
 
 
-@converts("linspace.default")
-def _linspace(
-    at: Emitter, start: Number, end: Number, steps: int, **options: object
+@register_as_converter("linspace.default")
+def _convert_linspace(
+    emitter: Emitter, start: Number, end: Number, steps: int, **options: object
 ) -> SSAValue:
     """Emit a constant, computed from the nearer end, so that both ends are exact."""
-    is_integer = not is_float(at.element)
+    is_integer = not is_float(emitter.result_element)
     first, last = (int(start), int(end)) if is_integer else (start, end)
     indices = np.arange(steps, dtype=np.float64)
     step = (last - first) / max(steps - 1, 1)
     rising, falling = first + step * indices, last - step * indices[::-1]
     numbers = np.where(indices < steps / 2, rising, falling)
-    return at.constant(np.trunc(numbers) if is_integer else numbers, at.element)
+    return emitter.emit_constant(
+        np.trunc(numbers) if is_integer else numbers, emitter.result_element
+    )
 
 
-def _scale_and_shift(
-    at: Emitter, indices: SSAValue, start: Number, step: Number
+def _emit_scaled_and_shifted(
+    emitter: Emitter, indices: SSAValue, shift: Number, scale: Number
 ) -> SSAValue:
-    value = indices if step == 1 else at.mul(indices, step, at.element)
-    return value if start == 0 else at.add(value, start, at.element)
+    value = (
+        indices if scale == 1 else emitter.mul(indices, scale, emitter.result_element)
+    )
+    return value if shift == 0 else emitter.add(value, shift, emitter.result_element)
 
 
-@converts("eye.default", "eye.m")
-def _eye(at: Emitter, rows: int, *arguments: Any, **options: object) -> SSAValue:
+@register_as_converter("eye.default", "eye.m")
+def _convert_eye(
+    emitter: Emitter, rows: int, *arguments: Any, **options: object
+) -> SSAValue:
     """Emit ones where the row index equals the column index."""
-    height, width = at.shape
-    row = at.reshape(at.iota(height, i64), (height, 1))
-    return at.cast(at.compare(row, at.iota(width, i64), "eq", i64), at.element)
+    height, width = emitter.result_shape
+    row = emitter.reshape(emitter.emit_iota(height, i64), (height, 1))
+    return emitter.cast(
+        emitter.compare(row, emitter.emit_iota(width, i64), "eq", i64),
+        emitter.result_element,
+    )

@@ -1,4 +1,7 @@
-"""Import of ATen rounded divisions and remainders as graph operations."""
+"""
+Import of ATen rounded divisions and remainders from PyTorch: converters of FX calls,
+which build operations of `graph`.
+"""
 
 from __future__ import annotations
 
@@ -8,30 +11,36 @@ from xdsl.dialects.builtin import i1
 from xdsl.ir import SSAValue
 
 from tlf.dialects import graph
-from tlf.dialects.graph.tensor_types import element_of, shape_of
+from tlf.dialects.graph.tensor_types import element_type_of_value, shape_of
 from tlf.dialects.types import is_float
 from tlf.frontend.torch.emitter import Emitter, Operand
-from tlf.frontend.torch.registry import converts
+from tlf.frontend.torch.registry import register_as_converter
 
 
-@converts("div.Scalar", "div.Tensor", "div.Tensor_mode", "div.Scalar_mode")
-def _div(
-    at: Emitter, x: Operand, y: Operand, *, rounding_mode: str | None = None
+@register_as_converter("div.Scalar", "div.Tensor", "div.Tensor_mode", "div.Scalar_mode")
+def _convert_div(
+    emitter: Emitter, x: Operand, y: Operand, *, rounding_mode: str | None = None
 ) -> SSAValue:
     if rounding_mode is None:
-        return at.apply_wide(graph.DivOp, x, y)
-    if not is_float(at.element):
-        quotient = at.apply(graph.DivOp, x, y)
+        return emitter.emit_elementwise_wide(graph.DivOp, x, y)
+    if not is_float(emitter.result_element):
+        quotient = emitter.emit_elementwise(graph.DivOp, x, y)
         if rounding_mode == "trunc":
             return quotient
-        return at.sub(quotient, _floor_correction(at, x, y), at.element)
-    element = at.wide if _is_scalar(y) else at.element
+        return emitter.sub(
+            quotient, _emit_floor_correction(emitter, x, y), emitter.result_element
+        )
+    element = emitter.wide_element if _is_scalar_divisor(y) else emitter.result_element
     if rounding_mode == "floor":
-        return at.to_result(_floor_divide(at, at.cast(x, element), at.cast(y, element)))
-    return at.to_result(at.emit(graph.TruncOp(at.div(x, y, element))))
+        return emitter.to_result(
+            _emit_floor_division(
+                emitter, emitter.cast(x, element), emitter.cast(y, element)
+            )
+        )
+    return emitter.to_result(emitter.emit(graph.TruncOp(emitter.div(x, y, element))))
 
 
-def _is_scalar(value: Operand) -> bool:
+def _is_scalar_divisor(value: Operand) -> bool:
     """
     Return `True` if a divisor is a number or has one element, so that the steps of the
     division are not rounded to 16 bits.
@@ -39,50 +48,72 @@ def _is_scalar(value: Operand) -> bool:
     return not isinstance(value, SSAValue) or prod(shape_of(value)) == 1
 
 
-def _floor_divide(at: Emitter, x: SSAValue, y: SSAValue) -> SSAValue:
+def _emit_floor_division(emitter: Emitter, x: SSAValue, y: SSAValue) -> SSAValue:
     """Emit the floor division of floats, computed from the remainder."""
-    element, plain_quotient = element_of(x), at.emit(graph.DivOp(x, y))
-    remainder = at.emit(graph.RemOp(x, y))
-    quotient = at.div(at.sub(x, remainder, element), y, element)
-    lower = at.sub(quotient, 1, element)
-    quotient = at.select(_has_opposite_sign(at, remainder, y), lower, quotient, element)
-    floored = at.emit(graph.FloorOp(quotient))
-    is_too_low = at.compare(at.sub(quotient, floored, element), 0.5, "gt", element)
-    floored = at.select(is_too_low, at.add(floored, 1, element), floored, element)
-    is_zero = at.compare(quotient, 0, "eq", element)
-    floored = at.select(is_zero, at.mul(plain_quotient, 0, element), floored, element)
-    return at.select(at.compare(y, 0, "eq", element), plain_quotient, floored, element)
-
-
-def _has_opposite_sign(at: Emitter, rest: SSAValue, divisor: SSAValue) -> SSAValue:
-    """
-    Emit the test that a remainder is not 0 and its sign differs from the divisor's.
-    """
-    element = element_of(rest)
-    signs = [at.compare(each, 0, "lt", element) for each in (rest, divisor)]
-    differ = at.compare(signs[0], signs[1], "ne", i1)
-    return at.emit(graph.AndOp(at.compare(rest, 0, "ne", element), differ))
-
-
-def _floor_correction(at: Emitter, x: Operand, y: Operand) -> SSAValue:
-    """Emit 1 where an inexact quotient of integers was rounded up, else 0."""
-    remainder = at.apply(graph.RemOp, x, y)
-    return at.cast(
-        _has_opposite_sign(at, remainder, at.cast(y, at.element)), at.element
+    element, plain_quotient = element_type_of_value(x), emitter.emit(graph.DivOp(x, y))
+    remainder = emitter.emit(graph.RemOp(x, y))
+    quotient = emitter.div(emitter.sub(x, remainder, element), y, element)
+    lower = emitter.sub(quotient, 1, element)
+    quotient = emitter.select(
+        _emit_sign_mismatch(emitter, remainder, y), lower, quotient, element
+    )
+    floored = emitter.emit(graph.FloorOp(quotient))
+    is_too_low = emitter.compare(
+        emitter.sub(quotient, floored, element), 0.5, "gt", element
+    )
+    floored = emitter.select(
+        is_too_low, emitter.add(floored, 1, element), floored, element
+    )
+    is_zero = emitter.compare(quotient, 0, "eq", element)
+    floored = emitter.select(
+        is_zero, emitter.mul(plain_quotient, 0, element), floored, element
+    )
+    return emitter.select(
+        emitter.compare(y, 0, "eq", element), plain_quotient, floored, element
     )
 
 
-@converts("fmod.Tensor", "fmod.Scalar")
-def _fmod(at: Emitter, x: Operand, y: Operand) -> SSAValue:
-    return at.apply(graph.RemOp, x, y)
+def _emit_sign_mismatch(
+    emitter: Emitter, remainder: SSAValue, divisor: SSAValue
+) -> SSAValue:
+    """
+    Emit the test that a remainder is not 0 and its sign differs from the divisor's.
+    """
+    element = element_type_of_value(remainder)
+    signs = [emitter.compare(each, 0, "lt", element) for each in (remainder, divisor)]
+    differ = emitter.compare(signs[0], signs[1], "ne", i1)
+    return emitter.emit(
+        graph.AndOp(emitter.compare(remainder, 0, "ne", element), differ)
+    )
 
 
-@converts("remainder.Tensor", "remainder.Scalar", "remainder.Scalar_Tensor")
-def _remainder(at: Emitter, x: Operand, y: Operand) -> SSAValue:
+def _emit_floor_correction(emitter: Emitter, x: Operand, y: Operand) -> SSAValue:
+    """Emit 1 where an inexact quotient of integers was rounded up, else 0."""
+    remainder = emitter.emit_elementwise(graph.RemOp, x, y)
+    return emitter.cast(
+        _emit_sign_mismatch(
+            emitter, remainder, emitter.cast(y, emitter.result_element)
+        ),
+        emitter.result_element,
+    )
+
+
+@register_as_converter("fmod.Tensor", "fmod.Scalar")
+def _convert_fmod(emitter: Emitter, x: Operand, y: Operand) -> SSAValue:
+    return emitter.emit_elementwise(graph.RemOp, x, y)
+
+
+@register_as_converter(
+    "remainder.Tensor", "remainder.Scalar", "remainder.Scalar_Tensor"
+)
+def _convert_remainder(emitter: Emitter, x: Operand, y: Operand) -> SSAValue:
     """Emit the remainder of a division rounded down; it has the sign of `y`."""
-    divisor = at.cast(y, at.element)
-    remainder = at.apply(graph.RemOp, x, divisor)
-    shifted = at.add(remainder, divisor, at.element)
-    return at.select(
-        _has_opposite_sign(at, remainder, divisor), shifted, remainder, at.element
+    divisor = emitter.cast(y, emitter.result_element)
+    remainder = emitter.emit_elementwise(graph.RemOp, x, divisor)
+    shifted = emitter.add(remainder, divisor, emitter.result_element)
+    return emitter.select(
+        _emit_sign_mismatch(emitter, remainder, divisor),
+        shifted,
+        remainder,
+        emitter.result_element,
     )

@@ -1,4 +1,7 @@
-"""Import of ATen maximum pooling: indices of the maxima of pooling windows."""
+"""
+Import of ATen maximum pooling from PyTorch: the indices of the maxima of pooling
+windows, built of operations of `graph`.
+"""
 
 from __future__ import annotations
 
@@ -12,57 +15,60 @@ from xdsl.ir import SSAValue
 
 from tlf.dialects import graph
 from tlf.dialects.graph.reduction import ReduceKind, neutral_element_of
-from tlf.dialects.graph.tensor_types import element_of, shape_of
+from tlf.dialects.graph.tensor_types import element_type_of_value, shape_of
 from tlf.dialects.types import is_float
 from tlf.frontend.torch.aten.sliding_windows import SlidingWindows
 from tlf.frontend.torch.emitter import Emitter
 
 
-def index_of_maximum(
-    at: Emitter, x: SSAValue, windows: SlidingWindows
+def emit_max_pool_indices(
+    emitter: Emitter, x: SSAValue, windows: SlidingWindows
 ) -> Sequence[SSAValue | None]:
     """
     Return the second result of a max pooling: the index of the maximum of each window,
     linear in the last axes; `None` if it is unused.
     """
-    if len(at.results) == 1:
+    if len(emitter.results) == 1:
         return (None,)
     rank = len(windows.taps)
-    extents, counts = shape_of(x)[-rank:], at.shape[-rank:]
+    extents, counts = shape_of(x)[-rank:], emitter.result_shape[-rank:]
     outer = shape_of(x)[:-rank]
-    fill = neutral_element_of(ReduceKind.MAX, element_of(x))
-    gathered = windows.gather_elements(at, x, counts, fill)
-    flat = at.reshape(gathered, (*outer, math.prod(windows.taps), *counts))
-    tap = _tap_of_maximum(at, flat, len(outer))
+    fill = neutral_element_of(ReduceKind.MAX, element_type_of_value(x))
+    gathered = windows.gather_window_elements(emitter, x, counts, fill)
+    flat = emitter.reshape(gathered, (*outer, math.prod(windows.taps), *counts))
+    tap = _emit_tap_of_maximum(emitter, flat, len(outer))
     axis_indices = [
-        _element_indices(at, tap, windows, counts, axis) for axis in range(rank)
+        _emit_element_indices(emitter, tap, windows, counts, axis)
+        for axis in range(rank)
     ]
     index = axis_indices[0]
     for axis_index, extent in zip(axis_indices[1:], extents[1:], strict=True):
-        index = at.add(at.mul(index, extent, i64), axis_index, i64)
-    return (at.reshape(index, at.shape),)
+        index = emitter.add(emitter.mul(index, extent, i64), axis_index, i64)
+    return (emitter.reshape(index, emitter.result_shape),)
 
 
-def _tap_of_maximum(at: Emitter, x: SSAValue, axis: int) -> SSAValue:
+def _emit_tap_of_maximum(emitter: Emitter, x: SSAValue, axis: int) -> SSAValue:
     """
     Emit the index along an axis of the first maximum, or of the last NaN if there is
     one.
     """
-    first = at.emit(graph.ArgReduceOp(x, "max", axis, False))
-    if not is_float(element_of(x)):
+    first = emitter.emit(graph.ArgReduceOp(x, "max", axis, False))
+    if not is_float(element_type_of_value(x)):
         return first
     extent, *trailing = shape_of(x)[axis:]
-    taps = at.reshape(at.iota(extent, i64), (extent, *[1] * len(trailing)))
-    is_nan = at.compare(x, x, "ne", element_of(x))
-    last = at.reduce(at.select(is_nan, taps, 0, i64), "max", [axis])
-    return at.apply(graph.MaximumOp, first, last, element=i64)
+    taps = emitter.reshape(
+        emitter.emit_iota(extent, i64), (extent, *[1] * len(trailing))
+    )
+    is_nan = emitter.compare(x, x, "ne", element_type_of_value(x))
+    last = emitter.reduce(emitter.select(is_nan, taps, 0, i64), "max", [axis])
+    return emitter.emit_elementwise(graph.MaximumOp, first, last, element=i64)
 
 
-def _element_indices(
-    at: Emitter,
-    tap: SSAValue,
+def _emit_element_indices(
+    emitter: Emitter,
+    tap_indices: SSAValue,
     windows: SlidingWindows,
-    counts: Sequence[int],
+    window_counts: Sequence[int],
     axis: int,
 ) -> SSAValue:
     """
@@ -70,12 +76,16 @@ def _element_indices(
     above the fill value has its first tap, which may be out of bounds; it is clamped to
     the first in-bounds element.
     """
-    step, size = windows.dilation[axis], counts[axis]
+    step, size = windows.dilation[axis], window_counts[axis]
     reach = [taps[axis] * step for taps in product(*map(range, windows.taps))]
-    starts = np.arange(size) * windows.strides[axis] - windows.low[axis]
+    starts = np.arange(size) * windows.strides[axis] - windows.low_padding[axis]
     first = np.where(starts < 0, starts % step, starts)
-    column = (size, *[1] * (len(counts) - axis - 1))
-    offset = at.emit(graph.TakeOp(at.constant(np.array(reach), i64), tap, 0))
-    position = at.add(offset, at.reshape(at.constant(starts, i64), column), i64)
-    lower_bound = at.reshape(at.constant(first, i64), column)
-    return at.apply(graph.MaximumOp, position, lower_bound, element=i64)
+    column = (size, *[1] * (len(window_counts) - axis - 1))
+    offset = emitter.emit(
+        graph.TakeOp(emitter.emit_constant(np.array(reach), i64), tap_indices, 0)
+    )
+    position = emitter.add(
+        offset, emitter.reshape(emitter.emit_constant(starts, i64), column), i64
+    )
+    lower_bound = emitter.reshape(emitter.emit_constant(first, i64), column)
+    return emitter.emit_elementwise(graph.MaximumOp, position, lower_bound, element=i64)

@@ -1,4 +1,7 @@
-"""Import of ATen maximum and average pooling as graph operations."""
+"""
+Import of ATen maximum and average pooling from PyTorch: converters of FX calls, which
+build operations of `graph`.
+"""
 
 from __future__ import annotations
 
@@ -9,31 +12,34 @@ from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
 from tlf.dialects import graph
-from tlf.dialects.graph.tensor_types import element_of, shape_of
+from tlf.dialects.graph.tensor_types import element_type_of_value, shape_of
 from tlf.dialects.interfaces import Array
 from tlf.dialects.types import dtype_of, is_float
-from tlf.frontend.torch.aten.max_pool_indices import index_of_maximum
-from tlf.frontend.torch.aten.sliding_windows import SlidingWindows, per_axis
+from tlf.frontend.torch.aten.max_pool_indices import emit_max_pool_indices
+from tlf.frontend.torch.aten.sliding_windows import SlidingWindows, broadcast_to_axes
 from tlf.frontend.torch.emitter import Emitter
 from tlf.frontend.torch.import_errors import Unsupported
-from tlf.frontend.torch.registry import Converter, converts
+from tlf.frontend.torch.registry import Converter, register_as_converter
 
 Sizes = Sequence[int] | int
 
 
-def _make_windows(
+def _make_sliding_windows(
     rank: int, taps: Sizes, strides: Sizes, padding: Sizes, dilation: Sizes
 ) -> SlidingWindows:
-    sizes = per_axis(taps, rank)
-    steps = per_axis(strides, rank) if strides else sizes
+    sizes = broadcast_to_axes(taps, rank)
+    steps = broadcast_to_axes(strides, rank) if strides else sizes
     return SlidingWindows(
-        sizes, steps, per_axis(padding, rank), per_axis(dilation, rank)
+        sizes,
+        steps,
+        broadcast_to_axes(padding, rank),
+        broadcast_to_axes(dilation, rank),
     )
 
 
-def _make_max_pool(rank: int) -> Converter:
+def _make_max_pool_converter(rank: int) -> Converter:
     def convert(
-        at: Emitter,
+        emitter: Emitter,
         x: SSAValue,
         taps: Sizes,
         strides: Sizes = (),
@@ -41,57 +47,63 @@ def _make_max_pool(rank: int) -> Converter:
         dilation: Sizes = 1,
         ceil_mode: bool = False,
     ) -> tuple[SSAValue | None, ...]:
-        windows = _make_windows(rank, taps, strides, padding, dilation)
-        return _emit_max_pool(at, x, windows), *index_of_maximum(at, x, windows)
+        windows = _make_sliding_windows(rank, taps, strides, padding, dilation)
+        return _emit_max_pool(emitter, x, windows), *emit_max_pool_indices(
+            emitter, x, windows
+        )
 
     return convert
 
 
-def _emit_max_pool(at: Emitter, x: SSAValue, windows: SlidingWindows) -> SSAValue:
+def _emit_max_pool(emitter: Emitter, x: SSAValue, windows: SlidingWindows) -> SSAValue:
     rank = len(windows.taps)
     kind = graph.MaxPool3dOp if rank == 3 else graph.MaxPool2dOp
     padding = (
-        *windows.low,
-        *windows.high_padding(shape_of(x)[-rank:], at.shape[-rank:]),
+        *windows.low_padding,
+        *windows.high_padding(shape_of(x)[-rank:], emitter.result_shape[-rank:]),
     )
-    result = at.emit(
+    result = emitter.emit(
         kind(
-            _with_batch_axis(at, x, rank),
+            _add_batch_axis(emitter, x, rank),
             windows.taps,
             windows.strides,
             padding,
             windows.dilation,
         )
     )
-    return at.reshape(result, at.shape)
+    return emitter.reshape(result, emitter.result_shape)
 
 
-def _with_batch_axis(at: Emitter, x: SSAValue, rank: int) -> SSAValue:
+def _add_batch_axis(emitter: Emitter, x: SSAValue, rank: int) -> SSAValue:
     """Reshape images to N x C x axes; a single image gets an axis N."""
     is_single = len(shape_of(x)) == rank + 1
-    return at.reshape(x, (1, *shape_of(x))) if is_single else x
+    return emitter.reshape(x, (1, *shape_of(x))) if is_single else x
 
 
-def _sum_windows(at: Emitter, x: SSAValue, windows: SlidingWindows) -> SSAValue:
+def _emit_window_sums(
+    emitter: Emitter, x: SSAValue, windows: SlidingWindows
+) -> SSAValue:
     """
     Emit the sums of gathered windows, for any number of axes and windows out of bounds.
     """
     rank = len(windows.taps)
-    gathered = windows.gather_elements(at, at.cast(x, at.wide), at.shape[-rank:], 0)
+    gathered = windows.gather_window_elements(
+        emitter, emitter.cast(x, emitter.wide_element), emitter.result_shape[-rank:], 0
+    )
     first = len(shape_of(gathered)) - 2 * rank
-    return at.reduce(gathered, "sum", range(first, first + rank))
+    return emitter.reduce(gathered, "sum", range(first, first + rank))
 
 
 for _name, _rank in (
     ("max_pool2d_with_indices.default", 2),
     ("max_pool3d_with_indices.default", 3),
 ):
-    converts(_name)(_make_max_pool(_rank))
+    register_as_converter(_name)(_make_max_pool_converter(_rank))
 
 
-def _make_avg_pool(rank: int) -> Converter:
+def _make_avg_pool_converter(rank: int) -> Converter:
     def convert(
-        at: Emitter,
+        emitter: Emitter,
         x: SSAValue,
         taps: Sizes,
         strides: Sizes = (),
@@ -100,61 +112,70 @@ def _make_avg_pool(rank: int) -> Converter:
         count_include_pad: bool = True,
         divisor_override: int | None = None,
     ) -> SSAValue:
-        windows = _make_windows(rank, taps, strides, padding, 1)
+        windows = _make_sliding_windows(rank, taps, strides, padding, 1)
         if divisor_override is not None:
-            total = _sum_windows(at, x, windows)
-            return at.to_result(at.div(total, divisor_override, at.wide))
-        if rank > 1 and not ceil_mode and is_float(at.element):
-            return _emit_avg_pool(at, x, windows, not count_include_pad)
-        total = _sum_windows(at, x, windows)
+            total = _emit_window_sums(emitter, x, windows)
+            return emitter.to_result(
+                emitter.div(total, divisor_override, emitter.wide_element)
+            )
+        if rank > 1 and not ceil_mode and is_float(emitter.result_element):
+            return _emit_avg_pool(emitter, x, windows, not count_include_pad)
+        total = _emit_window_sums(emitter, x, windows)
         extents = shape_of(x)[-rank:]
-        counts = _elements_per_window(
-            windows, extents, at.shape[-rank:], count_include_pad
+        counts = _count_elements_per_window(
+            windows, extents, emitter.result_shape[-rank:], count_include_pad
         )
-        divisors = at.constant(counts.astype(dtype_of(at.wide)), at.wide)
-        return at.to_result(at.div(total, divisors, at.wide))
+        divisors = emitter.emit_constant(
+            counts.astype(dtype_of(emitter.wide_element)), emitter.wide_element
+        )
+        return emitter.to_result(emitter.div(total, divisors, emitter.wide_element))
 
     return convert
 
 
 def _emit_avg_pool(
-    at: Emitter, x: SSAValue, windows: SlidingWindows, excluded: bool
+    emitter: Emitter, x: SSAValue, windows: SlidingWindows, excludes_padding: bool
 ) -> SSAValue:
     rank = len(windows.taps)
     kind = graph.AvgPool3dOp if rank == 3 else graph.AvgPool2dOp
-    padding = (*windows.low, *windows.low)
-    images = _with_batch_axis(at, x, rank)
+    padding = (*windows.low_padding, *windows.low_padding)
+    images = _add_batch_axis(emitter, x, rank)
     pool = kind(
-        images, windows.taps, windows.strides, padding, exclude_padding=excluded
+        images, windows.taps, windows.strides, padding, exclude_padding=excludes_padding
     )
-    return at.reshape(at.emit(pool), at.shape)
+    return emitter.reshape(emitter.emit(pool), emitter.result_shape)
 
 
 for _rank in (1, 2, 3):
-    converts(f"avg_pool{_rank}d.default")(_make_avg_pool(_rank))
+    register_as_converter(f"avg_pool{_rank}d.default")(_make_avg_pool_converter(_rank))
 
 
-def _elements_per_window(
-    windows: SlidingWindows, extents: Sequence[int], counts: Sequence[int], padded: bool
+def _count_elements_per_window(
+    windows: SlidingWindows,
+    extents: Sequence[int],
+    window_counts: Sequence[int],
+    includes_padding: bool,
 ) -> Array:
     """Return the number of elements of each window, including padding if `padded`."""
     result = np.ones((), np.float64)
-    for axis, (extent, count) in enumerate(zip(extents, counts, strict=True)):
-        margin = windows.low[axis] if padded else 0
-        starts = np.arange(count) * windows.strides[axis] - windows.low[axis]
+    for axis, (extent, count) in enumerate(zip(extents, window_counts, strict=True)):
+        margin = windows.low_padding[axis] if includes_padding else 0
+        starts = np.arange(count) * windows.strides[axis] - windows.low_padding[axis]
         ends = np.minimum(starts + windows.taps[axis], extent + margin)
         inside = ends - np.maximum(starts, -margin)
         result = np.multiply.outer(result, inside)
     return result
 
 
-def _make_adaptive_avg_pool(rank: int) -> Converter:
-    def convert(at: Emitter, x: SSAValue, sizes: Sizes) -> SSAValue:
-        value = at.cast(x, at.wide)
+def _make_adaptive_avg_pool_converter(rank: int) -> Converter:
+    def convert(emitter: Emitter, x: SSAValue, output_sizes: Sizes) -> SSAValue:
+        value = emitter.cast(x, emitter.wide_element)
         first = len(shape_of(x)) - rank
         for axis in range(rank):
-            value = _adapt_axis(at, value, first + axis, at.shape[first + axis])
-        return at.to_result(value)
+            value = _emit_adaptive_means(
+                emitter, value, first + axis, emitter.result_shape[first + axis]
+            )
+        return emitter.to_result(value)
 
     return convert
 
@@ -166,39 +187,48 @@ for _name, _rank in (
     ("_adaptive_avg_pool3d.default", 3),
     ("adaptive_avg_pool3d.default", 3),
 ):
-    converts(_name)(_make_adaptive_avg_pool(_rank))
+    register_as_converter(_name)(_make_adaptive_avg_pool_converter(_rank))
 
 
-def adaptive_bounds(extent: int, count: int) -> list[tuple[int, int]]:
+def adaptive_window_ranges(extent: int, window_count: int) -> list[tuple[int, int]]:
     """Return the range `[first, last + 1)` of each window of an adaptive pooling."""
     return [
-        (index * extent // count, -((-(index + 1) * extent) // count))
-        for index in range(count)
+        (index * extent // window_count, -((-(index + 1) * extent) // window_count))
+        for index in range(window_count)
     ]
 
 
-def _adapt_axis(at: Emitter, x: SSAValue, axis: int, count: int) -> SSAValue:
+def _emit_adaptive_means(
+    emitter: Emitter, x: SSAValue, axis: int, window_count: int
+) -> SSAValue:
     """
     Emit the means of `count` windows of an axis: by a reshape if they are equal, else
     by weighted sums.
     """
     shape = shape_of(x)
     extent = shape[axis]
-    if extent == count:
+    if extent == window_count:
         return x
-    if extent % count == 0:
-        split = (*shape[:axis], count, extent // count, *shape[axis + 1 :])
-        return at.emit(graph.MeanOp(at.reshape(x, split), [axis + 1], False))
-    weights = np.zeros((count, extent))
-    for index, (start, stop) in enumerate(adaptive_bounds(extent, count)):
+    if extent % window_count == 0:
+        split = (
+            *shape[:axis],
+            window_count,
+            extent // window_count,
+            *shape[axis + 1 :],
+        )
+        return emitter.emit(graph.MeanOp(emitter.reshape(x, split), [axis + 1], False))
+    weights = np.zeros((window_count, extent))
+    for index, (start, stop) in enumerate(adaptive_window_ranges(extent, window_count)):
         weights[index, start:stop] = 1 / (stop - start)
-    return weighted_sums(at, x, axis, weights)
+    return emit_weighted_sums(emitter, x, axis, weights)
 
 
-def weighted_sums(at: Emitter, x: SSAValue, axis: int, weights: Array) -> SSAValue:
+def emit_weighted_sums(
+    emitter: Emitter, x: SSAValue, axis: int, weights: Array
+) -> SSAValue:
     """Emit sums along an axis, one per row of `weights`, which is result x extent."""
-    rank, element = len(shape_of(x)), element_of(x)
-    matrix = at.constant(weights, element)
+    rank, element = len(shape_of(x)), element_type_of_value(x)
+    matrix = emitter.emit_constant(weights, element)
     axes = [AffineExpr.dimension(each) for each in range(rank + 1)]
     output_dim, input_dim = axes[rank], axes[axis]
     result = [output_dim if each == axis else axes[each] for each in range(rank)]
@@ -206,30 +236,34 @@ def weighted_sums(at: Emitter, x: SSAValue, axis: int, weights: Array) -> SSAVal
         AffineMap(rank + 1, 0, tuple(results))
         for results in (axes[:rank], [output_dim, input_dim], result)
     ]
-    return at.emit(graph.ContractOp(x, matrix, maps))
+    return emitter.emit(graph.ContractOp(x, matrix, maps))
 
 
-@converts("adaptive_max_pool2d.default", "adaptive_max_pool3d.default")
-def _adaptive_max_pool(
-    at: Emitter, x: SSAValue, sizes: Sequence[int]
+@register_as_converter("adaptive_max_pool2d.default", "adaptive_max_pool3d.default")
+def _convert_adaptive_max_pool(
+    emitter: Emitter, x: SSAValue, output_sizes: Sequence[int]
 ) -> tuple[SSAValue | None, ...]:
-    extents = shape_of(x)[-len(sizes) :]
-    for extent, count in zip(extents, sizes, strict=True):
+    extents = shape_of(x)[-len(output_sizes) :]
+    for extent, count in zip(extents, output_sizes, strict=True):
         if extent % count:
             raise Unsupported(
                 f"expected windows of one size, got {count} of {extent} elements"
             )
-    rank = len(sizes)
-    taps = tuple(a // b for a, b in zip(extents, sizes, strict=True))
+    rank = len(output_sizes)
+    taps = tuple(a // b for a, b in zip(extents, output_sizes, strict=True))
     windows = SlidingWindows(taps, taps, (0,) * rank, (1,) * rank)
-    return _max_over_equal_runs(at, x, sizes), *index_of_maximum(at, x, windows)
+    return _emit_equal_window_maxima(emitter, x, output_sizes), *emit_max_pool_indices(
+        emitter, x, windows
+    )
 
 
-def _max_over_equal_runs(at: Emitter, x: SSAValue, sizes: Sequence[int]) -> SSAValue:
+def _emit_equal_window_maxima(
+    emitter: Emitter, x: SSAValue, output_sizes: Sequence[int]
+) -> SSAValue:
     """Emit the maxima of equal windows, each of which is split off into an axis."""
-    first = len(shape_of(x)) - len(sizes)
-    for axis, count in enumerate(sizes, first):
+    first = len(shape_of(x)) - len(output_sizes)
+    for axis, count in enumerate(output_sizes, first):
         shape = shape_of(x)
         split = (*shape[:axis], count, shape[axis] // count, *shape[axis + 1 :])
-        x = at.reduce(at.reshape(x, split), "max", [axis + 1])
+        x = emitter.reduce(emitter.reshape(x, split), "max", [axis + 1])
     return x

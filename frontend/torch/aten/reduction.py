@@ -1,4 +1,7 @@
-"""Import of ATen reductions and cumulative operations as graph operations."""
+"""
+Import of ATen reductions and cumulative operations from PyTorch: converters of FX
+calls, which build operations of `graph`.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from xdsl.ir import SSAValue
 from tlf.dialects import graph
 from tlf.dialects.graph.tensor_types import shape_of
 from tlf.frontend.torch.emitter import Emitter, Number
-from tlf.frontend.torch.registry import Converter, converts
+from tlf.frontend.torch.registry import Converter, register_as_converter
 
 Axes = Sequence[int] | int | None
 
@@ -19,7 +22,7 @@ _BOOL_REDUCTIONS = {"sum": "max", "prod": "min"}
 """Reductions of truth values that are equivalent to those of 0 and 1."""
 
 
-def axes_of(value: SSAValue, axes: Axes) -> list[int]:
+def normalize_axes(value: SSAValue, axes: Axes) -> list[int]:
     """Return sorted non-negative axes; all axes if none are given."""
     rank = len(shape_of(value))
     if isinstance(axes, int):
@@ -28,34 +31,38 @@ def axes_of(value: SSAValue, axes: Axes) -> list[int]:
     return sorted({axis % rank for axis in chosen}) if rank else []
 
 
-def reduce_wide(
-    at: Emitter, value: SSAValue, kind: str, axes: Axes, keepdims: bool
+def emit_wide_reduction(
+    emitter: Emitter, value: SSAValue, kind: str, axes: Axes, keepdims: bool
 ) -> SSAValue:
     """Emit a reduction in the type that the result is computed in."""
-    reduced_axes = axes_of(value, axes)
-    if at.element == i1:
-        return _reduce_bools(at, value, _BOOL_REDUCTIONS[kind], reduced_axes, keepdims)
-    return at.reduce(at.cast(value, at.wide), kind, reduced_axes, keepdims)
+    reduced_axes = normalize_axes(value, axes)
+    if emitter.result_element == i1:
+        return _emit_bool_reduction(
+            emitter, value, _BOOL_REDUCTIONS[kind], reduced_axes, keepdims
+        )
+    return emitter.reduce(
+        emitter.cast(value, emitter.wide_element), kind, reduced_axes, keepdims
+    )
 
 
-def _reduce_bools(
-    at: Emitter, value: SSAValue, kind: str, axes: Sequence[int], keepdims: bool
+def _emit_bool_reduction(
+    emitter: Emitter, value: SSAValue, kind: str, axes: Sequence[int], keepdims: bool
 ) -> SSAValue:
     """Emit the maximum or minimum of the truth values of elements."""
-    truths = at.cast(at.to_bool(value), i8)
-    return at.to_bool(at.reduce(truths, kind, axes, keepdims))
+    truths = emitter.cast(emitter.to_bool(value), i8)
+    return emitter.to_bool(emitter.reduce(truths, kind, axes, keepdims))
 
 
-def _make_reduction(kind: str) -> Converter:
+def _make_reduction_converter(kind: str) -> Converter:
     def convert(
-        at: Emitter,
+        emitter: Emitter,
         x: SSAValue,
         axes: Axes = None,
         keepdim: bool = False,
         *,
         dtype: object = None,
     ) -> SSAValue:
-        return at.to_result(reduce_wide(at, x, kind, axes, keepdim))
+        return emitter.to_result(emit_wide_reduction(emitter, x, kind, axes, keepdim))
 
     return convert
 
@@ -66,143 +73,155 @@ for _name, _kind in (
     ("prod.default", "prod"),
     ("prod.dim_int", "prod"),
 ):
-    converts(_name)(_make_reduction(_kind))
+    register_as_converter(_name)(_make_reduction_converter(_kind))
 
 
-@converts("mean.default", "mean.dim")
-def _mean(
-    at: Emitter,
+@register_as_converter("mean.default", "mean.dim")
+def _convert_mean(
+    emitter: Emitter,
     x: SSAValue,
     axes: Axes = None,
     keepdim: bool = False,
     *,
     dtype: object = None,
 ) -> SSAValue:
-    reduced_axes = axes_of(x, axes)
-    value = at.cast(x, at.element)
+    reduced_axes = normalize_axes(x, axes)
+    value = emitter.cast(x, emitter.result_element)
     return (
-        at.emit(graph.MeanOp(value, reduced_axes, keepdim)) if reduced_axes else value
+        emitter.emit(graph.MeanOp(value, reduced_axes, keepdim))
+        if reduced_axes
+        else value
     )
 
 
-def _make_extreme(kind: str) -> Converter:
+def _make_extreme_converter(kind: str) -> Converter:
     def convert(
-        at: Emitter, x: SSAValue, axes: Axes = None, keepdim: bool = False
+        emitter: Emitter, x: SSAValue, axes: Axes = None, keepdim: bool = False
     ) -> SSAValue:
-        value = at.cast(x, i8) if at.element == i1 else x
-        reduced = at.reduce(value, kind, axes_of(x, axes), keepdim)
-        return at.cast(reduced, at.element)
+        value = emitter.cast(x, i8) if emitter.result_element == i1 else x
+        reduced = emitter.reduce(value, kind, normalize_axes(x, axes), keepdim)
+        return emitter.cast(reduced, emitter.result_element)
 
     return convert
 
 
 for _kind in ("max", "min"):
-    converts(f"{_kind}.default")(_make_extreme(_kind))
-    converts(f"a{_kind}.default")(_make_extreme(_kind))
+    register_as_converter(f"{_kind}.default")(_make_extreme_converter(_kind))
+    register_as_converter(f"a{_kind}.default")(_make_extreme_converter(_kind))
 
 
-def _make_extreme_with_index(kind: str) -> Converter:
+def _make_extreme_with_index_converter(kind: str) -> Converter:
     def convert(
-        at: Emitter, x: SSAValue, axis: int, keepdim: bool = False
+        emitter: Emitter, x: SSAValue, axis: int, keepdim: bool = False
     ) -> tuple[SSAValue, SSAValue]:
         if not shape_of(x):
-            return x, at.scalar(0, i64)
-        (at_axis,) = axes_of(x, axis)
-        value = at.cast(x, i8) if at.element == i1 else x
-        values = at.cast(at.reduce(value, kind, [at_axis], keepdim), at.element)
-        return values, at.emit(graph.ArgReduceOp(value, kind, at_axis, keepdim))
+            return x, emitter.emit_scalar(0, i64)
+        (at_axis,) = normalize_axes(x, axis)
+        value = emitter.cast(x, i8) if emitter.result_element == i1 else x
+        values = emitter.cast(
+            emitter.reduce(value, kind, [at_axis], keepdim), emitter.result_element
+        )
+        return values, emitter.emit(graph.ArgReduceOp(value, kind, at_axis, keepdim))
 
     return convert
 
 
-def _make_arg_reduction(kind: str) -> Converter:
+def _make_arg_reduction_converter(kind: str) -> Converter:
     def convert(
-        at: Emitter, x: SSAValue, axis: int | None = None, keepdim: bool = False
+        emitter: Emitter, x: SSAValue, axis: int | None = None, keepdim: bool = False
     ) -> SSAValue:
         shape = shape_of(x)
         if not shape:
-            return at.scalar(0, at.element)
+            return emitter.emit_scalar(0, emitter.result_element)
         if axis is not None:
-            return at.emit(graph.ArgReduceOp(x, kind, axis % len(shape), keepdim))
-        flat = at.reshape(x, [math.prod(shape)])
-        return at.reshape(at.emit(graph.ArgReduceOp(flat, kind, 0, False)), at.shape)
+            return emitter.emit(graph.ArgReduceOp(x, kind, axis % len(shape), keepdim))
+        flat = emitter.reshape(x, [math.prod(shape)])
+        return emitter.reshape(
+            emitter.emit(graph.ArgReduceOp(flat, kind, 0, False)), emitter.result_shape
+        )
 
     return convert
 
 
 for _kind in ("max", "min"):
-    converts(f"{_kind}.dim")(_make_extreme_with_index(_kind))
-    converts(f"arg{_kind}.default")(_make_arg_reduction(_kind))
+    register_as_converter(f"{_kind}.dim")(_make_extreme_with_index_converter(_kind))
+    register_as_converter(f"arg{_kind}.default")(_make_arg_reduction_converter(_kind))
 
 
-def _make_bool_reduction(kind: str) -> Converter:
+def _make_bool_reduction_converter(kind: str) -> Converter:
     def convert(
-        at: Emitter, x: SSAValue, axes: Axes = None, keepdim: bool = False
+        emitter: Emitter, x: SSAValue, axes: Axes = None, keepdim: bool = False
     ) -> SSAValue:
-        return _reduce_bools(at, x, kind, axes_of(x, axes), keepdim)
+        return _emit_bool_reduction(emitter, x, kind, normalize_axes(x, axes), keepdim)
 
     return convert
 
 
 for _name, _kind in (("any", "max"), ("all", "min")):
     for _form in ("default", "dim", "dims"):
-        converts(f"{_name}.{_form}")(_make_bool_reduction(_kind))
+        register_as_converter(f"{_name}.{_form}")(_make_bool_reduction_converter(_kind))
 
 
-def variance_and_mean(
-    at: Emitter, x: SSAValue, axes: Axes, correction: Number | None, keepdim: bool
+def emit_variance_and_mean(
+    emitter: Emitter, x: SSAValue, axes: Axes, correction: Number | None, keepdim: bool
 ) -> tuple[SSAValue, SSAValue]:
     """Emit the variance and the mean, in the type that the result is computed in."""
     if not shape_of(x):
-        row = variance_and_mean(at, at.reshape(x, (1,)), 0, correction, False)
+        row = emit_variance_and_mean(
+            emitter, emitter.reshape(x, (1,)), 0, correction, False
+        )
         return row[0], row[1]
-    reduced_axes, wide = axes_of(x, axes), at.wide
-    value = at.cast(x, wide)
+    reduced_axes, wide = normalize_axes(x, axes), emitter.wide_element
+    value = emitter.cast(x, wide)
     count = math.prod(shape_of(x)[axis] for axis in reduced_axes)
-    mean = at.emit(graph.MeanOp(value, reduced_axes, True))
-    centred = at.sub(value, mean, wide)
-    total = at.reduce(at.mul(centred, centred, wide), "sum", reduced_axes, keepdim)
+    mean = emitter.emit(graph.MeanOp(value, reduced_axes, True))
+    centred = emitter.sub(value, mean, wide)
+    total = emitter.reduce(
+        emitter.mul(centred, centred, wide), "sum", reduced_axes, keepdim
+    )
     degrees_of_freedom = count - (1 if correction is None else correction)
-    variance = at.div(total, max(degrees_of_freedom, 0), wide)
-    return variance, mean if keepdim else at.reshape(mean, shape_of(variance))
+    variance = emitter.div(total, max(degrees_of_freedom, 0), wide)
+    return variance, mean if keepdim else emitter.reshape(mean, shape_of(variance))
 
 
-@converts("var.correction")
-def _var(
-    at: Emitter,
+@register_as_converter("var.correction")
+def _convert_var(
+    emitter: Emitter,
     x: SSAValue,
     axes: Axes = None,
     *,
     correction: Number | None = None,
     keepdim: bool = False,
 ) -> SSAValue:
-    return at.to_result(variance_and_mean(at, x, axes, correction, keepdim)[0])
+    return emitter.to_result(
+        emit_variance_and_mean(emitter, x, axes, correction, keepdim)[0]
+    )
 
 
-@converts("var_mean.correction")
-def _var_mean(
-    at: Emitter,
+@register_as_converter("var_mean.correction")
+def _convert_var_mean(
+    emitter: Emitter,
     x: SSAValue,
     axes: Axes = None,
     *,
     correction: Number | None = None,
     keepdim: bool = False,
 ) -> tuple[SSAValue, ...]:
-    results = variance_and_mean(at, x, axes, correction, keepdim)
-    return tuple(at.cast(each, at.element) for each in results)
+    results = emit_variance_and_mean(emitter, x, axes, correction, keepdim)
+    return tuple(emitter.cast(each, emitter.result_element) for each in results)
 
 
-def _make_cumulation(kind: str) -> Converter:
+def _make_cumulation_converter(kind: str) -> Converter:
     def convert(
-        at: Emitter, x: SSAValue, axis: int, *, dtype: object = None
+        emitter: Emitter, x: SSAValue, axis: int, *, dtype: object = None
     ) -> SSAValue:
-        value = at.cast(x, at.element)
+        value = emitter.cast(x, emitter.result_element)
         if not shape_of(x):
             return value
-        return at.emit(graph.CumulateOp(value, kind, axis % len(shape_of(x))))
+        return emitter.emit(graph.CumulateOp(value, kind, axis % len(shape_of(x))))
 
     return convert
 
 
-converts("cumsum.default")(_make_cumulation("sum"))
-converts("cumprod.default")(_make_cumulation("prod"))
+register_as_converter("cumsum.default")(_make_cumulation_converter("sum"))
+register_as_converter("cumprod.default")(_make_cumulation_converter("prod"))

@@ -1,6 +1,6 @@
 """
-Import of ATen window operations: sliding windows over any number of axes, as gathered
-elements.
+Import of ATen window operations from PyTorch: parameters of sliding windows over any
+number of axes, and their elements gathered by an operation of `graph`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tlf.dialects.graph.tensor_types import shape_of
 from tlf.frontend.torch.emitter import Emitter, Number
 
 
-def per_axis(values: int | Sequence[int], rank: int) -> tuple[int, ...]:
+def broadcast_to_axes(values: int | Sequence[int], rank: int) -> tuple[int, ...]:
     """Return one number per axis, given one per axis or one for all axes."""
     if isinstance(values, int):
         return (values,) * rank
@@ -29,14 +29,14 @@ class SlidingWindows:
 
     taps: tuple[int, ...]
     strides: tuple[int, ...]
-    low: tuple[int, ...]
+    low_padding: tuple[int, ...]
     """
     Number of positions by which the first window extends before the first element.
     """
     dilation: tuple[int, ...]
 
     def high_padding(
-        self, extents: Sequence[int], counts: Sequence[int]
+        self, extents: Sequence[int], window_counts: Sequence[int]
     ) -> tuple[int, ...]:
         """
         Return the number of positions by which the last of `counts` windows extends
@@ -46,10 +46,10 @@ class SlidingWindows:
         parameters = zip(
             self.taps,
             self.strides,
-            self.low,
+            self.low_padding,
             self.dilation,
             extents,
-            counts,
+            window_counts,
             strict=True,
         )
         return tuple(
@@ -57,8 +57,8 @@ class SlidingWindows:
             for tap, stride, low, by, extent, count in parameters
         )
 
-    def gather_elements(
-        self, at: Emitter, x: SSAValue, counts: Sequence[int], fill: Number
+    def gather_window_elements(
+        self, emitter: Emitter, x: SSAValue, window_counts: Sequence[int], fill: Number
     ) -> SSAValue:
         """
         Emit the elements of windows, `counts` per axis: from shape (outer, axes) to
@@ -66,12 +66,12 @@ class SlidingWindows:
         """
         rank = len(self.taps)
         outer = shape_of(x)[:-rank]
-        shape = (*outer, *self.taps, *counts)
+        shape = (*outer, *self.taps, *window_counts)
         axes = [AffineExpr.dimension(axis) for axis in range(len(shape))]
         results = axes[: len(outer)]
         for axis in range(rank):
             tap = axes[len(outer) + axis] * self.dilation[axis]
             start = axes[len(outer) + rank + axis] * self.strides[axis]
-            results.append(start + tap + AffineExpr.constant(-self.low[axis]))
+            results.append(start + tap + AffineExpr.constant(-self.low_padding[axis]))
         map_ = AffineMap(len(shape), 0, tuple(results))
-        return at.emit(graph.UnfoldOp(x, map_, shape, fill))
+        return emitter.emit(graph.UnfoldOp(x, map_, shape, fill))

@@ -18,7 +18,7 @@ from tlf.dialects.graph.tensor_builder import TensorBuilder
 from tlf.dialects.located_rewriting import replace_op
 from tlf.dialects.types import is_float, tensor_type
 from tlf.passes.graph.contraction_product import Axes, Product
-from tlf.passes.graph.hoist_scalars.finite_range import is_finite_in
+from tlf.passes.graph.hoist_scalars.finite_range import is_finite_after_cast
 from tlf.passes.graph.permutations import non_unit_extents, reshape_to
 from tlf.passes.graph.pointwise import leaf_values_of
 from tlf.passes.op_replacement import is_in_planned_group
@@ -38,7 +38,7 @@ class OperandScale:
     """
 
     product: Product
-    side: int
+    operand_index: int
     op: graph.MulOp | graph.DivOp
     scale_index: int
     """
@@ -47,9 +47,9 @@ class OperandScale:
     """
 
     @staticmethod
-    def of(product: Product, side: int) -> OperandScale | None:
+    def find_in_operand(product: Product, operand_index: int) -> OperandScale | None:
         """Return the scale of an operand that can be hoisted to the result, or None."""
-        value = product.values[side]
+        value = product.values[operand_index]
         cast = value.owner
         scaled = cast.operand if isinstance(cast, graph.CastOp) else value
         op = scaled.owner
@@ -58,8 +58,11 @@ class OperandScale:
         if not _has_only_floats(scaled, value):
             return None
         for index in (1,) if isinstance(op, graph.DivOp) else (0, 1):
-            scale = OperandScale(product, side, op, index)
-            if scale._is_independent_of_sum() and scale._has_finite_operand():
+            scale = OperandScale(product, operand_index, op, index)
+            if (
+                scale._is_scale_constant_along_reduction()
+                and scale._is_unscaled_operand_finite()
+            ):
                 return scale
         return None
 
@@ -74,19 +77,21 @@ class OperandScale:
         return self.op.operands[1 - self.scale_index]
 
     @property
-    def scale_axes(self) -> Axes:
+    def scale_iterators(self) -> Axes:
         """The iterators along which the scale varies."""
         shape = tensor_type(self.scale).get_shape()
-        iterators = self.product.axes[self.side][-len(shape) :] if shape else ()
+        iterators = (
+            self.product.axes[self.operand_index][-len(shape) :] if shape else ()
+        )
         pairs = zip(iterators, shape, strict=True)
         return tuple(iterator for iterator, extent in pairs if extent > 1)
 
     @property
-    def result_order(self) -> Axes:
+    def result_iterators_in_scale_order(self) -> Axes:
         """Iterators of the result, with iterators of the scale in the scale's order."""
-        scale_axes = iter(self.scale_axes)
+        scale_axes = iter(self.scale_iterators)
         return tuple(
-            next(scale_axes) if axis in self.scale_axes else axis
+            next(scale_axes) if axis in self.scale_iterators else axis
             for axis in self.product.result
         )
 
@@ -97,9 +102,9 @@ class OperandScale:
         multiplications, or removes the operand's dependence on a reduction, so that
         reduction and contraction may run in one loop.
         """
-        uses = list(self._operand_uses())
+        uses = list(self._uses_of_operand_and_casts())
         readers = {use.operation for use in uses}
-        if len(readers) < len(uses) or not all(map(self._can_hoist_at, uses)):
+        if len(readers) < len(uses) or not all(map(self._can_hoist_scale_at_use, uses)):
             return False
         operand_size = tensor_type(self.op.result).element_count()
         result_sizes = [
@@ -107,10 +112,10 @@ class OperandScale:
         ]
         return sum(result_sizes) < operand_size or (
             max(result_sizes) <= MAX_RESULT_GROWTH * operand_size
-            and self._has_reduced_scale()
+            and self._is_scale_from_reduction()
         )
 
-    def _operand_uses(self) -> Iterator[Use]:
+    def _uses_of_operand_and_casts(self) -> Iterator[Use]:
         """Yield the uses of the operand and of casts of it."""
         for use in self.op.result.uses:
             if isinstance(cast := use.operation, graph.CastOp):
@@ -118,16 +123,16 @@ class OperandScale:
             else:
                 yield use
 
-    def _can_hoist_at(self, use: Use) -> bool:
+    def _can_hoist_scale_at_use(self, use: Use) -> bool:
         """
         Return `True` if the user of the operand is a product that can hoist the scale.
         """
-        if (product := Product.of(use.operation)) is None:
+        if (product := Product.from_operation(use.operation)) is None:
             return False
-        scale = OperandScale.of(product, use.index)
+        scale = OperandScale.find_in_operand(product, use.index)
         return scale is not None and scale.op is self.op
 
-    def _has_reduced_scale(self) -> bool:
+    def _is_scale_from_reduction(self) -> bool:
         """
         Return `True` if the scale is computed from the result of a reduction.
         """
@@ -137,91 +142,125 @@ class OperandScale:
         )
         return any(isinstance(each.owner, graph.ReduceOp) for each in leaves)
 
-    def _is_independent_of_sum(self) -> bool:
+    def _is_scale_constant_along_reduction(self) -> bool:
         """
         Return `True` if the unscaled value has the operand's type, and the scale does
         not vary along a reduced axis.
         """
         is_whole = self.unscaled_operand.type == self.op.result.type
-        return is_whole and all(axis in self.product.result for axis in self.scale_axes)
+        return is_whole and all(
+            axis in self.product.result for axis in self.scale_iterators
+        )
 
-    def _has_finite_operand(self) -> bool:
+    def _is_unscaled_operand_finite(self) -> bool:
         """
         Return `True` if the unscaled value remains finite in the element type of the
         contraction's operand.
         """
-        return is_finite_in(
+        return is_finite_after_cast(
             self.unscaled_operand, tensor_type(self.product.op.operands[0]).element_type
         )
 
 
-def hoist_operand_scale(found: OperandScale) -> None:
+def hoist_scale_to_result(operand_scale: OperandScale) -> None:
     """
     Scale the result of a contraction instead of its operand. If the axes of the scale
     are in another order, the contraction writes them in the order of the scale, and the
     scaled result is transposed.
     """
-    op = found.product.op
-    operand = op.operands[found.side]
+    op = operand_scale.product.op
+    operand = op.operands[operand_scale.operand_index]
     builder = Builder(InsertPoint.before(op))
     element = tensor_type(operand).element_type
-    values = list(found.product.values)
-    values[found.side] = TensorBuilder(builder, element).promote(found.unscaled_operand)
-    _copy_location(operand, values[found.side])
-    order, result = found.result_order, tensor_type(op.results[0])
-    product = replace(found.product, values=(values[0], values[1]), result=order)
-    total = builder.insert(_build_unrounded(product, found.product)).results[0]
-    factor = TensorBuilder(builder, op.accumulator_type).promote(found.scale)
-    factor = _align_scale(builder, factor, found.scale_axes, order)
-    scaled = builder.insert(type(found.op)(total, factor))
-    scaled.location = found.op.location
-    result_value = TensorBuilder(builder, result.element_type).promote(scaled.result)
-    if order != found.product.result:
-        permutation = [order.index(axis) for axis in found.product.result]
+    values = list(operand_scale.product.values)
+    values[operand_scale.operand_index] = TensorBuilder(
+        builder, element
+    ).promote_to_builder_type(operand_scale.unscaled_operand)
+    _copy_location(operand, values[operand_scale.operand_index])
+    order = operand_scale.result_iterators_in_scale_order
+    result = tensor_type(op.results[0])
+    product = replace(
+        operand_scale.product, values=(values[0], values[1]), result=order
+    )
+    total = builder.insert(
+        _build_product_in_accumulator_type(product, operand_scale.product)
+    ).results[0]
+    factor = _build_aligned_scale(builder, operand_scale, order)
+    scaled = builder.insert(type(operand_scale.op)(total, factor))
+    scaled.location = operand_scale.op.location
+    result_value = TensorBuilder(builder, result.element_type).promote_to_builder_type(
+        scaled.result
+    )
+    if order != operand_scale.product.result:
+        permutation = [order.index(axis) for axis in operand_scale.product.result]
         result_value = builder.insert(
             graph.TransposeOp(result_value, permutation)
         ).result
     result_value.name_hint = op.results[0].name_hint
     replace_op(op, [], [result_value])
-    for each in (operand.owner, found.op):
+    for each in (operand.owner, operand_scale.op):
         if isinstance(each, Operation) and not any(r.uses for r in each.results):
             Rewriter.erase_op(each)
 
 
-def _copy_location(before: SSAValue, after: SSAValue) -> None:
+def _build_aligned_scale(
+    builder: Builder, operand_scale: OperandScale, result_iterators: Axes
+) -> SSAValue:
+    """Build the scale in the type of the accumulator, aligned with the result."""
+    op = operand_scale.product.op
+    factor = TensorBuilder(builder, op.accumulator_type).promote_to_builder_type(
+        operand_scale.scale
+    )
+    return _align_scale_with_result(
+        builder,
+        factor,
+        operand_scale.scale_iterators,
+        result_iterators,
+    )
+
+
+def _copy_location(original: SSAValue, replacement: SSAValue) -> None:
     """
     Copy the location of the operation that defines a value to its replacement, if that
     has none.
     """
-    old, new = before.owner, after.owner
+    old, new = original.owner, replacement.owner
     if not isinstance(old, Operation) or not isinstance(new, Operation):
         return
     if isinstance(new.location, UnknownLoc):
         new.location = old.location
 
 
-def _build_unrounded(product: Product, before: Product) -> Operation:
+def _build_product_in_accumulator_type(
+    product: Product, original_product: Product
+) -> Operation:
     """
     Build a product in its accumulator type; if the axes of the result are unchanged,
     clone the original operation.
     """
-    op = before.op
-    if product.result != before.result:
+    op = original_product.op
+    if product.result != original_product.result:
         return product.build_contract(op.accumulator_type)
-    wide = op.with_accumulator_result() or op.clone()
+    wide = op.build_with_accumulator_result() or op.clone()
     wide.operands = [*product.values, *op.operands[2:]]
     wide.location = op.location
     return wide
 
 
-def _align_scale(
-    builder: Builder, factor: SSAValue, axes: Axes, result: Axes
+def _align_scale_with_result(
+    builder: Builder, factor: SSAValue, scale_iterators: Axes, result_iterators: Axes
 ) -> SSAValue:
     """Reshape a scale so that its axes align with those of the result."""
     extents = dict(
-        zip(axes, non_unit_extents(tensor_type(factor).get_shape()), strict=True)
+        zip(
+            scale_iterators,
+            non_unit_extents(tensor_type(factor).get_shape()),
+            strict=True,
+        )
     )
-    return reshape_to(factor, [extents.get(axis, 1) for axis in result], builder)
+    return reshape_to(
+        factor, [extents.get(axis, 1) for axis in result_iterators], builder
+    )
 
 
 def _has_only_floats(*values: SSAValue) -> bool:

@@ -1,5 +1,5 @@
 """
-Rewrite of `exp(a - log(sum(exp(a))))` as a quotient, in the pass `graph-hoist-scales`.
+Rewrite of the pass `graph-hoist-scales`: of `exp(a - log(sum(exp(a))))` as a quotient.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SignedTerms = Counter[tuple[int, SSAValue]]
 """Multiset of summands, each with its sign."""
 
 
-def rewrite_exp_of_log_sum(op: graph.ExpOp) -> graph.DivOp | None:
+def rewrite_exp_of_log_sum_as_quotient(op: graph.ExpOp) -> graph.DivOp | None:
     """
     Rewrite `exp(a - log(l))` as `exp(a) / l`, where `l` is the sum of `exp(a)`, such as
     of a log-softmax or log-sum-exp. The maximum of the other terms of `a` must be among
@@ -30,7 +30,7 @@ def rewrite_exp_of_log_sum(op: graph.ExpOp) -> graph.DivOp | None:
     """
     if is_in_planned_group(op):
         return None
-    terms = _signed_terms_of(op.operand)
+    terms = _signed_summands_of(op.operand)
     for sign, value in terms:
         if sign > 0 or not isinstance(log := value.owner, graph.LogOp):
             continue
@@ -42,10 +42,10 @@ def rewrite_exp_of_log_sum(op: graph.ExpOp) -> graph.DivOp | None:
             or exponential.result.type != op.result.type
         ):
             continue
-        inner_terms = _signed_terms_of(exponential.operand)
-        if terms == inner_terms + SignedTerms([(sign, value)]) and _has_max_shift(
-            inner_terms, total
-        ):
+        inner_terms = _signed_summands_of(exponential.operand)
+        if terms == inner_terms + SignedTerms(
+            [(sign, value)]
+        ) and _has_subtracted_maximum(inner_terms, total):
             quotient = graph.DivOp(exponential.result, total.result)
             quotient.location = op.location
             quotient.result.name_hint = op.result.name_hint
@@ -55,7 +55,7 @@ def rewrite_exp_of_log_sum(op: graph.ExpOp) -> graph.DivOp | None:
     return None
 
 
-def _signed_terms_of(
+def _signed_summands_of(
     value: SSAValue, sign: int = 1, depth: int = MAX_DEPTH
 ) -> SignedTerms:
     """Return the summands of a value with their signs."""
@@ -67,7 +67,7 @@ def _signed_terms_of(
     ):
         return SignedTerms([(sign, value)])
     other = sign if isinstance(op, graph.AddOp) else -sign
-    return _signed_terms_of(op.lhs, sign, depth - 1) + _signed_terms_of(
+    return _signed_summands_of(op.lhs, sign, depth - 1) + _signed_summands_of(
         op.rhs, other, depth - 1
     )
 
@@ -75,20 +75,20 @@ def _signed_terms_of(
 def _keepdims_sum_of(value: SSAValue) -> graph.ReduceOp | None:
     """Return the sum with kept dimensions that computes a value, or None."""
     op = value.owner
-    if not isinstance(op, graph.ReduceOp) or op.combination is not ReduceKind.SUM:
+    if not isinstance(op, graph.ReduceOp) or op.reduce_kind is not ReduceKind.SUM:
         return None
     return None if op.init_value or not op.keepdims or is_in_planned_group(op) else op
 
 
-def _has_max_shift(terms: SignedTerms, total: graph.ReduceOp) -> bool:
+def _has_subtracted_maximum(terms: SignedTerms, sum_op: graph.ReduceOp) -> bool:
     """
     Return `True` if a subtracted term is computed from the maximum of other terms.
     """
     return any(
         isinstance(op := leaf.owner, graph.ReduceOp)
-        and op.combination is ReduceKind.MAX
-        and op.axes == total.axes
-        and not _signed_terms_of(op.operand) - terms
+        and op.reduce_kind is ReduceKind.MAX
+        and op.axes == sum_op.axes
+        and not _signed_summands_of(op.operand) - terms
         for sign, value in terms
         if sign < 0
         for leaf in leaf_values_of(value)

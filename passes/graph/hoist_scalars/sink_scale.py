@@ -1,6 +1,6 @@
 """
-Helper of the pass `graph-hoist-scales`: placement of a constant scale of a
-contraction's result in its operands.
+Rewrite of the pass `graph-hoist-scales`: sinking of a constant scale of a contraction's
+result into its operands, and the search for the cheapest operands.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ class ResultScale:
     """
 
     op: graph.MulOp | graph.DivOp
-    side: int
+    result_index: int
     """Index of the operand of `op` that is the result; the other is the constant."""
     contraction: ContractionInterface
     factor: float
 
     @staticmethod
-    def of(op: Operation) -> ResultScale | None:
+    def from_operation(op: Operation) -> ResultScale | None:
         """Return an operation as the scale of a contraction's result, or None."""
         if not isinstance(op, graph.MulOp | graph.DivOp) or is_in_planned_group(op):
             return None
@@ -57,7 +57,7 @@ class ResultScale:
             return None
         for side in (0,) if isinstance(op, graph.DivOp) else (0, 1):
             factor = _scale_constant_of(op.operands[1 - side])
-            contraction = _single_use_contraction(op.operands[side])
+            contraction = _single_use_contraction_before(op.operands[side])
             is_whole = op.operands[side].type == op.result.type
             if is_whole and factor is not None and contraction is not None:
                 return ResultScale(op, side, contraction, factor)
@@ -77,24 +77,26 @@ class ResultScale:
         if not is_16_bit_float(tensor_type(self.contraction.operands[0]).element_type):
             return True
         is_quotient = isinstance(self.op, graph.DivOp)
-        return is_exact_scale(1 / self.factor if is_quotient else self.factor)
+        return is_exact_scale_of_16_bit_floats(
+            1 / self.factor if is_quotient else self.factor
+        )
 
-    def scale_operand(self, op: Operation, operand: int) -> None:
+    def multiply_operand_by_scale(self, op: Operation, operand_index: int) -> None:
         """Scale an operand of an operation by the constant."""
-        value = op.operands[operand]
+        value = op.operands[operand_index]
         builder = Builder(InsertPoint.before(op))
         program = TensorBuilder(builder, tensor_type(value).element_type)
         scaled = builder.insert(type(self.op)(value, program.constant(self.factor)))
         scaled.location = self.op.location
-        op.operands[operand] = scaled.result
+        op.operands[operand_index] = scaled.result
 
 
-def is_exact_scale(number: float) -> bool:
+def is_exact_scale_of_16_bit_floats(scale: float) -> bool:
     """
     Return `True` if scaling 16-bit floats is exact: the scale is a power of two of at
     most 1, with an exponent above `MIN_EXPONENT`.
     """
-    fraction, exponent = frexp(number)
+    fraction, exponent = frexp(scale)
     return abs(fraction) == 0.5 and MIN_EXPONENT < exponent <= 1
 
 
@@ -102,61 +104,61 @@ def is_exact_scale(number: float) -> bool:
 class ScalePlacement:
     """Operands to scale instead of a result."""
 
-    cost: float
+    multiplication_count: float
     """Number of multiplications per call: 0 for call-invariant values."""
-    operands: tuple[tuple[Operation, int], ...]
+    scaled_operands: tuple[tuple[Operation, int], ...]
 
 
-def find_placement(
+def find_scale_placement(
     op: Operation,
-    operand: int,
+    operand_index: int,
     invariant: AbstractSet[SSAValue],
     depth: int = MAX_DEPTH,
 ) -> ScalePlacement:
     """
     Return the placement of an operand's scale that takes the fewest multiplications.
     """
-    value = op.operands[operand]
+    value = op.operands[operand_index]
     if value in invariant:
-        return ScalePlacement(0, ((op, operand),))
+        return ScalePlacement(0, ((op, operand_index),))
     producer = value.owner
     # The scale fuses with an operation that computes elements; other producers would
     # need an additional operation.
     is_computed = isinstance(producer, ElementwiseInterface | ContractionInterface)
     cost = tensor_type(value).element_count() if is_computed else inf
-    here = ScalePlacement(cost, ((op, operand),))
+    here = ScalePlacement(cost, ((op, operand_index),))
     if not isinstance(producer, Operation) or not value.has_one_use() or not depth:
         return here
-    candidates = _placements_through(producer, invariant, depth - 1)
-    return min((here, *candidates), key=lambda each: each.cost)
+    candidates = _scale_placements_before_result(producer, invariant, depth - 1)
+    return min((here, *candidates), key=lambda each: each.multiplication_count)
 
 
-def _placements_through(
+def _scale_placements_before_result(
     op: Operation, invariant: AbstractSet[SSAValue], depth: int
 ) -> Iterator[ScalePlacement]:
     """Yield the placements of a result's scale in the operands of the operation."""
     if is_in_planned_group(op) or not is_float(tensor_type(op.results[0]).element_type):
         return
     if isinstance(op, graph.AddOp | graph.SubOp):
-        both = [find_placement(op, side, invariant, depth) for side in range(2)]
+        both = [find_scale_placement(op, side, invariant, depth) for side in range(2)]
         yield ScalePlacement(
-            sum(each.cost for each in both),
-            tuple(operand_ for each in both for operand_ in each.operands),
+            sum(each.multiplication_count for each in both),
+            tuple(operand_ for each in both for operand_ in each.scaled_operands),
         )
     elif isinstance(op, graph.CastOp):
         if is_float(tensor_type(op.operand).element_type):
-            yield find_placement(op, 0, invariant, depth)
+            yield find_scale_placement(op, 0, invariant, depth)
     elif isinstance(op, TilingInterface) and not _has_initial_value(op):
         for operand in op.linear_operands():
             if op.padding_value(operand) in (None, 0):
-                yield find_placement(op, operand, invariant, depth)
+                yield find_scale_placement(op, operand, invariant, depth)
 
 
 def _has_initial_value(op: TilingInterface) -> bool:
     return isinstance(op, AccumulatingInterface) and op.init_value is not None
 
 
-def _single_use_contraction(value: SSAValue) -> ContractionInterface | None:
+def _single_use_contraction_before(value: SSAValue) -> ContractionInterface | None:
     """
     Return the contraction that computes a value, possibly followed by casts, if each of
     these results has one use; else None.
@@ -178,7 +180,7 @@ def _scale_constant_of(value: SSAValue) -> float | None:
     owner = value.owner
     if (
         not isinstance(owner, graph.ConstantOp)
-        or (splat := owner.splat_value()) is None
+        or (splat := owner.splat_attribute()) is None
     ):
         return None
     number = float(splat.value.data)

@@ -1,6 +1,7 @@
 """
 Profitability check of the passes `graph-expose-cascaded-reductions` and
-`graph-split-k-reductions`: cycles of groups before and after a rewrite.
+`graph-split-k-reductions`: cycles of clones of groups before and after a rewrite; the
+program is only read.
 """
 
 from __future__ import annotations
@@ -18,22 +19,22 @@ from xdsl.transforms.canonicalize import CanonicalizePass
 from xdsl.transforms.dead_code_elimination import DeadCodeElimination
 
 from tlf.analysis.tiling.group_analysis import group_members_of
-from tlf.analysis.tiling.group_results import results_of
+from tlf.analysis.tiling.group_results import results_used_outside
 from tlf.analysis.tiling.group_tiling import TilingError
 from tlf.analysis.tiling.structural_keys import structural_key_of
-from tlf.dialects.call_invariants import InvariantAnalysis, invariant_values
+from tlf.dialects.call_invariants import CallInvariantAnalysis, call_invariant_values_of
 from tlf.dialects.interfaces import ConstantInterface, TilingInterface
-from tlf.dialects.numerics import NUMERICS_ATTRIBUTE
-from tlf.dialects.parameters import mark_parameters
+from tlf.dialects.numerics_attribute import NUMERICS_ATTRIBUTE
+from tlf.dialects.parameter_attribute import mark_parameters
 from tlf.dialects.target import Level, TargetSpec
 from tlf.passes.graph.cse import CsePass
 from tlf.passes.graph.graph_outline_prepare import outline_preparation
 from tlf.planner.context import memo_of
 from tlf.planner.estimator import Estimator
-from tlf.planner.estimator_selection import estimator_of
+from tlf.planner.estimator_selection import select_estimator
+from tlf.planner.fusion.block_grouping import BlockGrouping, Groups
 from tlf.planner.fusion.cascade_fusion import CascadeFusion
-from tlf.planner.fusion.grouping import Grouping, Groups
-from tlf.planner.fusion.producer_closure import Part, operations_in_order
+from tlf.planner.fusion.producer_closure import Part, operations_with_reshapes
 from tlf.planner.settings.search_budgets import PARTITION, REASSOCIATION
 
 BlockChange: TypeAlias = Callable[[Sequence[TilingInterface]], bool]
@@ -52,16 +53,18 @@ class ChangeEvaluator:
     level: Level
     estimator: Estimator
     _known: dict[Hashable, int] = field(default_factory=dict[Hashable, int])
-    _invariants: InvariantAnalysis = field(default_factory=InvariantAnalysis)
+    _invariants: CallInvariantAnalysis = field(default_factory=CallInvariantAnalysis)
 
     @staticmethod
-    def of(context: Context, target: TargetSpec) -> ChangeEvaluator | None:
+    def create_for_target(
+        context: Context, target: TargetSpec
+    ) -> ChangeEvaluator | None:
         """
         Return an evaluator for the innermost level that has a cost model of cascades,
         or None.
         """
         for level in reversed(target.tile_levels):
-            estimator = estimator_of(target, level, memo=memo_of(context))
+            estimator = select_estimator(target, level, memo=memo_of(context))
             if estimator is not None and estimator.can_estimate_cascades:
                 return ChangeEvaluator(context, target, level, estimator)
         return None
@@ -70,61 +73,71 @@ class ChangeEvaluator:
         """
         Return the group of each operation of a block, without call-invariant groups.
         """
-        grouping = Grouping(self.level, self.target, reports=False)
-        grouping.cascades = CascadeFusion(self.target, self.estimator)
-        parts, known = grouping.partition_block(block), invariant_values(block)
+        grouping = BlockGrouping(self.level, self.target, collects_remarks=False)
+        grouping.cascade_fusion = CascadeFusion(self.target, self.estimator)
+        parts, known = grouping.partition_block(block), call_invariant_values_of(block)
         return {
             op: part
             for part in parts
             for op in part
-            if not known.issuperset(results_of(part))
+            if not known.issuperset(results_used_outside(part))
         }
 
-    def tile_count_of(self, part: Part) -> int:
+    def tile_count_of_group(self, group: Part) -> int:
         """
         Return the number of tiles of a group under its best plan; 1 without a plan.
         """
-        members = group_members_of(part)
+        members = group_members_of(group)
         try:
             plan = self.estimator.find_plan(members)
         except TilingError:
             return 1
         if plan is None:
             return 1
-        extents = members.op_facts.of(members.root).parallel_extents
+        extents = members.op_facts.facts_of(members.root).parallel_extents
         pairs = zip(extents, plan.tile_sizes, strict=True)
         return prod(ceil(extent / size) for extent, size in pairs)
 
-    def saved_cycles(self, parts: Sequence[Part], change: BlockChange) -> int:
+    def cycles_saved_by_change(
+        self, groups: Sequence[Part], change: BlockChange
+    ) -> int:
         """
         Return the cycles that a change saves, plus a bonus if it removes groups or
         minus a penalty if it adds groups; at most 0 if the change does not pay.
         """
-        operations = operations_in_order(parts)
-        key = change, structural_key_of(operations, results_of(operations))
+        operations = operations_with_reshapes(groups)
+        key = change, structural_key_of(operations, results_used_outside(operations))
         if key not in self._known:
-            self._known[key] = self._evaluate_change(parts, operations, change)
+            self._known[key] = self._estimate_cycles_saved_by_change(
+                groups, operations, change
+            )
         return self._known[key]
 
-    def _evaluate_change(
+    def _estimate_cycles_saved_by_change(
         self,
-        parts: Sequence[Part],
+        original_groups: Sequence[Part],
         operations: Sequence[TilingInterface],
         change: BlockChange,
     ) -> int:
-        if (before := self.cycles_of(parts)) is None:
+        if (before := self.total_cycles_of_groups(original_groups)) is None:
             return 0
-        module = self._extract_module(operations)
+        module = self._clone_into_module(operations)
         *body, _ = _function_of(module).body.block.ops
         copies = body[len(body) - len(operations) :]
         if not change([op for op in copies if isinstance(op, TilingInterface)]):
             return 0
         groups = self._groups_of_module(module)
-        if (after := self.cycles_of(groups)) is None:
+        if (after := self.total_cycles_of_groups(groups)) is None:
             return 0
-        return before + int(before * _gain_tolerance(len(groups) - len(parts))) - after
+        return (
+            before
+            + int(
+                before * _tolerated_loss_of_cycles(len(groups) - len(original_groups))
+            )
+            - after
+        )
 
-    def _extract_module(self, operations: Sequence[TilingInterface]) -> ModuleOp:
+    def _clone_into_module(self, operations: Sequence[TilingInterface]) -> ModuleOp:
         """Clone operations into a module, with arguments for the values they read."""
         internal = {result for op in operations for result in op.results}
         external = dict.fromkeys(
@@ -141,11 +154,11 @@ class ChangeEvaluator:
         copies: dict[SSAValue, SSAValue] = dict(zip(arguments, body.args, strict=True))
         for op in (*constants, *operations):
             body.add_op(op.clone(copies))
-        results = results_of(operations)
+        results = results_used_outside(operations)
         body.add_op(func.ReturnOp(*(copies[value] for value in results)))
         types = [value.type for value in arguments], [value.type for value in results]
         function = func.FuncOp("part", types, Region(body))
-        are_invariant = map(self._invariants.is_invariant, arguments)
+        are_invariant = map(self._invariants.is_call_invariant, arguments)
         mark_parameters(function, [n for n, each in enumerate(are_invariant) if each])
         return ModuleOp([function], _numerics_attributes_of(operations[0]))
 
@@ -162,25 +175,29 @@ class ChangeEvaluator:
         parts = {id(p): p for p in self.groups_of_block(function.body.block).values()}
         return list(parts.values())
 
-    def cycles_of(self, parts: Sequence[Part]) -> int | None:
+    def total_cycles_of_groups(self, groups: Sequence[Part]) -> int | None:
         """
         Return the total cycles of groups that run in sequence; None if one has no plan.
         """
         estimates = [
-            self.estimator.estimate_cycles(group_members_of(part)) for part in parts
+            self.estimator.estimate_cycles(group_members_of(part)) for part in groups
         ]
         cycles = [each for each in estimates if each is not None]
         return sum(cycles) if len(cycles) == len(estimates) else None
 
 
-def _gain_tolerance(more: int) -> float:
+def _tolerated_loss_of_cycles(added_groups: int) -> float:
     """
     Return the fraction of the cycles that a change which adds `more` groups may lose;
     negative if it has to save this fraction.
     """
-    if not more:
+    if not added_groups:
         return 0.0
-    return PARTITION.cascade_slowdown if more < 0 else -REASSOCIATION.min_split_gain
+    return (
+        PARTITION.cascade_slowdown
+        if added_groups < 0
+        else -REASSOCIATION.min_split_gain
+    )
 
 
 def _function_of(module: ModuleOp) -> func.FuncOp:

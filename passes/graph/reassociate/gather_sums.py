@@ -13,17 +13,17 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from tlf.dialects import graph
-from tlf.dialects.graph.logic import Relation
+from tlf.dialects.graph.comparison_and_logic import Relation
 from tlf.dialects.graph.reduction import ReduceKind
 from tlf.dialects.interfaces import ContractionInterface
 from tlf.dialects.located_rewriting import replace_op
-from tlf.dialects.postorder import compute_in_postorder
-from tlf.dialects.types import dtype_of, tensor_type, type_like
+from tlf.dialects.types import dtype_of, tensor_type, tensor_type_like
+from tlf.dialects.value_postorder import compute_in_postorder
 from tlf.passes.graph.pointwise import is_pointwise, is_varying_along, leaf_values_of
 from tlf.passes.op_replacement import is_in_planned_group
 
 
-def can_sum_gather(op: Operation) -> bool:
+def can_rewrite_gather_as_sum(op: Operation) -> bool:
     """
     Return `True` if an operation gathers one element per row of a contraction's result,
     or of elementwise operations on it.
@@ -50,13 +50,13 @@ def rewrite_gather_as_sum(op: Operation) -> bool:
     rows need not be stored. Elementwise operations are applied to the sums. Return
     `True` on success.
     """
-    if not can_sum_gather(op):
+    if not can_rewrite_gather_as_sum(op):
         return False
     assert isinstance(op, graph.GatherOp)
     sums = _GatherSums(op, Builder(InsertPoint.before(op)))
-    gathered = sums.of(op.operand)
+    gathered = sums.gather_value(op.operand)
     if is_pointwise(op.operand.owner):
-        gathered = sums.mask_out_of_range(gathered)
+        gathered = sums.zero_where_out_of_range(gathered)
     gathered.name_hint = op.result.name_hint
     replace_op(op, [], [gathered])
     return True
@@ -77,10 +77,10 @@ class _GatherSums:
         """The gathered axis as a negative index: -1 is the last axis."""
         return self.axis - len(self.shape)
 
-    def of(self, value: SSAValue) -> SSAValue:
+    def gather_value(self, value: SSAValue) -> SSAValue:
         """Return the gathered elements of a value."""
         return compute_in_postorder(
-            value, self._known, self._operands_along_axis, self._build_gathered
+            value, self._known, self._operands_along_axis, self._build_gathered_value
         )
 
     def _operands_along_axis(self, value: SSAValue) -> Sequence[SSAValue]:
@@ -94,31 +94,33 @@ class _GatherSums:
             return ()
         return value.owner.operands
 
-    def _build_gathered(self, value: SSAValue) -> SSAValue:
+    def _build_gathered_value(self, value: SSAValue) -> SSAValue:
         owner = value.owner
         if not is_varying_along(value, self.axis_from_end):
             return value
         if not is_pointwise(owner):
             return self._gather_leaf(value)
-        operands = [self.of(each) for each in owner.operands]
+        operands = [self.gather_value(each) for each in owner.operands]
         type_ = tensor_type(value)
         sizes = list(type_.get_shape())
         sizes[self.axis_from_end] = 1
-        result = type_like(type_, sizes, type_.element_type)
-        return self._insert(owner.tiled_implementation(operands, [result]))
+        result = tensor_type_like(type_, sizes, type_.element_type)
+        return self._insert_operation(owner.tiled_implementation(operands, [result]))
 
-    def mask_out_of_range(self, value: SSAValue) -> SSAValue:
+    def zero_where_out_of_range(self, value: SSAValue) -> SSAValue:
         """Mask a value with 0 where indices are out of range."""
         element = tensor_type(self.op.indices).element_type
-        start = self._scalar_constant(0, element)
-        end = self._scalar_constant(self.shape[self.axis], element)
-        not_negative = self._insert(
+        start = self._build_scalar_constant(0, element)
+        end = self._build_scalar_constant(self.shape[self.axis], element)
+        not_negative = self._insert_operation(
             graph.CompareOp(self.op.indices, start, Relation.GE)
         )
-        before_end = self._insert(graph.CompareOp(self.op.indices, end, Relation.LT))
-        in_range = self._insert(graph.AndOp(not_negative, before_end))
-        zero = self._scalar_constant(0, tensor_type(value).element_type)
-        return self._insert(graph.SelectOp(in_range, value, zero))
+        before_end = self._insert_operation(
+            graph.CompareOp(self.op.indices, end, Relation.LT)
+        )
+        in_range = self._insert_operation(graph.AndOp(not_negative, before_end))
+        zero = self._build_scalar_constant(0, tensor_type(value).element_type)
+        return self._insert_operation(graph.SelectOp(in_range, value, zero))
 
     def _gather_leaf(self, value: SSAValue) -> SSAValue:
         """
@@ -126,23 +128,31 @@ class _GatherSums:
         """
         is_stored = not isinstance(value.owner, ContractionInterface)
         if is_stored and tensor_type(value).get_shape() == self.shape:
-            return self._insert(graph.GatherOp(value, self.op.indices, self.axis))
-        return self._sum_of_matches(value)
+            return self._insert_operation(
+                graph.GatherOp(value, self.op.indices, self.axis)
+            )
+        return self._sum_elements_at_indices(value)
 
-    def _sum_of_matches(self, value: SSAValue) -> SSAValue:
+    def _sum_elements_at_indices(self, value: SSAValue) -> SSAValue:
         element = tensor_type(self.op.indices).element_type
         extent, trailing = self.shape[self.axis], len(self.shape) - self.axis - 1
         positions = np.arange(extent, dtype=dtype_of(element))
         positions = positions.reshape(extent, *[1] * trailing)
-        constant = self._insert(graph.ConstantOp(positions))
-        matches = self._insert(graph.CompareOp(self.op.indices, constant, Relation.EQ))
-        zero = self._scalar_constant(0, tensor_type(value).element_type)
-        masked = self._insert(graph.SelectOp(matches, value, zero))
-        return self._insert(graph.ReduceOp(masked, ReduceKind.SUM, [self.axis], True))
+        constant = self._insert_operation(graph.ConstantOp(positions))
+        matches = self._insert_operation(
+            graph.CompareOp(self.op.indices, constant, Relation.EQ)
+        )
+        zero = self._build_scalar_constant(0, tensor_type(value).element_type)
+        masked = self._insert_operation(graph.SelectOp(matches, value, zero))
+        return self._insert_operation(
+            graph.ReduceOp(masked, ReduceKind.SUM, [self.axis], True)
+        )
 
-    def _scalar_constant(self, value: int, element: Attribute) -> SSAValue:
-        return self._insert(graph.ConstantOp.from_splat(value, TensorType(element, [])))
+    def _build_scalar_constant(self, value: int, element: Attribute) -> SSAValue:
+        return self._insert_operation(
+            graph.ConstantOp.from_splat(value, TensorType(element, []))
+        )
 
-    def _insert(self, op: Operation) -> SSAValue:
+    def _insert_operation(self, op: Operation) -> SSAValue:
         op.location = self.op.location
         return self.builder.insert(op).results[0]

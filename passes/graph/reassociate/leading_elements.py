@@ -1,6 +1,6 @@
 """
-Helper of the rewrite that distributes sums: leading elements of tensors along an axis,
-computed from leading elements of operands.
+Helper of the rewrite that distributes sums: building of the leading elements of tensors
+along an axis from leading elements of operands.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from xdsl.ir import Operation, SSAValue
 
 from tlf.dialects import graph
 from tlf.dialects.interfaces import ElementwiseInterface
-from tlf.dialects.postorder import compute_in_postorder
 from tlf.dialects.types import tensor_type
+from tlf.dialects.value_postorder import compute_in_postorder
 from tlf.passes.graph.contraction_product import Product
 from tlf.passes.graph.pointwise import is_pointwise, rebuild_elementwise
 
@@ -32,13 +32,16 @@ class LeadingElements:
     builder: Builder
     _known: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
 
-    def of(self, value: SSAValue) -> SSAValue:
+    def build_leading_elements(self, value: SSAValue) -> SSAValue:
         """Return the leading elements of a tensor."""
         return compute_in_postorder(
-            value, self._known, self._producer_operands, self._build_leading
+            value,
+            self._known,
+            self._operands_of_elementwise_producer,
+            self._slice_or_rebuild_producer,
         )
 
-    def _producer_operands(self, value: SSAValue) -> Sequence[SSAValue]:
+    def _operands_of_elementwise_producer(self, value: SSAValue) -> Sequence[SSAValue]:
         """Return the operands whose leading elements the leading elements depend on."""
         owner = self._elementwise_producer(value)
         return () if owner is None else owner.operands
@@ -49,39 +52,44 @@ class LeadingElements:
         elements along the axis, or None.
         """
         owner = value.owner
-        return owner if is_pointwise(owner) and self._is_longer(value) else None
+        return (
+            owner if is_pointwise(owner) and self._is_longer_than_count(value) else None
+        )
 
-    def _is_longer(self, value: SSAValue) -> bool:
+    def _is_longer_than_count(self, value: SSAValue) -> bool:
         shape = tensor_type(value).get_shape()
         return len(shape) >= -self.axis and shape[self.axis] > self.count
 
-    def _build_leading(self, value: SSAValue) -> SSAValue:
-        if not self._is_longer(value):
+    def _slice_or_rebuild_producer(self, value: SSAValue) -> SSAValue:
+        if not self._is_longer_than_count(value):
             return value
         if (elementwise := self._elementwise_producer(value)) is not None:
-            return self._rebuild_producer(elementwise)
+            return self._rebuild_elementwise_on_leading(elementwise)
         owner = value.owner
-        if isinstance(owner, Operation) and (product := Product.of(owner)) is not None:
-            return self._rebuild_product(product)
-        return self._slice_axis(value, self.axis)
+        if (
+            isinstance(owner, Operation)
+            and (product := Product.from_operation(owner)) is not None
+        ):
+            return self._rebuild_product_on_leading(product)
+        return self._slice_leading_along_axis(value, self.axis)
 
-    def _rebuild_producer(self, op: ElementwiseInterface) -> SSAValue:
-        operands = [self.of(each) for each in op.operands]
+    def _rebuild_elementwise_on_leading(self, op: ElementwiseInterface) -> SSAValue:
+        operands = [self.build_leading_elements(each) for each in op.operands]
         shape = list(tensor_type(op.results[0]).get_shape())
         shape[self.axis] = self.count
         return rebuild_elementwise(op, operands, shape, self.builder)
 
-    def _rebuild_product(self, product: Product) -> SSAValue:
+    def _rebuild_product_on_leading(self, product: Product) -> SSAValue:
         iterator = product.result[self.axis]
         values = list(product.values)
         for side, axes in enumerate(product.axes):
             if iterator in axes:
                 axis = axes.index(iterator) - len(axes)
-                values[side] = self._slice_axis(values[side], axis)
+                values[side] = self._slice_leading_along_axis(values[side], axis)
         contract = replace(product, values=(values[0], values[1])).build_contract()
         return self.builder.insert(contract).result
 
-    def _slice_axis(self, value: SSAValue, axis: int) -> SSAValue:
+    def _slice_leading_along_axis(self, value: SSAValue, axis: int) -> SSAValue:
         sizes = list(tensor_type(value).get_shape())
         sizes[axis] = self.count
         slice_ = graph.SliceOp(value, [0] * len(sizes), sizes)

@@ -1,5 +1,7 @@
 """
-Table of rewrites that reassociate sums, to fuse with other reductions in one loop.
+Rewrite rules of the passes `graph-expose-cascaded-reductions` and
+`graph-split-k-reductions`: table of rewrites that reassociate sums, to fuse with other
+reductions in one loop.
 """
 
 from __future__ import annotations
@@ -9,14 +11,17 @@ from dataclasses import dataclass
 
 from xdsl.ir import Operation, SSAValue
 
-from tlf.passes.graph.reassociate.distribute_sums import can_distribute, distribute_sum
+from tlf.passes.graph.reassociate.distribute_sums import (
+    can_distribute_sum,
+    distribute_sum,
+)
 from tlf.passes.graph.reassociate.gather_sums import (
-    can_sum_gather,
+    can_rewrite_gather_as_sum,
     rewrite_gather_as_sum,
 )
 from tlf.passes.graph.reassociate.sum_of_products import (
     is_sum_of_products,
-    rewrite_as_product_of_sums,
+    rewrite_sum_as_product_of_sums,
 )
 
 
@@ -24,7 +29,7 @@ from tlf.passes.graph.reassociate.sum_of_products import (
 class ReassociationRule:
     """A rewrite of matching operations, with its remark."""
 
-    matches: Callable[[Operation], bool]
+    can_apply: Callable[[Operation], bool]
     apply: Callable[[Operation, Collection[SSAValue]], bool]
     """
     Rewrite an operation, given the call-invariant values. Returns `False` if the
@@ -39,7 +44,7 @@ def _rewrite_gather(op: Operation, _: Collection[SSAValue]) -> bool:
 
 
 def _rewrite_sum_of_products(op: Operation, _: Collection[SSAValue]) -> bool:
-    return rewrite_as_product_of_sums(op)
+    return rewrite_sum_as_product_of_sums(op)
 
 
 REASSOCIATION_RULES: Sequence[ReassociationRule] = (
@@ -47,14 +52,17 @@ REASSOCIATION_RULES: Sequence[ReassociationRule] = (
         is_sum_of_products, _rewrite_sum_of_products, "{} sums the factors of products"
     ),
     ReassociationRule(
-        can_distribute, distribute_sum, "the terms of {} are summed one by one"
+        can_distribute_sum, distribute_sum, "the terms of {} are summed one by one"
     ),
     ReassociationRule(
-        can_sum_gather, _rewrite_gather, "{} sums what it reads, and zeros"
+        can_rewrite_gather_as_sum,
+        _rewrite_gather,
+        "{} becomes a masked sum (of elements where their index is the gathered one, "
+        "else 0)",
     ),
 )
 
 
-def rule_for(op: Operation) -> ReassociationRule | None:
+def reassociation_rule_for(op: Operation) -> ReassociationRule | None:
     """Return the first reassociation rule that matches an operation, or None."""
-    return next((rule for rule in REASSOCIATION_RULES if rule.matches(op)), None)
+    return next((rule for rule in REASSOCIATION_RULES if rule.can_apply(op)), None)

@@ -28,13 +28,13 @@ from tlf.dialects.graph.tensor_builder import TensorBuilder
 from tlf.dialects.graph.tensor_types import FLOATS
 from tlf.dialects.interfaces import AccumulatingInterface
 from tlf.dialects.located_rewriting import replace_op
-from tlf.dialects.numerics import is_relaxed
-from tlf.dialects.postorder import compute_in_postorder
+from tlf.dialects.numerics_attribute import is_relaxed
 from tlf.dialects.types import tensor_type
+from tlf.dialects.value_postorder import compute_in_postorder
 from tlf.passes.graph.contraction_product import Axes, Product
 from tlf.passes.graph.permutations import reshape_to
 from tlf.passes.graph.pointwise import is_varying_along
-from tlf.passes.graph.reassociate.summation import Summation, summation_of
+from tlf.passes.graph.reassociate.summation import Summation, float_summation_of
 from tlf.passes.op_replacement import is_in_planned_group
 
 LINEAR_OPS = (graph.AddOp, graph.SubOp, graph.NegOp)
@@ -53,55 +53,58 @@ def is_sum_of_products(op: Operation) -> bool:
     other users, possibly with linear operations in between. With strict numerics, the
     factors must be bf16.
     """
-    if (summed := _Summand.of(op)) is None:
+    if (summed := _SumOverProducts.from_operation(op)) is None:
         return False
     pending = [op.operands[0]]
     while pending:
         value = pending.pop()
-        if summed.product_of(value) is not None:
+        if summed.separable_product_of(value) is not None:
             return True
-        pending += summed.linear_operands(value)
+        pending += summed.linear_operands_of(value)
     return False
 
 
-def rewrite_as_product_of_sums(op: Operation) -> bool:
+def rewrite_sum_as_product_of_sums(op: Operation) -> bool:
     """
     Replace a sum of products by products of sums. Return `False` if `op` is not a sum
     of products.
     """
-    if not is_sum_of_products(op) or (summed := _Summand.of(op)) is None:
+    if (
+        not is_sum_of_products(op)
+        or (summed := _SumOverProducts.from_operation(op)) is None
+    ):
         return False
-    program = TensorBuilder(Builder(InsertPoint.before(op)), summed.element)
-    total = summed.build_sum(op.operands[0], program)
+    program = TensorBuilder(Builder(InsertPoint.before(op)), summed.accumulator_type)
+    total = summed.build_sum_of_value(op.operands[0], program)
     result = tensor_type(op.results[0])
     reshaped = reshape_to(total, result.get_shape(), program.builder)
-    result_value = program.to_result_type(reshaped, result)
+    result_value = program.cast_to_type(reshaped, result)
     result_value.name_hint = op.results[0].name_hint
     replace_op(op, [], [result_value])
     return True
 
 
 @dataclass
-class _Summand:
+class _SumOverProducts:
     """The operand of a sum that distributes over products."""
 
     summation: Summation
-    element: Attribute
+    accumulator_type: Attribute
     """The accumulator type."""
     float_types: Collection[Attribute]
     """Element types allowed for factors of products and, besides f32, for casts."""
     _known: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
 
     @staticmethod
-    def of(op: Operation) -> _Summand | None:
+    def from_operation(op: Operation) -> _SumOverProducts | None:
         """Return the summand of an operation, or None if it is not a sum of floats."""
-        if (summation := summation_of(op)) is None:
+        if (summation := float_summation_of(op)) is None:
             return None
         assert isinstance(op, AccumulatingInterface)
         floats = FLOATS if is_relaxed(op) else (bf16,)
-        return _Summand(summation, op.accumulator_type, floats)
+        return _SumOverProducts(summation, op.accumulator_type, floats)
 
-    def linear_operands(self, value: SSAValue) -> Sequence[SSAValue]:
+    def linear_operands_of(self, value: SSAValue) -> Sequence[SSAValue]:
         """
         Return the operands varying along reduced axes that a value is linear in; none
         if the value is not linear in them.
@@ -113,8 +116,12 @@ class _Summand:
             or is_in_planned_group(op)
         ):
             return ()
-        varying = [each for each in op.operands if self._is_varying(each)]
-        if not all(map(self._has_all_elements, varying)):
+        varying = [
+            each
+            for each in op.operands
+            if self._is_varying_along_any_reduced_axis(each)
+        ]
+        if not all(map(self._is_varying_along_all_reduced_axes, varying)):
             return ()
         if isinstance(op, graph.CastOp):
             types = [tensor_type(each).element_type for each in (*varying, value)]
@@ -125,7 +132,7 @@ class _Summand:
             return ()
         return varying if isinstance(op, graph.MulOp) or varying[0] is op.lhs else ()
 
-    def product_of(self, value: SSAValue) -> Product | None:
+    def separable_product_of(self, value: SSAValue) -> Product | None:
         """
         Return a value as a product, if each reduced axis runs along only one factor;
         else None.
@@ -133,10 +140,10 @@ class _Summand:
         op = value.owner
         if not isinstance(op, Operation) or not value.has_one_use():
             return None
-        product = Product.of_unit_windows(op)
-        if product is None or not self._has_all_elements(value):
+        product = Product.from_unit_window_operation(op)
+        if product is None or not self._is_varying_along_all_reduced_axes(value):
             return None
-        if product.op.accumulator_type != self.element:
+        if product.op.accumulator_type != self.accumulator_type:
             return None
         if any(
             tensor_type(e).element_type not in self.float_types for e in product.values
@@ -149,20 +156,22 @@ class _Summand:
             else product
         )
 
-    def build_sum(self, value: SSAValue, program: TensorBuilder) -> SSAValue:
+    def build_sum_of_value(self, value: SSAValue, program: TensorBuilder) -> SSAValue:
         """Return the sum of a value, with reduced axes as unit axes."""
         return compute_in_postorder(
             value,
             self._known,
-            self.linear_operands,
-            lambda each: self._build_sum_of(each, program),
+            self.linear_operands_of,
+            lambda each: self._build_sum_from_operand_sums(each, program),
         )
 
-    def _build_sum_of(self, value: SSAValue, program: TensorBuilder) -> SSAValue:
-        if (product := self.product_of(value)) is not None:
-            return self._multiply_means(product, program)
-        if not (linear := self.linear_operands(value)):
-            return self._reduce_value(value, program)
+    def _build_sum_from_operand_sums(
+        self, value: SSAValue, program: TensorBuilder
+    ) -> SSAValue:
+        if (product := self.separable_product_of(value)) is not None:
+            return self._multiply_means_of_factors(product, program)
+        if not (linear := self.linear_operands_of(value)):
+            return self._sum_along_reduced_axes(value, program)
         op = value.owner
         assert isinstance(op, Operation)
         if isinstance(op, graph.CastOp):
@@ -171,16 +180,18 @@ class _Summand:
         operands = list[SSAValue]()
         for each in op.operands:
             if (operand := self._known.get(each)) is None:
-                operand = program.promote(each)
+                operand = program.promote_to_builder_type(each)
                 operand = (
-                    self.summation.scale_by_count(operand, program)
+                    self.summation.sum_constant_by_multiplication(operand, program)
                     if is_sum
                     else operand
                 )
             operands.append(operand)
         return program.insert(type(op)(*operands))
 
-    def _multiply_means(self, product: Product, program: TensorBuilder) -> SSAValue:
+    def _multiply_means_of_factors(
+        self, product: Product, program: TensorBuilder
+    ) -> SSAValue:
         """
         Return the product of the factors' means along reduced axes, times the element
         count.
@@ -188,7 +199,7 @@ class _Summand:
         reduced_axes = self._reduced_axis_by_iterator(product)
         values, sides = list[SSAValue](), list[Axes]()
         for value, axes in zip(product.values, product.axes, strict=True):
-            mean = program.promote(value)
+            mean = program.promote_to_builder_type(value)
             averaged = {
                 n: reduced_axes[axis]
                 for n, axis in enumerate(axes)
@@ -196,7 +207,7 @@ class _Summand:
             }
             order: Sequence[int] = range(len(axes))
             if averaged:
-                mean, order = self.summation.average_axes(mean, averaged, program)
+                mean, order = self.summation.average_along_axes(mean, averaged, program)
             values.append(mean)
             sides.append(tuple(axes[n] for n in order))
         lhs, rhs = values
@@ -206,14 +217,16 @@ class _Summand:
         mean = program.insert(averaged_product.build_contract(program.element))
         return program.mul(mean, program.constant(self.summation.element_count))
 
-    def _reduce_value(self, value: SSAValue, program: TensorBuilder) -> SSAValue:
-        return self.summation.sum_value(program.promote(value), program)
+    def _sum_along_reduced_axes(
+        self, value: SSAValue, program: TensorBuilder
+    ) -> SSAValue:
+        return self.summation.sum_value(program.promote_to_builder_type(value), program)
 
     def _reduced_axis_by_iterator(self, product: Product) -> dict[int, int]:
         """Return the reduced axes of the result by iterator."""
         return {product.result[axis]: axis for axis in self.summation.reduced_axes}
 
-    def _is_varying(self, value: SSAValue) -> bool:
+    def _is_varying_along_any_reduced_axis(self, value: SSAValue) -> bool:
         """
         Return `True` if a value has several elements along any reduced axis.
         """
@@ -221,7 +234,7 @@ class _Summand:
             is_varying_along(value, axis) for axis in self.summation.reduced_axes
         )
 
-    def _has_all_elements(self, value: SSAValue) -> bool:
+    def _is_varying_along_all_reduced_axes(self, value: SSAValue) -> bool:
         """Return `True` if a value has several elements along every reduced axis."""
         return all(
             is_varying_along(value, axis) for axis in self.summation.reduced_axes

@@ -1,6 +1,6 @@
 """
-Helper of the rewrite of sums of products: a common interface to sums along axes of
-tensors and sums of windows of images.
+Helper of the rewrite of sums of products: building of sums along axes of tensors and
+sums of windows of images, with a common interface.
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ class Summation(abc.ABC):
         """The reduced axes as negative indices: -1 is the last axis."""
 
     @abc.abstractmethod
-    def scale_by_count(self, value: SSAValue, program: TensorBuilder) -> SSAValue:
+    def sum_constant_by_multiplication(
+        self, value: SSAValue, program: TensorBuilder
+    ) -> SSAValue:
         """
         Return the sum of a value that is constant along the reduced axes: the value
         times the number of summed elements.
@@ -45,7 +47,7 @@ class Summation(abc.ABC):
         """
 
     @abc.abstractmethod
-    def average_axes(
+    def average_along_axes(
         self, value: SSAValue, along: Mapping[int, int], program: TensorBuilder
     ) -> tuple[SSAValue, Sequence[int]]:
         """
@@ -60,9 +62,9 @@ class Summation(abc.ABC):
         """Number of summed elements per result, padding included."""
 
 
-def summation_of(op: Operation) -> Summation | None:
+def float_summation_of(op: Operation) -> Summation | None:
     """Return an operation as a float sum without initial value, or None."""
-    if not isinstance(op, CombiningOperation) or op.combination is not ReduceKind.SUM:
+    if not isinstance(op, CombiningOperation) or op.reduce_kind is not ReduceKind.SUM:
         return None
     if (
         op.init_value is not None
@@ -100,7 +102,9 @@ class AxisSummation(Summation):
     def element_count(self) -> int:
         return prod(self.shape[axis] for axis in self.axes)
 
-    def scale_by_count(self, value: SSAValue, program: TensorBuilder) -> SSAValue:
+    def sum_constant_by_multiplication(
+        self, value: SSAValue, program: TensorBuilder
+    ) -> SSAValue:
         return program.mul(value, program.constant(self.element_count))
 
     def sum_value(self, value: SSAValue, program: TensorBuilder) -> SSAValue:
@@ -108,7 +112,7 @@ class AxisSummation(Summation):
         axes = [axis + rank for axis in self.reduced_axes]
         return program.reduce(value, ReduceKind.SUM, axes, True)
 
-    def average_axes(
+    def average_along_axes(
         self, value: SSAValue, along: Mapping[int, int], program: TensorBuilder
     ) -> tuple[SSAValue, Sequence[int]]:
         shape = tensor_type(value).get_shape()
@@ -132,7 +136,7 @@ class WindowSummation(Summation):
         return [
             n - rank
             for n in range(rank)
-            if not self.window.restrict_to_axes([n]).is_point
+            if not self.window.restrict_to_axes([n]).is_pointwise
         ]
 
     @property
@@ -142,10 +146,12 @@ class WindowSummation(Summation):
     @property
     def has_overlapping_windows(self) -> bool:
         """True if every window contains an element of the image."""
-        return bool(self.window.count_elements(self.image_extents).all())
+        return bool(self.window.count_window_elements(self.image_extents).all())
 
-    def scale_by_count(self, value: SSAValue, program: TensorBuilder) -> SSAValue:
-        counts = self.window.count_elements(self.image_extents)
+    def sum_constant_by_multiplication(
+        self, value: SSAValue, program: TensorBuilder
+    ) -> SSAValue:
+        counts = self.window.count_window_elements(self.image_extents)
         if (counts == counts.flat[0]).all():
             return program.mul(value, program.constant(int(counts.flat[0])))
         factors = graph.ConstantOp(counts.astype(dtype_of(program.element)))
@@ -154,11 +160,11 @@ class WindowSummation(Summation):
     def sum_value(self, value: SSAValue, program: TensorBuilder) -> SSAValue:
         shape = tensor_type(value).get_shape()
         full = (1,) * (self.window.rank + 2 - len(shape)) + tuple(shape)
-        return self._pool_images(
+        return self._sum_windows_of_images(
             reshape_to(value, full, program.builder), self.window, program
         )
 
-    def average_axes(
+    def average_along_axes(
         self, value: SSAValue, along: Mapping[int, int], program: TensorBuilder
     ) -> tuple[SSAValue, Sequence[int]]:
         shape, rank = tensor_type(value).get_shape(), self.window.rank
@@ -178,7 +184,7 @@ class WindowSummation(Summation):
             else [1, prod(unchanged_extents)]
         )
         images = reshape_to(weighted, [*front, *spatial], program.builder)
-        means = self._pool_images(images, window, program)
+        means = self._sum_windows_of_images(images, window, program)
         extents = tensor_type(means).get_shape()[2:]
         result_shape = [
             *unchanged_extents,
@@ -195,7 +201,7 @@ class WindowSummation(Summation):
         return program.insert(graph.TransposeOp(value, order))
 
     @staticmethod
-    def _pool_images(
+    def _sum_windows_of_images(
         images: SSAValue, window: Window, program: TensorBuilder
     ) -> SSAValue:
         return program.insert(

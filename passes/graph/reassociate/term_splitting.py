@@ -15,13 +15,13 @@ from tlf.dialects import graph
 from tlf.dialects.graph.reduction import ReduceKind
 from tlf.dialects.graph.tensor_builder import TensorBuilder
 from tlf.dialects.interfaces import AccumulatingInterface, ElementwiseInterface
-from tlf.dialects.postorder import compute_in_postorder
 from tlf.dialects.types import is_float, tensor_type
+from tlf.dialects.value_postorder import compute_in_postorder
 from tlf.passes.graph.pointwise import is_varying_along
 from tlf.passes.graph.reassociate.broadcast_views import (
     can_reshape_broadcast,
     is_axis_preserved,
-    reshape_broadcast,
+    reshape_broadcast_like,
 )
 from tlf.passes.graph.reassociate.leading_elements import LeadingElements
 from tlf.planner.settings.search_budgets import REASSOCIATION
@@ -43,7 +43,7 @@ class FactorProduct:
         return bool(self.numerators or self.denominators)
 
     @property
-    def key(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    def equality_key(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Key that is equal for quotients of the same values."""
         above, below = (
             tuple(sorted(id(value) for value in values))
@@ -55,16 +55,17 @@ class FactorProduct:
         yield from self.numerators
         yield from self.denominators
 
-    def map_values(self, change: Callable[[SSAValue], SSAValue]) -> FactorProduct:
+    def map_values(self, function: Callable[[SSAValue], SSAValue]) -> FactorProduct:
         """Return the quotient with each value replaced by `change`."""
         return FactorProduct(
-            tuple(map(change, self.numerators)), tuple(map(change, self.denominators))
+            tuple(map(function, self.numerators)),
+            tuple(map(function, self.denominators)),
         )
 
     def build_quotient(self, program: TensorBuilder) -> SSAValue | None:
         """Build the quotient; None if there are no factors."""
-        total = _multiply_values(self.numerators, program)
-        if (divisor := _multiply_values(self.denominators, program)) is None:
+        total = _build_product_of_values(self.numerators, program)
+        if (divisor := _build_product_of_values(self.denominators, program)) is None:
             return total
         return program.div(program.constant(1.0) if total is None else total, divisor)
 
@@ -106,7 +107,7 @@ class TermSplitter:
     """The axis as a negative index: -1 is the last axis."""
     program: TensorBuilder
     """Builder of the values of terms."""
-    shifts: bool = False
+    centers_terms: bool = False
     """
     True if sums of varying and constant terms are centered at the mean of the leading
     elements.
@@ -114,7 +115,7 @@ class TermSplitter:
     _known: dict[SSAValue, list[Term]] = field(
         default_factory=dict[SSAValue, list[Term]]
     )
-    _shifted: dict[SSAValue, list[Term]] = field(
+    _centered: dict[SSAValue, list[Term]] = field(
         default_factory=dict[SSAValue, list[Term]]
     )
     _mixed: dict[SSAValue, bool] = field(default_factory=dict[SSAValue, bool])
@@ -130,13 +131,16 @@ class TermSplitter:
         """Return `True` if a value varies along the axis."""
         return is_varying_along(value, self.axis)
 
-    def is_worth_splitting(self, value: SSAValue) -> bool:
+    def has_accumulated_invariant_term(self, value: SSAValue) -> bool:
         """
         Return `True` if a varying value is linear in results of reductions that are
         constant along the axis.
         """
         return compute_in_postorder(
-            value, self._mixed, self._varying_operands, self._has_mixed_operand
+            value,
+            self._mixed,
+            self._varying_operands,
+            self._has_operand_worth_splitting,
         )
 
     def _varying_operands(self, value: SSAValue) -> Iterator[SSAValue]:
@@ -155,42 +159,50 @@ class TermSplitter:
         is_view = isinstance(owner, graph.ReshapeOp) and is_axis_preserved(
             owner, self.axis
         )
-        return owner if is_view or is_linear(owner) else None
+        return owner if is_view or can_split_into_terms(owner) else None
 
-    def _has_mixed_operand(self, value: SSAValue) -> bool:
+    def _has_operand_worth_splitting(self, value: SSAValue) -> bool:
         if (owner := self._linear_producer(value)) is None:
             return False
         return any(
-            self.is_worth_splitting(each)
+            self.has_accumulated_invariant_term(each)
             if self.is_varying(each)
-            else self._has_accumulation(each)
+            else self._is_computed_from_accumulation(each)
             for each in owner.operands
         )
 
-    def _has_accumulation(self, value: SSAValue) -> bool:
+    def _is_computed_from_accumulation(self, value: SSAValue) -> bool:
         """Return `True` if a value is computed from sums or maxima."""
         return compute_in_postorder(
-            value, self._accumulated, _elementwise_sources, self._has_accumulated_source
+            value,
+            self._accumulated,
+            _operands_of_elementwise_or_reshape,
+            self._is_accumulated_or_from_accumulated,
         )
 
-    def _has_accumulated_source(self, value: SSAValue) -> bool:
+    def _is_accumulated_or_from_accumulated(self, value: SSAValue) -> bool:
         if isinstance(value.owner, AccumulatingInterface):
             return True
-        return any(map(self._has_accumulation, _elementwise_sources(value)))
-
-    def of(self, value: SSAValue) -> list[Term]:
-        """Return the terms of a value."""
-        return compute_in_postorder(
-            value, self._known, self._term_operands, self._compute_terms
+        return any(
+            map(
+                self._is_computed_from_accumulation,
+                _operands_of_elementwise_or_reshape(value),
+            )
         )
 
-    def _term_operands(self, value: SSAValue) -> Sequence[SSAValue]:
+    def split_into_terms(self, value: SSAValue) -> list[Term]:
+        """Return the terms of a value."""
+        return compute_in_postorder(
+            value, self._known, self._operands_to_split, self._compute_terms
+        )
+
+    def _operands_to_split(self, value: SSAValue) -> Sequence[SSAValue]:
         """
         Return the operands whose terms make up a value, in the order in which
         `_split_operation` visits them.
         """
         owner = self._linear_producer(value)
-        if owner is None or not self.is_worth_splitting(value):
+        if owner is None or not self.has_accumulated_invariant_term(value):
             return ()
         if isinstance(owner, graph.SubOp):
             return owner.rhs, owner.lhs
@@ -199,22 +211,30 @@ class TermSplitter:
     def _compute_terms(self, value: SSAValue) -> list[Term]:
         if not self.is_varying(value):
             return [Term(1.0, FactorProduct((value,)), FactorProduct())]
-        if not self.is_worth_splitting(value):
-            return _single_term(value)
-        terms = self._split_operation(value.owner)
-        return terms if len(terms) <= REASSOCIATION.max_terms else _single_term(value)
+        if not self.has_accumulated_invariant_term(value):
+            return _as_single_varying_term(value)
+        terms = self._split_operation_into_terms(value.owner)
+        return (
+            terms
+            if len(terms) <= REASSOCIATION.max_terms
+            else _as_single_varying_term(value)
+        )
 
-    def _split_operation(self, owner: Operation | object) -> list[Term]:
+    def _split_operation_into_terms(self, owner: Operation | object) -> list[Term]:
         match owner:
             case graph.AddOp():
-                return self._concat_terms(self.of(owner.lhs), self.of(owner.rhs))
+                return self._concat_and_center_terms(
+                    self.split_into_terms(owner.lhs), self.split_into_terms(owner.rhs)
+                )
             case graph.SubOp():
-                minus = [-each for each in self.of(owner.rhs)]
-                return self._concat_terms(self.of(owner.lhs), minus)
+                minus = [-each for each in self.split_into_terms(owner.rhs)]
+                return self._concat_and_center_terms(
+                    self.split_into_terms(owner.lhs), minus
+                )
             case graph.NegOp():
-                return [-each for each in self.of(owner.operand)]
+                return [-each for each in self.split_into_terms(owner.operand)]
             case graph.MulOp():
-                return self._multiply_terms(owner)
+                return self._split_product_into_terms(owner)
             case graph.DivOp():
                 divisor = FactorProduct(denominators=(owner.rhs,))
                 varies = self.is_varying(owner.rhs)
@@ -222,30 +242,30 @@ class TermSplitter:
                     (FactorProduct(), divisor) if varies else (divisor, FactorProduct())
                 )
                 inverse = Term(1.0, invariant, varying)
-                return [each * inverse for each in self.of(owner.lhs)]
+                return [each * inverse for each in self.split_into_terms(owner.lhs)]
             case graph.CastOp():
-                return self.of(owner.operand)
+                return self.split_into_terms(owner.operand)
             case graph.ReshapeOp():
-                return self._reshape_terms(owner)
+                return self._split_reshape_into_terms(owner)
             case _:
                 raise AssertionError(owner)
 
-    def _reshape_terms(self, owner: graph.ReshapeOp) -> list[Term]:
+    def _split_reshape_into_terms(self, owner: graph.ReshapeOp) -> list[Term]:
         """
         Return the terms of a reshaped value; a single term if a factor cannot be
         reshaped.
         """
-        terms = self.of(owner.operand)
+        terms = self.split_into_terms(owner.operand)
         if not all(
             can_reshape_broadcast(each, owner, self.axis)
             for term in terms
             for each in term
         ):
-            return _single_term(owner.result)
+            return _as_single_varying_term(owner.result)
         # Reshape each value once, so that equal factors of terms remain equal.
         move = cache(
             partial(
-                reshape_broadcast,
+                reshape_broadcast_like,
                 op=owner,
                 axis=self.axis,
                 builder=self.program.builder,
@@ -260,21 +280,28 @@ class TermSplitter:
             for term in terms
         ]
 
-    def _concat_terms(self, left: list[Term], right: list[Term]) -> list[Term]:
-        terms = [*left, *right]
-        return self._shift_terms(terms) if self.shifts else terms
+    def _concat_and_center_terms(
+        self, lhs_terms: list[Term], rhs_terms: list[Term]
+    ) -> list[Term]:
+        terms = [*lhs_terms, *rhs_terms]
+        return self._center_varying_terms(terms) if self.centers_terms else terms
 
-    def _multiply_terms(self, owner: graph.MulOp) -> list[Term]:
-        sides = self.of(owner.lhs), self.of(owner.rhs)
+    def _split_product_into_terms(self, owner: graph.MulOp) -> list[Term]:
+        sides = self.split_into_terms(owner.lhs), self.split_into_terms(owner.rhs)
         if min(map(len, sides)) > 1:
-            sides = self._centered_terms(owner.lhs), self._centered_terms(owner.rhs)
-            if self.shifts and any(map(_can_cancel, sides)):
-                return _single_term(owner.result)
-        if self.shifts and all(map(_has_scaled_term, sides)):
-            return _single_term(owner.result)
+            sides = (
+                self._split_into_centered_terms(owner.lhs),
+                self._split_into_centered_terms(owner.rhs),
+            )
+            if self.centers_terms and any(map(_can_varying_terms_cancel, sides)):
+                return _as_single_varying_term(owner.result)
+        if self.centers_terms and all(
+            map(_has_varying_term_with_invariant_factors, sides)
+        ):
+            return _as_single_varying_term(owner.result)
         return [left * right for left in sides[0] for right in sides[1]]
 
-    def _centered_terms(self, value: SSAValue) -> list[Term]:
+    def _split_into_centered_terms(self, value: SSAValue) -> list[Term]:
         """
         Return the terms of a value, with the mean of the leading elements subtracted
         from the varying terms and added to the constant ones. For `x - mean(x)`,
@@ -282,25 +309,27 @@ class TermSplitter:
         digits, whatever the mean is (T. F. Chan, G. H. Golub, R. J. LeVeque, Algorithms
         for computing the sample variance, 1983).
         """
-        if value not in self._shifted:
-            terms = self.of(value)
-            is_centered = self.shifts and isinstance(
+        if value not in self._centered:
+            terms = self.split_into_terms(value)
+            is_centered = self.centers_terms and isinstance(
                 value.owner, graph.AddOp | graph.SubOp
             )
-            self._shifted[value] = terms if is_centered else self._shift_terms(terms)
-        return self._shifted[value]
+            self._centered[value] = (
+                terms if is_centered else self._center_varying_terms(terms)
+            )
+        return self._centered[value]
 
-    def _shift_terms(self, terms: list[Term]) -> list[Term]:
+    def _center_varying_terms(self, terms: list[Term]) -> list[Term]:
         invariant = [each for each in terms if not each.varying]
         varying = [each for each in terms if each.varying]
-        if not invariant or len({each.invariant.key for each in varying}) != 1:
+        if not invariant or len({each.invariant.equality_key for each in varying}) != 1:
             return terms
         scale = varying[0].invariant
-        total = add_terms(
+        total = build_linear_combination(
             [(each.number, each.varying) for each in varying], self.program
         )
-        center = self._leading_mean(total)
-        offset = add_terms(
+        center = self._mean_of_leading_elements(total)
+        offset = build_linear_combination(
             [
                 (1.0, scale * FactorProduct((center,))),
                 *((e.number, e.invariant) for e in invariant),
@@ -312,16 +341,16 @@ class TermSplitter:
             Term(1.0, FactorProduct((offset,)), FactorProduct()),
         ]
 
-    def _leading_mean(self, value: SSAValue) -> SSAValue:
+    def _mean_of_leading_elements(self, value: SSAValue) -> SSAValue:
         """Return the mean of the leading elements of a value along the axis."""
-        head = self._leading.of(value)
+        head = self._leading.build_leading_elements(value)
         shape = tensor_type(head).get_shape()
         axes = [len(shape) + self.axis]
         total = self.program.reduce(head, ReduceKind.SUM, axes, True)
         return self.program.mul(total, self.program.constant(1 / shape[self.axis]))
 
 
-def _elementwise_sources(value: SSAValue) -> Sequence[SSAValue]:
+def _operands_of_elementwise_or_reshape(value: SSAValue) -> Sequence[SSAValue]:
     """
     Return the operands of the elementwise operation or reshape that computes a value.
     """
@@ -332,19 +361,19 @@ def _elementwise_sources(value: SSAValue) -> Sequence[SSAValue]:
     return owner.operands if is_elementwise else ()
 
 
-def _single_term(value: SSAValue) -> list[Term]:
+def _as_single_varying_term(value: SSAValue) -> list[Term]:
     """Return a varying value as one term."""
     return [Term(1.0, FactorProduct(), FactorProduct((value,)))]
 
 
-def _can_cancel(terms: Sequence[Term]) -> bool:
+def _can_varying_terms_cancel(terms: Sequence[Term]) -> bool:
     """
     Return `True` if there are several varying terms, which may cancel.
     """
     return sum(bool(each.varying) for each in terms) > 1
 
 
-def _has_scaled_term(terms: Sequence[Term]) -> bool:
+def _has_varying_term_with_invariant_factors(terms: Sequence[Term]) -> bool:
     """
     Return `True` if a varying term has constant factors, which may be far from 1: the
     squares of both may overflow if the square of their product does not.
@@ -352,7 +381,7 @@ def _has_scaled_term(terms: Sequence[Term]) -> bool:
     return any(each.invariant and each.varying for each in terms)
 
 
-def is_linear(owner: Operation) -> bool:
+def can_split_into_terms(owner: Operation) -> bool:
     """Return `True` if an operation can be split into terms."""
     kinds = graph.AddOp | graph.SubOp | graph.NegOp | graph.MulOp | graph.DivOp
     if isinstance(owner, graph.CastOp):
@@ -360,7 +389,7 @@ def is_linear(owner: Operation) -> bool:
     return isinstance(owner, kinds)
 
 
-def add_terms(
+def build_linear_combination(
     terms: Sequence[tuple[float, FactorProduct]], program: TensorBuilder
 ) -> SSAValue:
     """Build the sum of products with constant coefficients."""
@@ -381,11 +410,11 @@ def add_terms(
     return total
 
 
-def _multiply_values(
+def _build_product_of_values(
     values: Sequence[SSAValue], program: TensorBuilder
 ) -> SSAValue | None:
     total: SSAValue | None = None
     for value in values:
-        wide = program.promote(value)
+        wide = program.promote_to_builder_type(value)
         total = wide if total is None else program.mul(total, wide)
     return total

@@ -27,12 +27,12 @@ from tlf.passes.graph.pointwise import is_pointwise, rebuild_elementwise
 from tlf.passes.graph.split_reductions.partial_values import (
     PartialValues,
     insert_unit_axis,
-    partition_axis,
+    split_axis_into_parts,
 )
 from tlf.support.affine.index_access import Accesses
 
 
-class NotSplittableError(Exception):
+class CannotRebuildOnPartsError(Exception):
     """Error raised if an operation cannot be rebuilt on parts."""
 
 
@@ -46,11 +46,11 @@ def can_rebuild_on_parts(op: Operation) -> bool:
 class PartialBuilder:
     """Rebuilds operations on the parts of a split axis class."""
 
-    axes: AxisClasses
-    axis: Hashable
+    axis_classes: AxisClasses
+    split_axis_class: Hashable
     """Representative of the axis class."""
-    parts: int
-    values: dict[SSAValue, PartialValues] = field(
+    part_count: int
+    partial_values: dict[SSAValue, PartialValues] = field(
         default_factory=dict[SSAValue, PartialValues]
     )
     """
@@ -62,16 +62,16 @@ class PartialBuilder:
         Return the iterator of an operation that runs along the split axis, or None.
         Raises `NotSplittableError` for several iterators.
         """
-        match self.axes.iterators_in(op, self.axis):
+        match self.axis_classes.iterators_in_class(op, self.split_axis_class):
             case []:
                 return None
             case [iterator]:
                 return iterator
             case _:
-                raise NotSplittableError
+                raise CannotRebuildOnPartsError
 
-    def build_partial(
-        self, op: TilingInterface, place: int | None = None
+    def rebuild_on_parts(
+        self, op: TilingInterface, parts_axis: int | None = None
     ) -> PartialValues:
         """
         Rebuild an operation on parts, before the operation. For a reduction of the
@@ -79,35 +79,39 @@ class PartialBuilder:
         axis of the parts in the result of a contraction.
         """
         if not can_rebuild_on_parts(op):
-            raise NotSplittableError
+            raise CannotRebuildOnPartsError
         builder = Builder(InsertPoint.before(op))
         match op:
             case graph.ReduceOp():
-                operand = self._require_operand(op, 0, builder)
-                result = self.reduce_parts(op, operand, place is not None, builder)
+                operand = self._require_partial_operand(op, 0, builder)
+                result = self.rebuild_reduction_on_parts(
+                    op, operand, parts_axis is not None, builder
+                )
             case ContractionInterface():
-                result = self._contract_parts(op, place, builder)
+                result = self._rebuild_contraction_on_parts(op, parts_axis, builder)
             case graph.ReshapeOp():
-                result = self._reshape_parts(op, builder)
+                result = self._rebuild_unit_reshape_on_parts(op, builder)
             case _:
-                result = self._compute_parts(op, builder)
-        self.values[op.results[0]] = result
+                result = self._rebuild_elementwise_on_parts(op, builder)
+        self.partial_values[op.results[0]] = result
         return result
 
     def partial_operand_of(
-        self, op: TilingInterface, place: int, builder: Builder
+        self, op: TilingInterface, operand_index: int, builder: Builder
     ) -> PartialValues | None:
         """
         Return the parts of an operand, or None if all parts share the operand.
         """
-        value = op.operands[place]
-        if value in self.values:
-            return self.values[value]
-        accesses = self.axes.forms.of(op).indexing_maps[place]
+        value = op.operands[operand_index]
+        if value in self.partial_values:
+            return self.partial_values[value]
+        accesses = self.axis_classes.op_facts.facts_of(op).indexing_maps[operand_index]
         if (axis := self._split_axis_of(op, accesses)) is None:
             return None
-        self.values[value] = partition_axis(value, axis, self.parts, builder)
-        return self.values[value]
+        self.partial_values[value] = split_axis_into_parts(
+            value, axis, self.part_count, builder
+        )
+        return self.partial_values[value]
 
     def _split_axis_of(
         self, op: TilingInterface, accesses: Accesses | None
@@ -120,56 +124,64 @@ class PartialBuilder:
         if not used:
             return None
         if len(used) > 1 or not accesses[used[0]].is_loop_dim:
-            raise NotSplittableError
+            raise CannotRebuildOnPartsError
         return used[0]
 
     @staticmethod
-    def reduce_parts(
-        op: graph.ReduceOp, operand: PartialValues, is_step: bool, builder: Builder
+    def rebuild_reduction_on_parts(
+        op: graph.ReduceOp,
+        operand: PartialValues,
+        keeps_accumulator_type: bool,
+        builder: Builder,
     ) -> PartialValues:
         """
         Return the parts of an operand, reduced like by `op`; in the accumulator type if
         `is_step`.
         """
-        reduced = [each + (each >= operand.axis) for each in op.axis_list]
+        reduced = [each + (each >= operand.parts_axis) for each in op.axis_list]
         keepdims = op.keepdims is not None
-        dropped = 0 if keepdims else sum(each < operand.axis for each in op.axis_list)
+        dropped = (
+            0 if keepdims else sum(each < operand.parts_axis for each in op.axis_list)
+        )
         reduction = graph.ReduceOp(
             operand.value,
-            op.combination,
+            op.reduce_kind,
             reduced,
             keepdims,
             acc=op.properties.get("acc"),
-            element=_result_element_of(op, is_step),
+            element=_element_type_of_partial_result(op, keeps_accumulator_type),
         )
         reduction.location = op.location
-        return PartialValues(builder.insert(reduction).result, operand.axis - dropped)
+        return PartialValues(
+            builder.insert(reduction).result, operand.parts_axis - dropped
+        )
 
-    def _contract_parts(
-        self, op: ContractionInterface, place: int | None, builder: Builder
+    def _rebuild_contraction_on_parts(
+        self, op: ContractionInterface, parts_axis: int | None, builder: Builder
     ) -> PartialValues:
-        product, split_iterator = Product.of(op), self.split_iterator_of(op)
-        if product is None or split_iterator is None or not product.has_all_iterators():
-            raise NotSplittableError
+        product, split_iterator = Product.from_operation(op), self.split_iterator_of(op)
+        if (
+            product is None
+            or split_iterator is None
+            or not product.has_all_iterators_in_operands()
+        ):
+            raise CannotRebuildOnPartsError
         inner = len(op.iteration_domain())
         values, sides = list(product.values), list(product.axes)
         for side, axes in enumerate(product.axes):
             operand = self.partial_operand_of(op, side, builder)
             if (split_iterator in axes) != (operand is not None):
-                raise NotSplittableError
+                raise CannotRebuildOnPartsError
             if operand is not None:
-                if operand.axis != axes.index(split_iterator):
-                    raise NotSplittableError
+                if operand.parts_axis != axes.index(split_iterator):
+                    raise CannotRebuildOnPartsError
                 values[side], sides[side] = (
                     operand.value,
-                    _with_inner_axis(axes, split_iterator, inner),
+                    _insert_iterator_after_parts(axes, split_iterator, inner),
                 )
-        if place is None:
-            first = product.result.index(split_iterator)
-            result = _with_inner_axis(product.result, split_iterator, inner)
-        else:
-            first = place
-            result = (*product.result[:place], split_iterator, *product.result[place:])
+        first, result = _insert_parts_into_result(
+            product.result, split_iterator, inner, parts_axis
+        )
         partial_product = Product(
             op,
             cast(tuple[SSAValue, SSAValue], tuple(values)),
@@ -177,18 +189,20 @@ class PartialBuilder:
             result,
         )
         contract = partial_product.build_contract(
-            _result_element_of(op, place is not None)
+            _element_type_of_partial_result(op, parts_axis is not None)
         )
         return PartialValues(builder.insert(contract).result, first)
 
-    def _reshape_parts(self, op: graph.ReshapeOp, builder: Builder) -> PartialValues:
+    def _rebuild_unit_reshape_on_parts(
+        self, op: graph.ReshapeOp, builder: Builder
+    ) -> PartialValues:
         """Rebuild a reshape that only adds or drops unit axes."""
-        operand = self._require_operand(op, 0, builder)
+        operand = self._require_partial_operand(op, 0, builder)
         source, shape = (tensor_type(e).get_shape() for e in (op.operand, op.result))
         if non_unit_extents(source) != non_unit_extents(shape):
-            raise NotSplittableError
+            raise CannotRebuildOnPartsError
         before, is_split = (
-            non_unit_extents(source[: operand.axis]),
+            non_unit_extents(source[: operand.parts_axis]),
             self.split_iterator_of(op) is not None,
         )
         axis = next(
@@ -197,70 +211,104 @@ class PartialBuilder:
             if non_unit_extents(shape[:n]) == before
             and not (is_split and shape[n] == 1)
         )
-        inner = [shape[axis] // self.parts] if is_split else []
-        new_shape = (*shape[:axis], self.parts, *inner, *shape[axis + is_split :])
+        inner = [shape[axis] // self.part_count] if is_split else []
+        new_shape = (*shape[:axis], self.part_count, *inner, *shape[axis + is_split :])
         return PartialValues(reshape_to(operand.value, new_shape, builder), axis)
 
-    def _compute_parts(self, op: TilingInterface, builder: Builder) -> PartialValues:
+    def _rebuild_elementwise_on_parts(
+        self, op: TilingInterface, builder: Builder
+    ) -> PartialValues:
         indices = range(len(op.operands))
         operands = [self.partial_operand_of(op, index, builder) for index in indices]
         split_iterator, shape = (
             self.split_iterator_of(op),
             list(tensor_type(op.results[0]).get_shape()),
         )
-        trailing = [each.trailing_axes for each in operands if each is not None]
+        trailing = [each.trailing_axis_count for each in operands if each is not None]
         if not trailing:
-            raise NotSplittableError
+            raise CannotRebuildOnPartsError
         count = max(trailing) if split_iterator is None else len(shape) - split_iterator
-        values = [self._align_operand(op, each, count, builder) for each in indices]
+        values = [
+            self._align_operand_with_parts(op, each, count, builder) for each in indices
+        ]
         axis = len(shape) - count
         if split_iterator is not None:
-            shape[axis] //= self.parts
-        shape.insert(axis, self.parts)
+            shape[axis] //= self.part_count
+        shape.insert(axis, self.part_count)
         return PartialValues(rebuild_elementwise(op, values, shape, builder), axis)
 
-    def _align_operand(
-        self, op: TilingInterface, place: int, count: int, builder: Builder
+    def _align_operand_with_parts(
+        self,
+        op: TilingInterface,
+        operand_index: int,
+        trailing_axis_count: int,
+        builder: Builder,
     ) -> SSAValue:
         """
         Return an operand with `count` axes after the axis of the parts; an operand
         without parts broadcasts to this shape.
         """
-        operand, value = self.partial_operand_of(op, place, builder), op.operands[place]
+        operand, value = (
+            self.partial_operand_of(op, operand_index, builder),
+            op.operands[operand_index],
+        )
         rank = len(tensor_type(value).get_shape())
         if operand is None:
             return (
                 value
-                if rank <= count
-                else insert_unit_axis(value, rank - count, builder)
+                if rank <= trailing_axis_count
+                else insert_unit_axis(value, rank - trailing_axis_count, builder)
             )
-        if operand.trailing_axes == count:
+        if operand.trailing_axis_count == trailing_axis_count:
             return operand.value
-        accesses = self.axes.forms.of(op).indexing_maps[place]
+        accesses = self.axis_classes.op_facts.facts_of(op).indexing_maps[operand_index]
         if self._split_axis_of(op, accesses) is not None:
-            raise NotSplittableError
+            raise CannotRebuildOnPartsError
         first, *rest = (
-            aligned := operand.move_parts_axis(max(rank - count, 0), builder)
+            aligned := operand.move_parts_axis(
+                max(rank - trailing_axis_count, 0), builder
+            )
         ).shape
-        if rank >= count:
+        if rank >= trailing_axis_count:
             return aligned.value
-        ones = [1] * (count - rank)
+        ones = [1] * (trailing_axis_count - rank)
         return reshape_to(aligned.value, [first, *ones, *rest], builder)
 
-    def _require_operand(
-        self, op: TilingInterface, place: int, builder: Builder
+    def _require_partial_operand(
+        self, op: TilingInterface, operand_index: int, builder: Builder
     ) -> PartialValues:
-        if (operand := self.partial_operand_of(op, place, builder)) is None:
-            raise NotSplittableError
+        if (operand := self.partial_operand_of(op, operand_index, builder)) is None:
+            raise CannotRebuildOnPartsError
         return operand
 
 
-def _result_element_of(op: AccumulatingInterface, is_step: bool) -> Attribute:
+def _insert_parts_into_result(
+    axes: Axes, split_iterator: int, inner: int, parts_axis: int | None
+) -> tuple[int, Axes]:
+    """Return the axis of the parts in a result, and the result's iterators."""
+    if parts_axis is None:
+        first = axes.index(split_iterator)
+        result = _insert_iterator_after_parts(axes, split_iterator, inner)
+    else:
+        first = parts_axis
+        result = (
+            *axes[:parts_axis],
+            split_iterator,
+            *axes[parts_axis:],
+        )
+    return first, result
+
+
+def _element_type_of_partial_result(
+    op: AccumulatingInterface, keeps_accumulator_type: bool
+) -> Attribute:
     result_element = tensor_type(op.results[0]).element_type
-    return op.accumulator_type if is_step else result_element
+    return op.accumulator_type if keeps_accumulator_type else result_element
 
 
-def _with_inner_axis(axes: Axes, along: int, inner: int) -> Axes:
+def _insert_iterator_after_parts(
+    axes: Axes, parts_iterator: int, inner_iterator: int
+) -> Axes:
     """Insert the iterator `inner` after the iterator of the parts."""
-    position = axes.index(along) + 1
-    return (*axes[:position], inner, *axes[position:])
+    position = axes.index(parts_iterator) + 1
+    return (*axes[:position], inner_iterator, *axes[position:])

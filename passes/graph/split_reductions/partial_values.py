@@ -1,6 +1,6 @@
 """
 Helper of the pass `graph-split-k-reductions`: partial values, which are tensors with an
-additional axis for the parts of a split axis.
+additional axis for the parts of a split axis, and building of reshapes to them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class PartialValues:
     """
 
     value: SSAValue
-    axis: int
+    parts_axis: int
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -31,14 +31,14 @@ class PartialValues:
         return tensor_type(self.value).get_shape()
 
     @property
-    def trailing_axes(self) -> int:
+    def trailing_axis_count(self) -> int:
         """Number of axes after the axis of the parts."""
-        return len(self.shape) - self.axis - 1
+        return len(self.shape) - self.parts_axis - 1
 
     def move_parts_axis(self, axis: int, builder: Builder) -> PartialValues:
         """Move the axis of the parts, and keep the order of the other axes."""
-        order = [each for each in range(len(self.shape)) if each != self.axis]
-        order.insert(axis, self.axis)
+        order = [each for each in range(len(self.shape)) if each != self.parts_axis]
+        order.insert(axis, self.parts_axis)
         shape = [self.shape[each] for each in order]
         non_unit = [each for each in order if self.shape[each] != 1]
         if non_unit == sorted(non_unit):
@@ -47,12 +47,12 @@ class PartialValues:
         return PartialValues(builder.insert(transpose).result, axis)
 
 
-def partition_axis(
-    value: SSAValue, axis: int, parts: int, builder: Builder
+def split_axis_into_parts(
+    value: SSAValue, axis: int, part_count: int, builder: Builder
 ) -> PartialValues:
     """Split an axis of a value into parts."""
     shape = list(tensor_type(value).get_shape())
-    shape[axis : axis + 1] = [parts, shape[axis] // parts]
+    shape[axis : axis + 1] = [part_count, shape[axis] // part_count]
     return PartialValues(reshape_to(value, shape, builder), axis)
 
 

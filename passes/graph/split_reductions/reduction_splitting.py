@@ -17,7 +17,7 @@ from xdsl.rewriter import InsertPoint
 from tlf.analysis.operations.op_facts import OpFacts, OpFactsCache
 from tlf.analysis.recurrence import running_limits
 from tlf.analysis.recurrence.axis_classes import AxisClasses
-from tlf.analysis.recurrence.cascade import Cascade, CascadeStep, cascade_of
+from tlf.analysis.recurrence.cascade import Cascade, CascadeStep, find_cascade
 from tlf.analysis.recurrence.taylor_expansions import Expansion
 from tlf.dialects import graph
 from tlf.dialects.graph.reduction import ReduceKind
@@ -33,7 +33,7 @@ from tlf.passes.graph.correction_builder import clamp_value
 from tlf.passes.graph.permutations import reshape_to
 from tlf.passes.graph.split_reductions.combine_partials import PartialCombiner
 from tlf.passes.graph.split_reductions.partial_operations import (
-    NotSplittableError,
+    CannotRebuildOnPartsError,
     PartialBuilder,
     can_rebuild_on_parts,
 )
@@ -49,15 +49,15 @@ class SplittableReductions:
 
     operations: Sequence[TilingInterface]
     """Operations in program order, including the reductions."""
-    steps: Mapping[Operation, CascadeStep]
+    cascade_steps: Mapping[Operation, CascadeStep]
     cascade: Cascade | None
-    forms: OpFactsCache
+    op_facts: OpFactsCache
 
     @staticmethod
-    def of(
+    def find_in_group(
         group: Sequence[TilingInterface],
         operations: Sequence[TilingInterface],
-        expands: bool = True,
+        allows_expansions: bool = True,
     ) -> SplittableReductions | None:
         """
         Return the reductions of a group, with `operations` that compute their operands;
@@ -67,42 +67,44 @@ class SplittableReductions:
         forms = OpFactsCache()
         if any(map(is_in_planned_group, group)):
             return None
-        if (cascade := cascade_of(group, forms, expands)) is not None:
+        if (cascade := find_cascade(group, forms, allows_expansions)) is not None:
             return SplittableReductions(operations, cascade.steps, cascade, forms)
         reductions = [op for op in group if isinstance(op, AccumulatingInterface)]
         if len(reductions) != 1 or reductions[0].init_value is not None:
             return None
         (op,) = reductions
-        if not forms.of(op).reduction_dims:
+        if not forms.facts_of(op).reduction_dims:
             return None
-        step = CascadeStep(op, _longest_iterator_of(forms.of(op)), None)
+        step = CascadeStep(op, _longest_reduced_iterator_of(forms.facts_of(op)), None)
         return SplittableReductions(operations, {op: step}, None, forms)
 
     @property
-    def first(self) -> CascadeStep:
+    def first_reduction(self) -> CascadeStep:
         """The first reduction."""
-        return next(iter(self.steps.values()))
+        return next(iter(self.cascade_steps.values()))
 
     @property
-    def extent(self) -> int:
+    def reduced_extent(self) -> int:
         """Extent of the reduced axis."""
-        return self.forms.of(self.first.op).extents[self.first.iterator]
+        return self.op_facts.facts_of(self.first_reduction.op).extents[
+            self.first_reduction.iterator
+        ]
 
-    def split_into(self, parts: int) -> bool:
+    def split_into_parts(self, part_count: int) -> bool:
         """
         Split the axis into parts, and combine the partial results. Return `False`,
         with the operations in place, if that is not possible.
         """
         try:
-            _ReductionSplit(self, parts).apply()
-        except NotSplittableError:
+            _ReductionSplit(self, part_count).split_and_combine_reductions()
+        except CannotRebuildOnPartsError:
             return False
         return True
 
 
-def _longest_iterator_of(form: OpFacts) -> int:
+def _longest_reduced_iterator_of(facts: OpFacts) -> int:
     """Return the reduced iterator with the largest extent."""
-    return max(form.reduction_dims, key=lambda each: form.extents[each])
+    return max(facts.reduction_dims, key=lambda each: facts.extents[each])
 
 
 def longest_reduced_extent(op: AccumulatingInterface) -> int:
@@ -110,7 +112,9 @@ def longest_reduced_extent(op: AccumulatingInterface) -> int:
     Return the largest extent of the reduced axes of an operation; 1 without any.
     """
     form = OpFacts(op)
-    return form.extents[_longest_iterator_of(form)] if form.reduction_dims else 1
+    return (
+        form.extents[_longest_reduced_iterator_of(form)] if form.reduction_dims else 1
+    )
 
 
 @dataclass
@@ -118,56 +122,68 @@ class _ReductionSplit:
     """Rewrite of reductions for a given number of parts."""
 
     reductions: SplittableReductions
-    parts: int
+    part_count: int
     partial_builder: PartialBuilder = field(init=False)
-    totals: PartialCombiner = field(init=False)
-    replaced: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
+    combiner: PartialCombiner = field(init=False)
+    replacements: dict[SSAValue, SSAValue] = field(
+        default_factory=dict[SSAValue, SSAValue]
+    )
     """Final replacements of values."""
 
     def __post_init__(self) -> None:
         reductions = self.reductions
-        axes = AxisClasses.of(reductions.operations, reductions.forms)
-        axis = axes.class_of(reductions.first.op, reductions.first.iterator)
-        self.partial_builder = PartialBuilder(axes, axis, self.parts)
-        self.totals = PartialCombiner(self.partial_builder.values, self._limits_of)
+        axes = AxisClasses.of(reductions.operations, reductions.op_facts)
+        axis = axes.class_of(
+            reductions.first_reduction.op, reductions.first_reduction.iterator
+        )
+        self.partial_builder = PartialBuilder(axes, axis, self.part_count)
+        self.combiner = PartialCombiner(
+            self.partial_builder.partial_values, self._clamp_limits_of
+        )
 
-    def apply(self) -> None:
-        if self.reductions.extent % self.parts:
-            raise NotSplittableError
-        for op in self._required_operations():
-            if op in self.reductions.steps:
-                self._split_step(self.reductions.steps[op])
+    def split_and_combine_reductions(self) -> None:
+        if self.reductions.reduced_extent % self.part_count:
+            raise CannotRebuildOnPartsError
+        for op in self._operations_to_rebuild_on_parts():
+            if op in self.reductions.cascade_steps:
+                self._split_reduction_step(self.reductions.cascade_steps[op])
                 continue
-            partial_values = self.partial_builder.build_partial(op)
-            self._clamp_result(op)
-            if self._is_of_product(op):
-                self._merge_parts(op, partial_values)
-            if self._is_row(op):
-                self.totals.compute_clamped(op, Builder(InsertPoint.before(op)))
-        for old, new in self.replaced.items():
+            partial_values = self.partial_builder.rebuild_on_parts(op)
+            self._clamp_partial_result(op)
+            if self._needs_merged_parts(op):
+                self._replace_by_merged_parts(op, partial_values)
+            if self._is_row_operation_of_cascade(op):
+                self.combiner.rebuild_on_clamped_totals(
+                    op, Builder(InsertPoint.before(op))
+                )
+        for old, new in self.replacements.items():
             old.replace_all_uses_with(new)
 
-    def _required_operations(self) -> list[TilingInterface]:
+    def _operations_to_rebuild_on_parts(self) -> list[TilingInterface]:
         """Return the operations to compute on parts, in program order."""
-        steps, required = self.reductions.steps, list[TilingInterface]()
+        steps, required = self.reductions.cascade_steps, list[TilingInterface]()
         needed: set[SSAValue] = {op.results[0] for op in steps}
         for op in reversed(self.reductions.operations):
             if needed.isdisjoint(op.results):
                 continue
-            if op in steps or self._is_dependent(op) or self._is_parallel_along(op):
+            if (
+                op in steps
+                or self._is_dependent_on_cascade_step(op)
+                or self._is_parallel_along_split_axis(op)
+            ):
                 required.insert(0, op)
                 needed.update(op.operands)
         return required
 
-    def _is_dependent(self, op: Operation) -> bool:
+    def _is_dependent_on_cascade_step(self, op: Operation) -> bool:
         cascade = self.reductions.cascade
-        return cascade is not None and op in cascade.dependent
+        return cascade is not None and op in cascade.dependent_operations
 
-    def _is_row(self, op: Operation) -> bool:
+    def _is_row_operation_of_cascade(self, op: Operation) -> bool:
         cascade = self.reductions.cascade
-        return cascade is not None and op in cascade.rows
+        return cascade is not None and op in cascade.row_operations
 
-    def _is_parallel_along(self, op: TilingInterface) -> bool:
+    def _is_parallel_along_split_axis(self, op: TilingInterface) -> bool:
         """
         Return `True` if an operation has a parallel iterator along the split axis.
         """
@@ -176,31 +192,33 @@ class _ReductionSplit:
             if can_rebuild_on_parts(op)
             else None
         )
-        return iterator in self.reductions.forms.of(op).parallel_dims
+        return iterator in self.reductions.op_facts.facts_of(op).parallel_dims
 
-    def _split_step(self, step: CascadeStep) -> None:
+    def _split_reduction_step(self, step: CascadeStep) -> None:
         """Build a partial reduction and its total, which replaces the reduction."""
-        parts_axis = _parts_axis_of_contraction(step, self.partial_builder.values)
-        part = self.partial_builder.build_partial(step.op, parts_axis)
-        self._clamp_result(step.op)
-        self._extrapolate_part(step)
+        parts_axis = _parts_axis_of_contraction(
+            step, self.partial_builder.partial_values
+        )
+        part = self.partial_builder.rebuild_on_parts(step.op, parts_axis)
+        self._clamp_partial_result(step.op)
+        self._extrapolate_partial_sum(step)
         builder = Builder(InsertPoint.before(step.op))
         sums = list[PartialValues]()
         if step.expansion is not None and isinstance(step.op, graph.ReduceOp):
             sums = self._sum_term_changes(step.op, step.expansion)
-        total = self.totals.combine_step(step, part, sums, builder)
+        total = self.combiner.combine_partials_of_step(step, part, sums, builder)
         total.name_hint = step.op.results[0].name_hint
-        self.replaced[step.op.results[0]] = total
+        self.replacements[step.op.results[0]] = total
 
     def _sum_term_changes(
         self, op: graph.ReduceOp, expansion: Expansion
     ) -> list[PartialValues]:
         """Return the changes of a sum's terms, summed per part."""
         builder = Builder(InsertPoint.before(op))
-        operand = self.partial_builder.values[op.operand]
+        operand = self.partial_builder.partial_values[op.operand]
         program = TensorBuilder(builder, op.accumulator_type)
         count = prod(operand.shape) // prod(
-            self.partial_builder.values[op.result].shape
+            self.partial_builder.partial_values[op.result].shape
         )
         sums = list[PartialValues]()
         for change in expansion.terms:
@@ -209,21 +227,24 @@ class _ReductionSplit:
                 sums.append(PartialValues(total, 0))
                 continue
             values = (
-                self.partial_builder.values[value].value for value in change.factors
+                self.partial_builder.partial_values[value].value
+                for value in change.factors
             )
-            product = reduce(program.mul, map(program.promote, values))
-            term = PartialValues(product, operand.axis)
-            total = self.partial_builder.reduce_parts(op, term, True, builder)
+            product = reduce(program.mul, map(program.promote_to_builder_type, values))
+            term = PartialValues(product, operand.parts_axis)
+            total = self.partial_builder.rebuild_reduction_on_parts(
+                op, term, True, builder
+            )
             value = program.mul(total.value, program.constant(change.coefficient))
-            sums.append(PartialValues(value, total.axis))
+            sums.append(PartialValues(value, total.parts_axis))
         return sums
 
-    def _extrapolate_part(self, step: CascadeStep) -> None:
+    def _extrapolate_partial_sum(self, step: CascadeStep) -> None:
         """
         Extrapolate a partial sum to the whole axis: the point of the Taylor expansion
         of other steps.
         """
-        steps, result = self.reductions.steps.values(), step.op.results[0]
+        steps, result = self.reductions.cascade_steps.values(), step.op.results[0]
         is_read = any(each.expansion is not None for each in steps)
         if (
             not is_read
@@ -232,45 +253,53 @@ class _ReductionSplit:
         ):
             return
         builder = Builder(InsertPoint.before(step.op))
-        values = self.partial_builder.values[result]
+        values = self.partial_builder.partial_values[result]
         program = TensorBuilder(builder, tensor_type(values.value).element_type)
-        total = program.mul(values.value, program.constant(float(self.parts)))
-        self.partial_builder.values[result] = PartialValues(total, values.axis)
+        total = program.mul(values.value, program.constant(float(self.part_count)))
+        self.partial_builder.partial_values[result] = PartialValues(
+            total, values.parts_axis
+        )
 
-    def _limits_of(self, op: Operation) -> Sequence[float]:
+    def _clamp_limits_of(self, op: Operation) -> Sequence[float]:
         """Return the limits that clamp the partial result of an operation."""
         cascade = self.reductions.cascade
-        return () if cascade is None else running_limits.limits_of(cascade, op)
+        return () if cascade is None else running_limits.finite_limits_of(cascade, op)
 
-    def _clamp_result(self, op: TilingInterface) -> None:
+    def _clamp_partial_result(self, op: TilingInterface) -> None:
         result, builder = op.results[0], Builder(InsertPoint.before(op))
-        values = self.partial_builder.values[result]
-        value = clamp_value(values.value, self._limits_of(op), builder)
-        self.partial_builder.values[result] = PartialValues(value, values.axis)
+        values = self.partial_builder.partial_values[result]
+        value = clamp_value(values.value, self._clamp_limits_of(op), builder)
+        self.partial_builder.partial_values[result] = PartialValues(
+            value, values.parts_axis
+        )
 
-    def _is_of_product(self, op: TilingInterface) -> bool:
+    def _needs_merged_parts(self, op: TilingInterface) -> bool:
         """
         Return `True` if an operation is a contraction, or computes elements from merged
         parts without dependence on other reductions.
         """
         if isinstance(op, ContractionInterface):
             return True
-        reads_merged = not self.replaced.keys().isdisjoint(op.operands)
+        reads_merged = not self.replacements.keys().isdisjoint(op.operands)
         return (
-            reads_merged and not self._is_dependent(op) and self._is_parallel_along(op)
+            reads_merged
+            and not self._is_dependent_on_cascade_step(op)
+            and self._is_parallel_along_split_axis(op)
         )
 
-    def _merge_parts(self, op: TilingInterface, made: PartialValues) -> None:
+    def _replace_by_merged_parts(
+        self, op: TilingInterface, partial_values: PartialValues
+    ) -> None:
         """
         Replace a result by its reshaped parts, so that it is computed once.
         """
         builder, result = Builder(InsertPoint.before(op)), op.results[0]
         shape = tensor_type(result).get_shape()
-        self.replaced[result] = reshape_to(made.value, shape, builder)
+        self.replacements[result] = reshape_to(partial_values.value, shape, builder)
 
 
 def _parts_axis_of_contraction(
-    step: CascadeStep, values: Mapping[SSAValue, PartialValues]
+    step: CascadeStep, partial_values: Mapping[SSAValue, PartialValues]
 ) -> int:
     """
     Return the axis of the parts in the result of a contraction: after the axes of the
@@ -283,7 +312,7 @@ def _parts_axis_of_contraction(
     for value, match in step.correction.axis_matches.items():
         rows = [n for n, axis in enumerate(match) if axis is not None]
         first = max(rows, default=-1) + 1
-        aligned = len(shape) - values[value].trailing_axes
+        aligned = len(shape) - partial_values[value].trailing_axis_count
         between = shape[first:aligned]
         candidates.append(aligned if all(each == 1 for each in between) else first)
     return max(candidates)

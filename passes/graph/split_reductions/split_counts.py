@@ -1,6 +1,6 @@
 """
-Helper of the pass `graph-split-k-reductions`: candidate numbers of parts, and their
-selection by hill climbing.
+Helper of the pass `graph-split-k-reductions` that only reads IR: candidate numbers of
+parts of a reduction, and their selection by hill climbing.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ def candidate_split_counts(
     """
     if (
         processors == 1
-        or min_result_tiles(reductions)
+        or min_tile_count_of_results(reductions)
         >= REASSOCIATION.tiles_per_processor * processors
     ):
         return []
     candidates, count = list[int](), 2
     while count <= extent // REASSOCIATION.min_part_extent:
-        divisor = _divisor_near(extent, count)
+        divisor = _smallest_divisor_from(extent, count)
         if (
             divisor is not None
             and divisor not in candidates
@@ -41,32 +41,37 @@ def candidate_split_counts(
     return candidates
 
 
-def hill_climb_count(
-    counts: Sequence[int], start: int, saved: Callable[[int], int], least: int
+def select_count_by_hill_climbing(
+    counts: Sequence[int],
+    start_count: int,
+    saved_cycles_of: Callable[[int], int],
+    min_saved_cycles: int,
 ) -> int | None:
     """
     Return the count that saves the most by hill climbing from `start`; None if no count
     saves anything, or the first one saves less than `least`, a negative number.
     """
-    first = min(bisect_left(counts, start), len(counts) - 1)
-    if first < 0 or saved(counts[first]) < least:
+    first = min(bisect_left(counts, start_count), len(counts) - 1)
+    if first < 0 or saved_cycles_of(counts[first]) < min_saved_cycles:
         return None
     best = first
     for step in (1, -1):
         index = best + step
-        while 0 <= index < len(counts) and saved(counts[index]) > saved(counts[best]):
+        while 0 <= index < len(counts) and saved_cycles_of(
+            counts[index]
+        ) > saved_cycles_of(counts[best]):
             best, index = index, index + step
-    return counts[best] if saved(counts[best]) > 0 else None
+    return counts[best] if saved_cycles_of(counts[best]) > 0 else None
 
 
-def min_result_tiles(reductions: Collection[AccumulatingInterface]) -> int:
+def min_tile_count_of_results(reductions: Collection[AccumulatingInterface]) -> int:
     """
     Return the minimum number of large tiles over the results of reductions.
     """
-    return min(map(_result_tiles_of, reductions))
+    return min(map(_tile_count_of_result, reductions))
 
 
-def _result_tiles_of(op: Operation) -> int:
+def _tile_count_of_result(op: Operation) -> int:
     """Return the number of large tiles of the result of a reduction."""
     elements = tensor_type(op.results[0]).element_count()
     is_product = isinstance(op, ContractionInterface)
@@ -80,6 +85,8 @@ def _result_tiles_of(op: Operation) -> int:
     )
 
 
-def _divisor_near(extent: int, count: int) -> int | None:
+def _smallest_divisor_from(extent: int, min_divisor: int) -> int | None:
     """Return the smallest divisor of an extent in [count, 2 * count), or None."""
-    return next((n for n in range(count, 2 * count) if extent % n == 0), None)
+    return next(
+        (n for n in range(min_divisor, 2 * min_divisor) if extent % n == 0), None
+    )

@@ -18,15 +18,15 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from tlf.analysis.buffers.memory_effects import (
     VIEW_OPS,
-    has_access_to,
-    root_of,
+    has_access_to_buffer,
+    root_buffer_of,
     written_buffers_of,
 )
 from tlf.analysis.buffers.normalized_loops import is_index_arithmetic
 from tlf.dialects import mem
 from tlf.passes.mem.pipelining.prefetch_distance import (
     backward_slice_in_block,
-    move_to_block_start,
+    move_operations_to_block_start,
 )
 
 
@@ -35,15 +35,15 @@ class LoopContractions:
     """The contractions of a loop's body, with the loads that are prefetched."""
 
     loop: scf.ForOp
-    loads: Sequence[mem.Move]
+    prefetched_loads: Sequence[mem.Move]
 
     @property
     def block(self) -> Block:
         """Body of the loop."""
         return self.loop.body.block
 
-    def select_advanceable(
-        self, slotted: Sequence[mem.AllocOp]
+    def select_contractions_to_advance(
+        self, multibuffered: Sequence[mem.AllocOp]
     ) -> list[mem.ContractOp]:
         """
         Return the contractions that a later contraction depends on, and that depend
@@ -56,50 +56,54 @@ class LoopContractions:
             op
             for op in self.block.ops
             if isinstance(op, mem.ContractOp)
-            and root_of(op.acc).owner in slotted
-            and self._is_independent_of_body(op)
-            and self._has_dependent_contraction(op)
+            and root_buffer_of(op.acc).owner in multibuffered
+            and self._has_only_prefetched_operands(op)
+            and self._has_later_dependent_contraction(op)
         ]
 
-    def _is_independent_of_body(self, product: mem.ContractOp) -> bool:
+    def _has_only_prefetched_operands(self, product: mem.ContractOp) -> bool:
         """
         Return `True` if a contraction depends only on prefetched loads and address
         computations of the body.
         """
         needed = backward_slice_in_block(product)
-        if not product.always_overwrites or not all(
+        if not product.is_always_overwriting or not all(
             map(_is_address_computation, needed)
         ):
             return False
         if not all(
-            token.owner in self.loads
-            for wait in load_waits_of(product, self.loads)
+            token.owner in self.prefetched_loads
+            for wait in waits_for_operand_loads(product, self.prefetched_loads)
             for token in wait.tokens
         ):
             return False
-        result = root_of(product.acc)
-        inputs = {root_of(value) for value in product.input_operands}
+        result = root_buffer_of(product.acc)
+        inputs = {root_buffer_of(value) for value in product.input_operands}
         return not any(
-            (op.is_before_in_block(product) and has_access_to(op, result))
-            or any(root_of(buffer) in inputs for buffer in _buffers_written_in(op))
+            (op.is_before_in_block(product) and has_access_to_buffer(op, result))
+            or any(
+                root_buffer_of(buffer) in inputs for buffer in _buffers_written_in(op)
+            )
             for op in self.block.ops
-            if op not in self.loads
+            if op not in self.prefetched_loads
         )
 
-    def _has_dependent_contraction(self, product: mem.ContractOp) -> bool:
+    def _has_later_dependent_contraction(self, product: mem.ContractOp) -> bool:
         """
         Return `True` if a later contraction of the body depends on the result of
         `product`.
         """
-        dependent = {root_of(product.acc)}
+        dependent = {root_buffer_of(product.acc)}
         for op in self.block.ops:
             if not product.is_before_in_block(op):
                 continue
-            if not any(has_access_to(op, buffer) for buffer in dependent):
+            if not any(has_access_to_buffer(op, buffer) for buffer in dependent):
                 continue
             if isinstance(op, mem.ContractOp):
                 return True
-            dependent.update(root_of(buffer) for buffer in _buffers_written_in(op))
+            dependent.update(
+                root_buffer_of(buffer) for buffer in _buffers_written_in(op)
+            )
         return False
 
 
@@ -114,12 +118,14 @@ def _buffers_written_in(op: Operation) -> Iterator[SSAValue]:
         yield from written_buffers_of(each)
 
 
-def load_waits_of(
+def waits_for_operand_loads(
     product: mem.ContractOp, loads: Sequence[mem.Move]
 ) -> list[mem.WaitOp]:
     """Return the waits before a contraction for loads of its operands."""
-    inputs = {root_of(value) for value in product.input_operands}
-    tokens = {load.token for load in loads if root_of(load.destination) in inputs}
+    inputs = {root_buffer_of(value) for value in product.input_operands}
+    tokens = {
+        load.token for load in loads if root_buffer_of(load.destination) in inputs
+    }
     block = product.parent
     assert block is not None
     return [
@@ -132,20 +138,22 @@ def load_waits_of(
 
 
 def advance_contractions(
-    products: Sequence[mem.ContractOp], loads: Sequence[mem.Move], iterations: int
+    products: Sequence[mem.ContractOp], loads: Sequence[mem.Move], distance: int
 ) -> None:
     """
     Start contractions `iterations` iterations early, like prefetched loads: move them
     to the start of the body, after the loads.
     """
     for product in products:
-        product.ahead = IntegerAttr(iterations, i64)
+        product.ahead = IntegerAttr(distance, i64)
         block = product.parent
         assert block is not None
-        advanced = {product, *load_waits_of(product, loads)}
+        advanced = {product, *waits_for_operand_loads(product, loads)}
         needed = {each for op in advanced for each in backward_slice_in_block(op)}
-        move_to_block_start(block, advanced | needed | _with_backward_slices(loads))
+        move_operations_to_block_start(
+            block, advanced | needed | _loads_with_backward_slices(loads)
+        )
 
 
-def _with_backward_slices(loads: Sequence[mem.Move]) -> set[Operation]:
+def _loads_with_backward_slices(loads: Sequence[mem.Move]) -> set[Operation]:
     return {op for load in loads for op in (load, *backward_slice_in_block(load))}

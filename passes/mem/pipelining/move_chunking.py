@@ -15,7 +15,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from tlf.analysis.buffers.dma_chunks import Chunking, RateT, select_chunking
+from tlf.analysis.buffers.dma_chunks import Chunking, RateT, select_chunking_of_move
 from tlf.analysis.buffers.index_congruence import (
     NO_CONGRUENCE,
     add_congruences,
@@ -25,15 +25,15 @@ from tlf.analysis.buffers.index_congruence import (
 from tlf.analysis.buffers.memory_effects import VIEW_OPS
 from tlf.analysis.buffers.normalized_loops import is_index_arithmetic
 from tlf.dialects import mem
-from tlf.dialects.affine_values import insert_apply
+from tlf.dialects.affine_values import insert_affine_apply
 from tlf.dialects.located_rewriting import replace_op
 from tlf.dialects.mem import Index
 from tlf.dialects.target import Level
 from tlf.dialects.types import dtype_of
-from tlf.passes.mem.loop_normalization import index_constant
+from tlf.passes.mem.loop_normalization import build_index_constant
 
 
-def is_wait_or_address(op: Operation) -> bool:
+def is_wait_or_address_computation(op: Operation) -> bool:
     """
     Return `True` if an operation is a wait, an allocation, a view or index arithmetic.
     """
@@ -43,22 +43,22 @@ def is_wait_or_address(op: Operation) -> bool:
 
 
 def select_move_chunking(
-    stored: MemRefType[Attribute],
+    buffer_type: MemRefType[Attribute],
     offsets: Sequence[Index],
-    box: Sequence[int],
-    far: Level,
-    pace_of: Callable[[int, range], RateT | None],
+    box_shape: Sequence[int],
+    outer_level: Level,
+    rate_of: Callable[[int, range], RateT | None],
 ) -> Chunking[RateT] | None:
     """
     Return the best chunking of the move of a box from or to a buffer of type `stored`
     in the level `far`; see `select_chunking`.
     """
-    item = dtype_of(stored.element_type).itemsize
-    strides = stored.get_strides() or ()
+    item = dtype_of(buffer_type.element_type).itemsize
+    strides = buffer_type.get_strides() or ()
     steps = [each * item for each in strides if each is not None]
-    if len(steps) != len(box):
+    if len(steps) != len(box_shape):
         return None
-    first = stored.get_offset()
+    first = buffer_type.get_offset()
     congruence = multiply_congruences(
         NO_CONGRUENCE if first is None else (0, first), (0, item)
     )
@@ -66,11 +66,17 @@ def select_move_chunking(
         congruence = add_congruences(
             congruence, multiply_congruences(congruence_of(offset), (0, step))
         )
-    return select_chunking(box, steps, item, gcd(*congruence), far, pace_of)
+    return select_chunking_of_move(
+        box_shape, steps, item, gcd(*congruence), outer_level, rate_of
+    )
 
 
-def chunk_move(
-    move: mem.DmaOp, place: Operation, axis: int, size: int, clipped: bool = False
+def replace_move_by_chunk_loop(
+    move: mem.DmaOp,
+    insertion_op: Operation,
+    axis: int,
+    chunk_size: int,
+    clips_partial_chunk: bool = False,
 ) -> None:
     """
     Replace a move by a loop before `place` over chunks of `size` elements along an
@@ -81,20 +87,40 @@ def chunk_move(
     body = Block(arg_types=[IndexType()])
     body.args[0].name_hint = "c"
     body_builder = Builder(InsertPoint.at_end(body))
-    box = [size if number == axis else each for number, each in enumerate(move.box)]
-    source_offsets, destination_offsets = (
-        move.mixed_source_offsets,
-        move.mixed_destination_offsets,
+    chunk = _build_move_of_chunk(
+        move, axis, chunk_size, clips_partial_chunk, body_builder, body.args[0]
     )
-    firsts = dict.fromkeys((source_offsets[axis], destination_offsets[axis]))
-    starts = {
-        each: _chunk_start(body_builder, each, size, body.args[0]) for each in firsts
-    }
-    source, destination = (
-        [starts[each] if dim == axis else each for dim, each in enumerate(offsets)]
-        for offsets in (source_offsets, destination_offsets)
+    body.add_ops([chunk, mem.WaitOp([chunk.token]), scf.YieldOp()])
+    builder = Builder(InsertPoint.before(insertion_op))
+    count = -(-move.box_sizes[axis] // chunk_size)
+    bounds = [build_index_constant(builder, number) for number in (0, count, 1)]
+    loop = scf.ForOp(bounds[0], bounds[1], bounds[2], [], body)
+    loop.location = move.location
+    builder.insert(loop)
+    for use in list(move.token.uses):
+        _drop_token_from_wait(use.operation, move.token)
+    Rewriter.erase_op(move)
+
+
+def _build_move_of_chunk(
+    move: mem.DmaOp,
+    axis: int,
+    chunk_size: int,
+    clips_partial_chunk: bool,
+    builder: Builder,
+    chunk_index: SSAValue,
+) -> mem.DmaOp:
+    """Return the move of one chunk; only its offsets are inserted."""
+    box = [
+        chunk_size if number == axis else each
+        for number, each in enumerate(move.box_sizes)
+    ]
+    source, destination = _build_chunk_offsets(
+        move, axis, chunk_size, builder, chunk_index
     )
-    clipped = move.clipped is not None or (clipped and move.box[axis] % size > 0)
+    clips_partial_chunk = move.clipped is not None or (
+        clips_partial_chunk and move.box_sizes[axis] % chunk_size > 0
+    )
     chunk = mem.DmaOp(
         move.source,
         source,
@@ -102,32 +128,51 @@ def chunk_move(
         destination,
         box,
         move.fill_value,
-        clipped,
+        clips_partial_chunk,
     )
     chunk.location = move.location
-    body.add_ops([chunk, mem.WaitOp([chunk.token]), scf.YieldOp()])
-    builder = Builder(InsertPoint.before(place))
-    count = -(-move.box[axis] // size)
-    bounds = [index_constant(builder, number) for number in (0, count, 1)]
-    loop = scf.ForOp(bounds[0], bounds[1], bounds[2], [], body)
-    loop.location = move.location
-    builder.insert(loop)
-    for use in list(move.token.uses):
-        _drop_from_wait(use.operation, move.token)
-    Rewriter.erase_op(move)
+    return chunk
 
 
-def _chunk_start(
-    inside: Builder, first: Index, size: int, number: SSAValue
+def _build_chunk_offsets(
+    move: mem.DmaOp,
+    axis: int,
+    chunk_size: int,
+    builder: Builder,
+    chunk_index: SSAValue,
+) -> tuple[list[Index], list[Index]]:
+    """Build the offsets of a chunk in the source and the destination of a move."""
+    source_offsets, destination_offsets = (
+        move.mixed_source_offsets,
+        move.mixed_destination_offsets,
+    )
+    firsts = dict.fromkeys((source_offsets[axis], destination_offsets[axis]))
+    starts = {
+        each: _offset_of_chunk(builder, each, chunk_size, chunk_index)
+        for each in firsts
+    }
+    source, destination = (
+        [starts[each] if dim == axis else each for dim, each in enumerate(offsets)]
+        for offsets in (source_offsets, destination_offsets)
+    )
+    return source, destination
+
+
+def _offset_of_chunk(
+    builder: Builder, first_offset: Index, chunk_size: int, chunk_index: SSAValue
 ) -> SSAValue:
     """Return the offset of chunk `number`, with the first chunk at `first`."""
-    offset = AffineExpr.dimension(0) * size
-    if isinstance(first, int):
-        return insert_apply(inside, offset + first if first else offset, [number])
-    return insert_apply(inside, offset + AffineExpr.dimension(1), [number, first])
+    offset = AffineExpr.dimension(0) * chunk_size
+    if isinstance(first_offset, int):
+        return insert_affine_apply(
+            builder, offset + first_offset if first_offset else offset, [chunk_index]
+        )
+    return insert_affine_apply(
+        builder, offset + AffineExpr.dimension(1), [chunk_index, first_offset]
+    )
 
 
-def _drop_from_wait(wait: Operation, token: SSAValue) -> None:
+def _drop_token_from_wait(wait: Operation, token: SSAValue) -> None:
     """Drop a token from a wait; erase the wait if no token remains."""
     assert isinstance(wait, mem.WaitOp)
     remaining = [each for each in wait.tokens if each is not token]

@@ -21,13 +21,15 @@ from tlf.analysis.buffers.normalized_loops import (
     loop_ranges_of,
 )
 from tlf.dialects import mem
-from tlf.dialects.affine_values import constant_value_of, insert_apply
+from tlf.dialects.affine_values import constant_value_of, insert_affine_apply
 from tlf.dialects.located_rewriting import replace_op
 from tlf.dialects.slice_views import row_major_strides
 from tlf.dialects.types import byte_count, dtype_of, memref_type
 
 
-def multibuffer_index(loop: scf.ForOp, trips: int | None, slots: int) -> SSAValue:
+def slot_index_of_iteration(
+    loop: scf.ForOp, trip_count: int | None, slots: int
+) -> SSAValue:
     """
     Return the index of the slot that an iteration of a normalized loop uses.
 
@@ -41,21 +43,21 @@ def multibuffer_index(loop: scf.ForOp, trips: int | None, slots: int) -> SSAValu
     assert first is not None
     builder = Builder(InsertPoint.before(first))
     iteration = AffineExpr.dimension(0)
-    if (start := _iterations_before(loop, trips, slots)) is None:
-        return insert_apply(builder, iteration % slots, [count])
+    if (start := _iterations_before_execution(loop, trip_count, slots)) is None:
+        return insert_affine_apply(builder, iteration % slots, [count])
     index = (iteration + AffineExpr.dimension(1)) % slots
-    return insert_apply(builder, index, [count, start])
+    return insert_affine_apply(builder, index, [count, start])
 
 
-def _iterations_before(
-    loop: scf.ForOp, trips: int | None, slots: int
+def _iterations_before_execution(
+    loop: scf.ForOp, trip_count: int | None, slots: int
 ) -> SSAValue | None:
     """
     Return the number of iterations before this execution of a loop, modulo `slots`;
     None if it is always 0.
     """
     terms: list[tuple[int, LoopRange]] = []
-    executions = trips
+    executions = trip_count
     for counter in _enclosing_loops(loop):
         if (
             executions is None
@@ -79,7 +81,7 @@ def _iterations_before(
         value = value * factor if factor > 1 else value
         total = value if position == 0 else total + value
     builder = Builder(InsertPoint.before(loop))
-    return insert_apply(
+    return insert_affine_apply(
         builder, total % slots, [counter.variable for _, counter in terms]
     )
 
@@ -95,43 +97,47 @@ def _enclosing_loops(loop: Operation) -> list[LoopRange]:
     return loops
 
 
-def multibuffer_allocation(
-    loop: scf.ForOp, alloc: mem.AllocOp, number: SSAValue, slots: int, alignment: int
+def replace_by_multibuffer(
+    loop: scf.ForOp,
+    alloc: mem.AllocOp,
+    slot_index: SSAValue,
+    slots: int,
+    alignment: int,
 ) -> None:
     """
     Replace an allocation of a loop's body by a multi-buffer before the loop. Each
     iteration uses slot `number`. Slots start at multiples of `alignment` bytes.
     """
-    multibuffer = MultiBuffer.allocate_before(loop, alloc, slots, alignment)
-    owner = number.owner
+    multibuffer = MultiBuffer.allocate_before_loop(loop, alloc, slots, alignment)
+    owner = slot_index.owner
     assert isinstance(owner, Operation)
     builder = Builder(InsertPoint.after(owner))
-    for cast_ in list(_casts_of(alloc.buffer)):
+    for cast_ in list(_reinterpreting_casts_of(alloc.buffer)):
         (offset,) = cast_.static_offsets.get_values()
         shape = cast_.static_sizes.get_values()
         strides = cast_.static_strides.get_values()
-        _replace_keeping_name(
-            cast_, multibuffer.view_of_copy(builder, number, shape, strides, offset)
+        _replace_and_transfer_name_hint(
+            cast_, multibuffer.view_of_copy(builder, slot_index, shape, strides, offset)
         )
     if not any(True for _ in alloc.buffer.uses):
         Rewriter.erase_op(alloc)
         return
     shape, strides = alloc.buffer_type.get_shape(), alloc.buffer_type.get_strides()
     static_strides = [each for each in strides or () if each is not None]
-    _replace_keeping_name(
-        alloc, multibuffer.view_of_copy(builder, number, shape, static_strides)
+    _replace_and_transfer_name_hint(
+        alloc, multibuffer.view_of_copy(builder, slot_index, shape, static_strides)
     )
 
 
-def _casts_of(buffer: SSAValue) -> Iterator[memref.ReinterpretCastOp]:
+def _reinterpreting_casts_of(buffer: SSAValue) -> Iterator[memref.ReinterpretCastOp]:
     """Yield the reinterpreting casts of a buffer, nested ones first."""
     for use in list(buffer.uses):
         if isinstance(op := use.operation, memref.ReinterpretCastOp):
-            yield from _casts_of(op.result)
+            yield from _reinterpreting_casts_of(op.result)
             yield op
 
 
-def _replace_keeping_name(op: Operation, value: SSAValue) -> None:
+def _replace_and_transfer_name_hint(op: Operation, value: SSAValue) -> None:
     value.name_hint = op.results[0].name_hint
     replace_op(op, [], [value])
 
@@ -146,7 +152,7 @@ class MultiBuffer:
     """Number of elements from one slot to the next."""
 
     @staticmethod
-    def allocate_before(
+    def allocate_before_loop(
         loop: scf.ForOp, alloc: mem.AllocOp, slots: int, alignment: int
     ) -> MultiBuffer:
         """Allocate the copies of a buffer before a loop."""
@@ -173,25 +179,25 @@ class MultiBuffer:
     def view_of_copy(
         self,
         builder: Builder,
-        number: SSAValue,
+        copy_index: SSAValue,
         shape: Sequence[int],
         strides: Sequence[int],
         offset: int = 0,
     ) -> SSAValue:
         """Return a view of copy `number` with the given shape, strides and offset."""
-        all_copies = self._view_of_all(shape, strides, offset)
+        all_copies = self._view_of_all_copies(shape, strides, offset)
         result = MemRefType(
             self.type.element_type,
             shape,
             StridedLayoutAttr(strides, None),
             self.type.memory_space,
         )
-        start: Sequence[SSAValue | int] = [number, *(0 for _ in shape)]
+        start: Sequence[SSAValue | int] = [copy_index, *(0 for _ in shape)]
         ones = [1] * len(start)
         subview = memref.SubviewOp.get(all_copies, start, [1, *shape], ones, result)
         return builder.insert(subview).result
 
-    def _view_of_all(
+    def _view_of_all_copies(
         self, shape: Sequence[int], strides: Sequence[int], offset: int
     ) -> SSAValue:
         """Return a view of all copies with the given shape, strides and offset each."""

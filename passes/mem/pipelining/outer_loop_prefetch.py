@@ -16,23 +16,23 @@ from collections.abc import Sequence
 from xdsl.dialects import scf
 from xdsl.ir import Block
 
-from tlf.analysis.buffers.memory_effects import root_of
+from tlf.analysis.buffers.memory_effects import root_buffer_of
 from tlf.analysis.buffers.normalized_loops import (
     Nest,
-    stages_of,
-    trips_of,
+    max_iterations_in_flight,
+    trip_count_of_nest,
 )
 from tlf.dialects import mem
 from tlf.dialects.target import Level
-from tlf.passes.mem.loop_normalization import normalize_nest
+from tlf.passes.mem.loop_normalization import replace_nest_by_normalized_loop
 from tlf.passes.mem.pipelining.multibuffer import (
-    multibuffer_allocation,
-    multibuffer_index,
+    replace_by_multibuffer,
+    slot_index_of_iteration,
 )
 from tlf.passes.mem.pipelining.multibuffer_capacity import MultibufferCapacity
 from tlf.passes.mem.pipelining.prefetch_distance import (
     LoopLoads,
-    is_local_fill,
+    is_fill_of_body_buffer,
     prefetch_moves,
 )
 
@@ -40,59 +40,65 @@ MULTIBUFFER_COUNT = 2
 """Number of copies of a buffer: one is used while the next is loaded."""
 
 
-def normalize_outer_loop(nest: Sequence[Nest], levels: Sequence[Level]) -> Nest:
+def normalize_loop_of_pipelined_loops(
+    nest: Sequence[Nest], levels: Sequence[Level]
+) -> Nest:
     """
     Normalize a nest to one loop from 0 if its body has pipelined loops and loads to the
     innermost level; otherwise return the nest.
     """
     return (
-        normalize_nest(nest)
-        if _inner_level_fills(nest[-1].body.block, levels)
+        replace_nest_by_normalized_loop(nest)
+        if _buffers_filled_in_innermost_level(nest[-1].body.block, levels)
         else nest[0]
     )
 
 
-def prefetch_outer_loads(loop: scf.ForOp, levels: Sequence[Level]) -> None:
+def prefetch_loads_of_outer_loop(loop: scf.ForOp, levels: Sequence[Level]) -> None:
     """
     Prefetch loads to the innermost level by one iteration in a loop without stages
     whose body has pipelined loops, for each buffer for which there is capacity.
     """
-    if stages_of(loop) > 1:
+    if max_iterations_in_flight(loop) > 1:
         return
     body = loop.body.block
     buffers: list[mem.AllocOp] = []
-    for buffer in _inner_level_fills(body, levels):
-        capacity = MultibufferCapacity.of(
+    for buffer in _buffers_filled_in_innermost_level(body, levels):
+        capacity = MultibufferCapacity.create_for_loop(
             loop, body, [*buffers, buffer], MULTIBUFFER_COUNT
         )
-        if capacity.has_room_without_sharing(levels[0]):
+        if capacity.has_capacity_without_sharing(levels[0]):
             buffers.append(buffer)
-    prefetched = LoopLoads.of(
+    prefetched = LoopLoads.find_in_loop(
         loop, [level.name for level in levels]
-    ).select_prefetchable(buffers, MULTIBUFFER_COUNT - 1)
-    filled = {root_of(load.destination).owner for load in prefetched}
+    ).select_prefetchable_loads(buffers, MULTIBUFFER_COUNT - 1)
+    filled = {root_buffer_of(load.destination).owner for load in prefetched}
     if not filled:
         return
-    slot = multibuffer_index(loop, trips_of([loop]), MULTIBUFFER_COUNT)
+    slot = slot_index_of_iteration(loop, trip_count_of_nest([loop]), MULTIBUFFER_COUNT)
     for buffer in buffers:
         if buffer in filled:
-            multibuffer_allocation(
+            replace_by_multibuffer(
                 loop, buffer, slot, MULTIBUFFER_COUNT, levels[0].alignment
             )
     prefetch_moves(prefetched, MULTIBUFFER_COUNT - 1)
 
 
-def _inner_level_fills(body: Block, levels: Sequence[Level]) -> list[mem.AllocOp]:
+def _buffers_filled_in_innermost_level(
+    body: Block, levels: Sequence[Level]
+) -> list[mem.AllocOp]:
     """
     Return the buffers in the innermost level that moves of a body fill, if the body has
     a pipelined loop.
     """
     loops = [op for op in body.ops if isinstance(op, scf.ForOp | scf.ParallelOp)]
-    if not any(stages_of(loop) > 1 for loop in loops):
+    if not any(max_iterations_in_flight(loop) > 1 for loop in loops):
         return []
     moves = [op for op in body.ops if isinstance(op, mem.DmaOp)]
     filled = (
-        root_of(move.destination).owner for move in moves if is_local_fill(body, move)
+        root_buffer_of(move.destination).owner
+        for move in moves
+        if is_fill_of_body_buffer(body, move)
     )
     return [
         owner

@@ -12,20 +12,23 @@ from xdsl.dialects import scf
 from xdsl.dialects.builtin import IntegerAttr, i64
 from xdsl.ir import Block, Operation, SSAValue
 
-from tlf.analysis.buffers.disjoint_accesses import is_private_to_iteration
+from tlf.analysis.buffers.disjoint_accesses import is_box_private_to_iteration
 from tlf.analysis.buffers.memory_effects import (
     BUFFER_OPS,
     VIEW_OPS,
-    can_alias,
-    has_access_to,
+    can_buffers_alias,
+    has_access_to_buffer,
     ring_window_of,
-    root_of,
+    root_buffer_of,
     written_buffers_of,
 )
 from tlf.analysis.buffers.normalized_loops import is_index_arithmetic
 from tlf.dialects import mem
-from tlf.dialects.graph.remark import add_remark
-from tlf.passes.mem.pipelining.ring_prefetch import filled_ring_of, is_window_free
+from tlf.dialects.graph.remark_attribute import add_remark
+from tlf.passes.mem.pipelining.ring_prefetch import (
+    filled_ring_of,
+    is_ring_window_free_early,
+)
 
 PASS_NAME = "mem-pipeline"
 
@@ -43,7 +46,7 @@ class LoopLoads:
     """Operations of the loop with the buffers or views that they write."""
 
     @staticmethod
-    def of(loop: scf.ForOp, levels: Sequence[str]) -> LoopLoads:
+    def find_in_loop(loop: scf.ForOp, levels: Sequence[str]) -> LoopLoads:
         """Find the loads of a loop; `levels` are the memory levels, innermost first."""
 
         def is_load(op: mem.Move) -> bool:
@@ -58,15 +61,17 @@ class LoopLoads:
             for op in body.ops
             if isinstance(op, mem.Move)
             and is_load(op)
-            and (is_local_fill(body, op) or filled_ring_of(op, loop) is not None)
+            and (
+                is_fill_of_body_buffer(body, op) or filled_ring_of(op, loop) is not None
+            )
         ]
         writes = [
             (op, buffer) for op in loop.walk() for buffer in written_buffers_of(op)
         ]
         return LoopLoads(loop, moves, writes)
 
-    def select_prefetchable(
-        self, slotted: Sequence[mem.AllocOp], iterations: int
+    def select_prefetchable_loads(
+        self, multibuffered: Sequence[mem.AllocOp], distance: int
     ) -> list[mem.Move]:
         """
         Return the moves into allocations of `slotted` or rings that may start
@@ -75,27 +80,34 @@ class LoopLoads:
         prefetchable: list[mem.Move] = []
         for move in self.moves:
             ring = filled_ring_of(move, self.loop)
-            if ring is None and root_of(move.destination).owner not in slotted:
+            if (
+                ring is None
+                and root_buffer_of(move.destination).owner not in multibuffered
+            ):
                 continue
-            if (reason := self._find_objection(move, prefetchable, iterations)) is None:
+            if (
+                reason := self._reason_not_prefetchable(move, prefetchable, distance)
+            ) is None:
                 prefetchable.append(move)
                 continue
-            buffer = root_of(move.destination).owner
+            buffer = root_buffer_of(move.destination).owner
             assert isinstance(buffer, Operation)
             add_remark(buffer, PASS_NAME, "missed", f"not prefetched: {reason}")
         return prefetchable
 
-    def _find_objection(
-        self, move: mem.Move, ahead: Sequence[mem.Move], iterations: int
+    def _reason_not_prefetchable(
+        self, move: mem.Move, prefetched: Sequence[mem.Move], distance: int
     ) -> str | None:
         """
         Return the reason why a move cannot be prefetched, or None; `ahead` are the
         earlier moves that are prefetched.
         """
         written = [
-            each for each in self.writes if not _is_index_load(move, each[0], ahead)
+            each
+            for each in self.writes
+            if not _is_prefetched_index_load(move, each[0], prefetched)
         ]
-        if any(self._is_source_overwritten(move, *each) for each in written):
+        if any(self._can_write_overwrite_source(move, *each) for each in written):
             return "the loop writes what it is loaded from"
         if any(
             not is_index_arithmetic(op) and not isinstance(op, VIEW_OPS)
@@ -103,17 +115,17 @@ class LoopLoads:
         ):
             return "its source offsets depend on more than induction variables"
         if filled_ring_of(move, self.loop) is not None:
-            is_ready = is_window_free(move, self.loop, iterations)
+            is_ready = is_ring_window_free_early(move, self.loop, distance)
             return None if is_ready else "its window of the ring is in use"
-        buffer = root_of(move.destination)
+        buffer = root_buffer_of(move.destination)
         earlier: Operation | None = self.loop.body.block.first_op
         while earlier is not None and earlier is not move:
-            if earlier not in ahead and has_access_to(earlier, buffer):
+            if earlier not in prefetched and has_access_to_buffer(earlier, buffer):
                 return "its buffer is accessed before it"
             earlier = earlier.next_op
         return None
 
-    def _is_source_overwritten(
+    def _can_write_overwrite_source(
         self, move: mem.Move, op: Operation, buffer: SSAValue
     ) -> bool:
         """
@@ -121,29 +133,33 @@ class LoopLoads:
         overwrite the source of a move.
         """
         if isinstance(move, mem.DmaGatherOp):
-            return any(can_alias(e, buffer) for e in (move.source, move.indices))
-        if not can_alias(move.source, buffer):
+            return any(
+                can_buffers_alias(e, buffer) for e in (move.source, move.indices)
+            )
+        if not can_buffers_alias(move.source, buffer):
             return False
         if not isinstance(op, mem.DmaOp) or not isinstance(move, mem.DmaOp):
             return True
-        return not is_private_to_iteration(self.loop, move, op)
+        return not is_box_private_to_iteration(self.loop, move, op)
 
 
-def _is_index_load(move: mem.Move, op: Operation, ahead: Sequence[mem.Move]) -> bool:
+def _is_prefetched_index_load(
+    move: mem.Move, op: Operation, prefetched: Sequence[mem.Move]
+) -> bool:
     """
     Return `True` if an operation loads the indices of a move with the same prefetch
     distance and in the same queue.
     """
-    if not isinstance(move, mem.DmaGatherOp) or op not in ahead:
+    if not isinstance(move, mem.DmaGatherOp) or op not in prefetched:
         return False
     assert isinstance(op, mem.Move)
-    loads_indices = root_of(op.destination) is root_of(move.indices)
-    return loads_indices and _levels_of(op) == _levels_of(move)
+    loads_indices = root_buffer_of(op.destination) is root_buffer_of(move.indices)
+    return loads_indices and _levels_of_move(op) == _levels_of_move(move)
 
 
-def is_local_fill(body: Block, move: mem.Move) -> bool:
+def is_fill_of_body_buffer(body: Block, move: mem.Move) -> bool:
     """Return `True` if a move fills a buffer that the body allocates."""
-    owner = root_of(move.destination).owner
+    owner = root_buffer_of(move.destination).owner
     return isinstance(owner, mem.AllocOp) and owner.parent is body
 
 
@@ -171,7 +187,7 @@ def backward_slice_in_block(op: Operation) -> list[Operation]:
     return ordered[::-1]
 
 
-def prefetch_moves(moves: Sequence[mem.Move], iterations: int) -> None:
+def prefetch_moves(moves: Sequence[mem.Move], distance: int) -> None:
     """
     Prefetch moves of a body by `iterations` iterations, from the start of the body, or
     right after a loop whose own moves they would block.
@@ -181,21 +197,23 @@ def prefetch_moves(moves: Sequence[mem.Move], iterations: int) -> None:
     block = moves[0].parent
     assert isinstance(block, Block)
     blocking_loops = {
-        move: loop for move in moves if (loop := _blocking_loop_of(move, moves))
+        move: loop for move in moves if (loop := _last_loop_in_same_queue(move, moves))
     }
     hoisted = set[Operation](move for move in moves if move not in blocking_loops)
     for move in moves:
-        move.ahead = IntegerAttr(iterations, i64)
+        move.ahead = IntegerAttr(distance, i64)
         hoisted.update(backward_slice_in_block(move))
-        hoisted.update(_waits_for_indices(move, moves))
-    move_to_block_start(block, hoisted)
+        hoisted.update(_waits_for_index_loads(move, moves))
+    move_operations_to_block_start(block, hoisted)
     for move, loop in reversed(blocking_loops.items()):
-        _move_after_loop(loop, move)
+        _move_prefetch_after_loop(loop, move)
 
 
-def move_to_block_start(block: Block, chosen: Collection[Operation]) -> None:
+def move_operations_to_block_start(
+    block: Block, operations: Collection[Operation]
+) -> None:
     """Move operations of a block to its start, in program order."""
-    ordered = [op for op in block.ops if op in chosen]
+    ordered = [op for op in block.ops if op in operations]
     for op in ordered:
         op.detach()
     start = block.first_op
@@ -203,19 +221,19 @@ def move_to_block_start(block: Block, chosen: Collection[Operation]) -> None:
     block.insert_ops_before(ordered, start)
 
 
-def _waits_for_indices(
+def _waits_for_index_loads(
     move: mem.Move, moves: Sequence[mem.Move]
 ) -> Iterator[Operation]:
     """Yield the waits before a move for the loads of its indices, isolated by token."""
     for each in moves:
-        if not _is_index_load(move, each, moves):
+        if not _is_prefetched_index_load(move, each, moves):
             continue
         for wait in [use.operation for use in each.token.uses]:
             if wait.is_before_in_block(move):
-                yield _isolate_wait(wait, each.token)
+                yield _isolate_token_of_wait(wait, each.token)
 
 
-def _isolate_wait(wait: Operation, token: SSAValue) -> Operation:
+def _isolate_token_of_wait(wait: Operation, token: SSAValue) -> Operation:
     """Split a wait, and return the wait for only the given token."""
     other_tokens = [each for each in wait.operands if each is not token]
     block = wait.parent
@@ -228,7 +246,7 @@ def _isolate_wait(wait: Operation, token: SSAValue) -> Operation:
     return isolated
 
 
-def _move_after_loop(loop: Operation, move: mem.Move) -> None:
+def _move_prefetch_after_loop(loop: Operation, move: mem.Move) -> None:
     """Move a move, and its waits before a loop, to directly after the loop."""
     block = move.parent
     assert block is not None
@@ -239,7 +257,9 @@ def _move_after_loop(loop: Operation, move: mem.Move) -> None:
         block.insert_op_after(op, loop)
 
 
-def _blocking_loop_of(move: mem.Move, moves: Sequence[mem.Move]) -> Operation | None:
+def _last_loop_in_same_queue(
+    move: mem.Move, moves: Sequence[mem.Move]
+) -> Operation | None:
     """
     Return the last loop with moves in the same queue before the destination of a move
     is used, or before a joint wait; None if there is none.
@@ -255,30 +275,34 @@ def _blocking_loop_of(move: mem.Move, moves: Sequence[mem.Move]) -> Operation | 
     waits = [use.operation for use in move.token.uses]
     if any(each.parent is not block for each in waits):
         return None
-    buffer, blocking = root_of(move.destination), None
+    buffer, blocking = root_buffer_of(move.destination), None
     for op in block.ops:
-        if op not in moves and (has_access_to(op, buffer) or _is_joint_wait(op, waits)):
+        if op not in moves and (
+            has_access_to_buffer(op, buffer) or _is_wait_for_several_tokens(op, waits)
+        ):
             break
-        if isinstance(op, scf.ForOp | scf.ParallelOp) and _has_same_queue(op, move):
+        if isinstance(op, scf.ForOp | scf.ParallelOp) and _has_moves_in_same_queue(
+            op, move
+        ):
             blocking = op
     return blocking
 
 
-def _is_joint_wait(op: Operation, waits: Sequence[Operation]) -> bool:
+def _is_wait_for_several_tokens(op: Operation, waits: Sequence[Operation]) -> bool:
     """
     Return `True` if an operation is one of `waits` and waits for several tokens.
     """
     return op in waits and len(op.operands) > 1
 
 
-def _has_same_queue(loop: Operation, move: mem.Move) -> bool:
+def _has_moves_in_same_queue(loop: Operation, move: mem.Move) -> bool:
     """Return `True` if a loop has moves between the same levels as `move`."""
     return any(
-        isinstance(op, mem.Move) and _levels_of(op) == _levels_of(move)
+        isinstance(op, mem.Move) and _levels_of_move(op) == _levels_of_move(move)
         for op in loop.walk()
     )
 
 
-def _levels_of(move: mem.Move) -> tuple[str, str]:
+def _levels_of_move(move: mem.Move) -> tuple[str, str]:
     source, destination = move.source.type, move.destination.type
     return mem.level_of(source), mem.level_of(destination)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from xdsl.dialects import memref, scf
 from xdsl.ir import Operation, SSAValue
 
-from tlf.analysis.buffers.memory_effects import VIEW_OPS, ring_window_of, root_of
+from tlf.analysis.buffers.memory_effects import VIEW_OPS, ring_window_of, root_buffer_of
 from tlf.dialects import mem
 from tlf.dialects.affine_values import affine_sum_over
 from tlf.support.affine.index_access import AffineSum
@@ -26,29 +26,31 @@ from tlf.support.affine.index_access import AffineSum
 class RingSlices:
     """Slices of a ring buffer as an affine function of an induction variable."""
 
-    start: AffineSum
+    first_slice: AffineSum
     """First slice, before the modulo of slots."""
     extent: int
     axis: int
     ring_extent: int
     ring: SSAValue
 
-    def has_overlap(self, other: RingSlices, iterations: int) -> bool:
+    def can_overlap_later_slices(
+        self, later_slices: RingSlices, iterations: int
+    ) -> bool:
         """
         Return `True` if the slices may overlap with slices `other` that are accessed
         `iterations` iterations later.
         """
-        if self.ring is not other.ring:
+        if self.ring is not later_slices.ring:
             return True
-        shift = other.start - self.start
-        if shift.terms or self.axis != other.axis:
+        shift = later_slices.first_slice - self.first_slice
+        if shift.terms or self.axis != later_slices.axis:
             return True
-        factor = sum(factor for _, factor in self.start.terms)
+        factor = sum(factor for _, factor in self.first_slice.terms)
         distance = factor * iterations + shift.constant
         return (
             not self.extent
             <= distance % self.ring_extent
-            <= self.ring_extent - other.extent
+            <= self.ring_extent - later_slices.extent
         )
 
 
@@ -58,12 +60,12 @@ def filled_ring_of(move: mem.Move, loop: scf.ForOp) -> SSAValue | None:
     """
     if ring_window_of(move.destination) is None:
         return None
-    owner = root_of(move.destination).owner
+    owner = root_buffer_of(move.destination).owner
     is_outside = isinstance(owner, mem.AllocOp) and not loop.is_ancestor(owner)
     return owner.buffer if isinstance(owner, mem.AllocOp) and is_outside else None
 
 
-def is_window_free(move: mem.Move, loop: scf.ForOp, iterations: int) -> bool:
+def is_ring_window_free_early(move: mem.Move, loop: scf.ForOp, iterations: int) -> bool:
     """
     Return `True` if the slices of a ring that a move writes are free `iterations`
     iterations early. The loop must be normalized.
@@ -73,23 +75,24 @@ def is_window_free(move: mem.Move, loop: scf.ForOp, iterations: int) -> bool:
     if buffer is None or written is None:
         return False
     order = {op: position for position, op in enumerate(loop.body.block.ops)}
-    for user, view in _users_in_loop(buffer, loop):
+    for user, view in _buffer_accesses_in_loop(buffer, loop):
         if user is move:
             continue
         if (read := _ring_slices_of(view, loop)) is None:
             return False
         if any(
-            read.has_overlap(written, earlier) for earlier in range(1, iterations + 1)
+            read.can_overlap_later_slices(written, earlier)
+            for earlier in range(1, iterations + 1)
         ):
             return False
         ancestor = loop.body.block.find_ancestor_op_in_block(user)
         assert ancestor is not None
-        if order[ancestor] < order[move] and read.has_overlap(written, 0):
+        if order[ancestor] < order[move] and read.can_overlap_later_slices(written, 0):
             return False
     return True
 
 
-def _users_in_loop(
+def _buffer_accesses_in_loop(
     buffer: SSAValue, loop: scf.ForOp
 ) -> Iterator[tuple[Operation, SSAValue]]:
     """
@@ -98,7 +101,7 @@ def _users_in_loop(
     for use in buffer.uses:
         user = use.operation
         if isinstance(user, VIEW_OPS):
-            yield from _users_in_loop(user.results[0], loop)
+            yield from _buffer_accesses_in_loop(user.results[0], loop)
         elif loop.is_ancestor(user):
             yield user, buffer
 
@@ -111,15 +114,15 @@ def _ring_slices_of(view: SSAValue, loop: scf.ForOp) -> RingSlices | None:
     counter = loop.body.block.args[0]
     start = affine_sum_over(
         owner.mixed_offsets[axis],
-        lambda value: AffineSum.of(value) if value is counter else None,
+        lambda value: AffineSum.of_symbol(value) if value is counter else None,
     )
-    if start is None or not _has_all_slices(owner.source):
+    if start is None or not _is_whole_ring_or_slot(owner.source):
         return None
-    extent = owner.box[axis]
+    extent = owner.box_sizes[axis]
     return RingSlices(start, extent, axis, owner.ring_size, owner.source)
 
 
-def _has_all_slices(ring: SSAValue) -> bool:
+def _is_whole_ring_or_slot(ring: SSAValue) -> bool:
     """Return `True` if a ring is a whole buffer, or a whole slot of a buffer."""
     match ring.owner:
         case mem.AllocOp():

@@ -15,8 +15,8 @@ from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 from tlf.analysis.buffers.memory_effects import (
     BUFFER_OPS,
     VIEW_OPS,
-    can_alias,
-    root_of,
+    can_buffers_alias,
+    root_buffer_of,
     written_buffers_of,
 )
 from tlf.analysis.buffers.normalized_loops import is_index_arithmetic
@@ -35,21 +35,23 @@ class LoadSequence:
     """For each operation, the buffers that it or its nested operations access."""
     written_buffers: Sequence[frozenset[SSAValue]]
     """For each operation, the buffers and views that it may write."""
-    fences: Sequence[bool]
+    barriers: Sequence[bool]
     """For each operation, True if it has loads between the levels that are fixed."""
     loads: Mapping[int, mem.DmaOp]
     """Loads that may be hoisted, by position."""
 
     @staticmethod
-    def of(block: Block, near: str, far: str) -> LoadSequence:
+    def collect_from_block(
+        block: Block, inner_level: str, outer_level: str
+    ) -> LoadSequence:
         """Collect the loads and memory effects of the operations of a block."""
         ops = list(block.ops)
 
         def is_load(op: Operation) -> bool:
             return (
                 isinstance(op, mem.DmaOp)
-                and mem.level_of(op.source.type) == far
-                and mem.level_of(op.destination.type) == near
+                and mem.level_of(op.source.type) == outer_level
+                and mem.level_of(op.destination.type) == inner_level
             )
 
         loads = {
@@ -68,48 +70,51 @@ class LoadSequence:
             loads,
         )
 
-    def has_barrier_at(self, load: int, position: int) -> bool:
+    def has_barrier_to_load(self, load_position: int, barrier_position: int) -> bool:
         """
         Return `True` if a load cannot be hoisted above the operation at a position.
         """
-        if self.fences[position]:
+        if self.barriers[barrier_position]:
             return True
-        move = self.loads[load]
-        buffer, source = root_of(move.destination), root_of(move.source)
-        op = self.ops[position]
+        move = self.loads[load_position]
+        buffer, source = root_buffer_of(move.destination), root_buffer_of(move.source)
+        op = self.ops[barrier_position]
         if op in (buffer.owner, source.owner):
             return not isinstance(op, BUFFER_OPS)
-        return buffer in self.accessed_buffers[position] or any(
-            can_alias(move.source, each) for each in self.written_buffers[position]
+        return buffer in self.accessed_buffers[barrier_position] or any(
+            can_buffers_alias(move.source, each)
+            for each in self.written_buffers[barrier_position]
         )
 
-    def reorder_operations(self, goals: Mapping[int, int]) -> list[Operation]:
+    def order_with_moved_loads(
+        self, target_positions: Mapping[int, int]
+    ) -> list[Operation]:
         """
         Return the operations with loads moved to their target positions.
         """
         loads_at: dict[int, list[mem.DmaOp]] = {}
-        for load, goal in goals.items():
+        for load, goal in target_positions.items():
             loads_at.setdefault(goal, []).append(self.loads[load])
         order: dict[Operation, None] = {}
         for position, op in enumerate(self.ops):
             for load in loads_at.get(position, ()):
-                order.update(dict.fromkeys(_load_with_operands(load)))
+                order.update(dict.fromkeys(_load_with_backward_slice(load)))
             order[op] = None
         return list(order)
 
 
-def _load_with_operands(load: mem.DmaOp) -> Iterator[Operation]:
+def _load_with_backward_slice(load: mem.DmaOp) -> Iterator[Operation]:
     """
     Yield the operations that a load depends on in its block, then the load.
     """
-    yield from _buffer_definitions(load)
+    yield from _buffer_definitions_of_load(load)
     yield from backward_slice_in_block(load)
     yield load
 
 
-def _buffer_definitions(load: mem.DmaOp) -> list[Operation]:
+def _buffer_definitions_of_load(load: mem.DmaOp) -> list[Operation]:
     """Return the operations that define the buffers of a load."""
-    owners = [root_of(end).owner for end in (load.destination, load.source)]
+    owners = [root_buffer_of(end).owner for end in (load.destination, load.source)]
     return [owner for owner in owners if isinstance(owner, BUFFER_OPS)]
 
 
@@ -118,7 +123,7 @@ def _can_hoist_load(op: mem.DmaOp, block: Block) -> bool:
     Return `True` if a load fills a buffer of the block, and its address depends only on
     index arithmetic and views.
     """
-    owner = root_of(op.destination).owner
+    owner = root_buffer_of(op.destination).owner
     if not isinstance(owner, mem.AllocOp) or owner.parent is not block:
         return False
     return all(
@@ -127,20 +132,20 @@ def _can_hoist_load(op: mem.DmaOp, block: Block) -> bool:
     )
 
 
-def _buffers_accessed_by(top: Operation) -> Iterator[SSAValue]:
-    for op in top.walk():
+def _buffers_accessed_by(root: Operation) -> Iterator[SSAValue]:
+    for op in root.walk():
         if isinstance(op, VIEW_OPS):
             continue
         for value in op.operands:
             if isinstance(value.type, MemRefType):
-                yield root_of(value)
+                yield root_buffer_of(value)
         for move in _moves_awaited_by(op):
             buffers = (e for e in move.operands if isinstance(e.type, MemRefType))
-            yield from map(root_of, buffers)
+            yield from map(root_buffer_of, buffers)
 
 
-def _buffers_written_by(top: Operation) -> Iterator[SSAValue]:
-    for op in top.walk():
+def _buffers_written_by(root: Operation) -> Iterator[SSAValue]:
+    for op in root.walk():
         yield from written_buffers_of(op)
         yield from (move.destination for move in _moves_awaited_by(op))
 

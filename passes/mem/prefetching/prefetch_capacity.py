@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from xdsl.dialects import func
 
 from tlf.analysis.buffers.mem_liveness import MemLiveness
-from tlf.analysis.buffers.memory_effects import root_of
+from tlf.analysis.buffers.memory_effects import root_buffer_of
 from tlf.dialects import mem
 from tlf.dialects.target import Level
 from tlf.passes.mem.mem_plan import to_allocation_buffer
 from tlf.passes.mem.prefetching.load_sequence import LoadSequence
-from tlf.support.allocation import Buffer, LoadHoisting, allocate_program
+from tlf.support.allocation import Buffer, LoadHoisting, allocate_program_buffers
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class LevelBuffers:
     buffers: Mapping[mem.AllocOp, Buffer]
 
     @staticmethod
-    def of(function: func.FuncOp, level: Level) -> LevelBuffers:
+    def collect_from_function(function: func.FuncOp, level: Level) -> LevelBuffers:
         """Collect the buffers of a function with their current live ranges."""
         liveness = MemLiveness.of(function.body)
         buffers = {
@@ -41,10 +41,14 @@ class LevelBuffers:
     @property
     def has_valid_offsets(self) -> bool:
         """True if `mem-plan` finds offsets for all buffers."""
-        allocation = allocate_program(list(self.buffers.values()), self.level.capacity)
+        allocation = allocate_program_buffers(
+            list(self.buffers.values()), self.level.capacity
+        )
         return allocation.peak <= self.level.capacity
 
-    def target_positions(self, line: LoadSequence) -> Iterator[dict[int, int]]:
+    def target_positions_of_loads(
+        self, load_sequence: LoadSequence
+    ) -> Iterator[dict[int, int]]:
         """
         Yield target positions of loads: the earliest ones at which the buffers fit,
         then those for smaller shares of the capacity. Loads that do not move are not
@@ -53,18 +57,18 @@ class LevelBuffers:
         indices = {op: index for index, op in enumerate(self.buffers)}
         return LoadHoisting(
             list(self.buffers.values()),
-            [self.liveness.step_ranges[op] for op in line.ops],
+            [self.liveness.step_ranges[op] for op in load_sequence.ops],
             {
-                position: indices[_allocation_of(load)]
-                for position, load in line.loads.items()
+                position: indices[_allocation_filled_by_load(load)]
+                for position, load in load_sequence.loads.items()
             },
             self.level.capacity,
-            line.has_barrier_at,
+            load_sequence.has_barrier_to_load,
             keeps_order=False,
-        ).target_positions()
+        ).candidate_target_positions()
 
 
-def _allocation_of(load: mem.DmaOp) -> mem.AllocOp:
-    owner = root_of(load.destination).owner
+def _allocation_filled_by_load(load: mem.DmaOp) -> mem.AllocOp:
+    owner = root_buffer_of(load.destination).owner
     assert isinstance(owner, mem.AllocOp)
     return owner

@@ -15,7 +15,10 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import VerifyException
 
 from tlf.dialects import graph
-from tlf.dialects.collapsing_interface import CollapsingInterface, collapsed_type
+from tlf.dialects.collapsing_interface import (
+    AxisCollapsingInterface,
+    collapse_axes_of_type,
+)
 from tlf.dialects.interfaces import TilingInterface
 from tlf.dialects.located_rewriting import replace_op
 from tlf.dialects.mixed_offsets import Index
@@ -40,10 +43,10 @@ class CollapsedGroup:
         self.before: list[Operation] = []
         """Operations before the group that compute its inputs."""
 
-    def replace_group(self) -> bool:
+    def replace_group_by_collapsed(self) -> bool:
         """Replace the group. Return `False` if it cannot be rebuilt."""
         try:
-            self._build_body()
+            self._build_collapsed_body()
         except (_CannotCollapseError, VerifyException):
             return False
         yielded = [self.made[value] for value in self.group.yielded_values]
@@ -53,33 +56,37 @@ class CollapsedGroup:
         )
         collapsed.location = self.group.location
         Rewriter.insert_op([*self.before, collapsed], InsertPoint.before(self.group))
-        results = map(self._view_as_before, collapsed.results, self.group.results)
+        results = map(
+            self._reshape_to_original_type, collapsed.results, self.group.results
+        )
         replace_op(self.group, [], list(results))
         return True
 
     @staticmethod
-    def _view_as_before(new: SSAValue, old: SSAValue) -> SSAValue:
+    def _reshape_to_original_type(collapsed: SSAValue, original: SSAValue) -> SSAValue:
         """Reshape a result to its original type."""
-        new.name_hint = old.name_hint
-        if new.type == old.type:
-            return new
-        view = graph.ReshapeOp.create(operands=[new], result_types=[old.type])
-        owner = new.owner
+        collapsed.name_hint = original.name_hint
+        if collapsed.type == original.type:
+            return collapsed
+        view = graph.ReshapeOp.create(
+            operands=[collapsed], result_types=[original.type]
+        )
+        owner = collapsed.owner
         assert isinstance(owner, Operation)
         Rewriter.insert_op(view, InsertPoint.after(owner))
         return view.result
 
-    def _build_body(self) -> None:
+    def _build_collapsed_body(self) -> None:
         inputs = zip(self.group.body.block.args, self.group.inputs, strict=True)
         for argument, value in inputs:
             if (axis := self.pairs.axes.get(argument)) is not None:
-                type_ = self._collapse_type(argument, axis)
+                type_ = self._collapse_axes_of_type(argument, axis)
                 view = graph.ReshapeOp.create(operands=[value], result_types=[type_])
                 self.before.append(view)
                 value = view.result
-            self.made[argument] = self._add_argument(value, argument.name_hint)
+            self.made[argument] = self._add_group_input(value, argument.name_hint)
         for op in self.pairs.members.operations:
-            rebuilt = self._rebuild_operation(op)
+            rebuilt = self._rebuild_on_collapsed_axes(op)
             rebuilt.location = op.location
             rebuilt.verify()
             self.body.add_op(rebuilt)
@@ -95,36 +102,43 @@ class CollapsedGroup:
                 self.body.erase_arg(argument)
                 del self.inputs[index]
 
-    def _add_argument(self, value: SSAValue, hint: str | None) -> SSAValue:
+    def _add_group_input(self, value: SSAValue, name_hint: str | None) -> SSAValue:
         """Add an input to the group, and return its block argument."""
         self.inputs.append(value)
         argument = self.body.insert_arg(value.type, len(self.body.args))
-        argument.name_hint = hint
+        argument.name_hint = name_hint
         return argument
 
-    def _collapse_type(self, value: SSAValue, axis: int) -> TensorType[Attribute]:
-        if (type_ := collapsed_type(tensor_type(value), axis)) is None:
+    def _collapse_axes_of_type(
+        self, value: SSAValue, axis: int
+    ) -> TensorType[Attribute]:
+        if (type_ := collapse_axes_of_type(tensor_type(value), axis)) is None:
             raise _CannotCollapseError
         return type_
 
-    def _rebuild_operation(self, op: TilingInterface) -> Operation:
+    def _rebuild_on_collapsed_axes(self, op: TilingInterface) -> Operation:
         operands = [self.made[operand] for operand in op.operands]
         if op not in self.pairs.iterators:
             return op.tiled_implementation(operands, op.result_types)
         types: list[Attribute] = [
-            self._collapse_type(each, self.pairs.axes[each]) for each in op.results
+            self._collapse_axes_of_type(each, self.pairs.axes[each])
+            for each in op.results
         ]
-        if isinstance(op, CollapsingInterface):
+        if isinstance(op, AxisCollapsingInterface):
             axis = self.pairs.axes[op.results[0]]
-            rebuilt = op.collapsed_implementation(operands, axis, self._scale_index)
+            rebuilt = op.collapsed_implementation(operands, axis, self._multiply_index)
             if rebuilt is None:
                 raise _CannotCollapseError
             return rebuilt
         if isinstance(op, PaddingInterface):
-            return op.padded_tiled_implementation(operands, types, self._padding_of(op))
+            return op.padded_tiled_implementation(
+                operands, types, self._padding_of_first_operand(op)
+            )
         return op.tiled_implementation(operands, types)
 
-    def _padding_of(self, op: PaddingInterface) -> Sequence[tuple[int, int]]:
+    def _padding_of_first_operand(
+        self, op: PaddingInterface
+    ) -> Sequence[tuple[int, int]]:
         """
         Return the padding of the first operand, as the number of elements before and
         after each axis.
@@ -142,7 +156,7 @@ class CollapsedGroup:
         )
         return padding
 
-    def _scale_index(self, index: Index, factor: int) -> Index:
+    def _multiply_index(self, index: Index, factor: int) -> Index:
         """Return an index times a factor, as a new input if the index is an input."""
         if isinstance(index, int):
             return index * factor
@@ -150,4 +164,4 @@ class CollapsedGroup:
         product = AffineMapAttr(AffineMap(1, 0, (AffineExpr.dimension(0) * factor,)))
         scaled = ApplyOp([self.inputs[position]], product)
         self.before.append(scaled)
-        return self._add_argument(scaled.result, index.name_hint)
+        return self._add_group_input(scaled.result, index.name_hint)

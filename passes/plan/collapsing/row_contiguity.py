@@ -1,6 +1,6 @@
 """
-Legality check of the pass `graph-collapse-dims`: aliasing tensors have whole rows, so
-that two axes can collapse.
+Legality check of the pass `graph-collapse-dims`: tensors that may share a buffer have
+whole rows, so that two axes can collapse.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tlf.dialects.tile import level_of
 from tlf.dialects.types import tensor_type
 
 
-class _NotWholeError(Exception):
+class _PartialRowError(Exception):
     """Error raised if a partial row may be accessed."""
 
 
@@ -39,7 +39,7 @@ def has_contiguous_rows(value: SSAValue, axis: int) -> bool:
             ]
             pending += [each for each in aliases if each not in visited]
             visited.update(aliases)
-    except _NotWholeError:
+    except _PartialRowError:
         return False
     return True
 
@@ -48,21 +48,21 @@ def _aliases_by_definition(value: SSAValue, axis: int) -> Iterator[SSAValue]:
     """Yield the tensors that may share a tensor's buffer through its definition."""
     match owner := value.owner:
         case Block():
-            yield from _values_of_argument(value, owner)
+            yield from _aliases_by_block_argument(value, owner)
         case tile.SliceOp() if level_of(owner.source.type) == level_of(value.type):
-            yield _check_plain_slice(owner, owner.source)
+            yield _require_slice_with_whole_rows(owner, owner.source)
         case tile.SliceOp() | tile.EmptyOp() | graph.GroupOp():
             return
         case tile.RollOp():
-            yield from _values_of_roll(owner, axis)
+            yield from _aliases_by_roll(owner, axis)
         case tile.WhileOp():
-            yield from _values_of_carried(
+            yield from _aliases_by_loop_carried_value(
                 owner, list[SSAValue](owner.results).index(value)
             )
         case ViewInterface() if isinstance(owner.operands[0].owner, graph.GroupOp):
             return
         case _:
-            raise _NotWholeError
+            raise _PartialRowError
 
 
 def _aliases_by_use(value: SSAValue, axis: int) -> Iterator[SSAValue]:
@@ -70,7 +70,7 @@ def _aliases_by_use(value: SSAValue, axis: int) -> Iterator[SSAValue]:
     for use in value.uses:
         match user := use.operation:
             case tile.SliceOp() if level_of(user.result.type) == level_of(value.type):
-                yield _check_plain_slice(user, user.result)
+                yield _require_slice_with_whole_rows(user, user.result)
             case tile.SliceOp() | graph.GroupOp() | ViewInterface():
                 continue
             case tile.DesliceOp() if user.source is value and (
@@ -78,45 +78,47 @@ def _aliases_by_use(value: SSAValue, axis: int) -> Iterator[SSAValue]:
             ):
                 continue
             case tile.RollOp():
-                yield from _values_of_roll(user, axis)
+                yield from _aliases_by_roll(user, axis)
             case tile.WhileOp():
                 for index, init in enumerate(user.inits):
                     if init is value:
-                        yield from _values_of_carried(user, index)
+                        yield from _aliases_by_loop_carried_value(user, index)
             case tile.YieldOp() if isinstance(loop := user.parent_op(), tile.WhileOp):
-                yield from _values_of_carried(loop, use.index)
+                yield from _aliases_by_loop_carried_value(loop, use.index)
             case _:
-                raise _NotWholeError
+                raise _PartialRowError
 
 
-def _check_plain_slice(op: tile.SliceOp, value: SSAValue) -> SSAValue:
+def _require_slice_with_whole_rows(op: tile.SliceOp, value: SSAValue) -> SSAValue:
     if op.map is not None or op.fill is not None:
-        raise _NotWholeError
+        raise _PartialRowError
     return value
 
 
-def _values_of_roll(op: tile.RollOp, axis: int) -> Iterator[SSAValue]:
+def _aliases_by_roll(op: tile.RollOp, axis: int) -> Iterator[SSAValue]:
     if op.axis.value.data == axis + 1:
-        raise _NotWholeError
+        raise _PartialRowError
     yield from (op.window, op.next, op.result)
 
 
-def _values_of_argument(value: SSAValue, block: Block) -> Iterator[SSAValue]:
+def _aliases_by_block_argument(value: SSAValue, block: Block) -> Iterator[SSAValue]:
     loop: Operation | None = block.parent_op()
     if isinstance(loop, tile.WhileOp) and value in loop.carried_values:
-        yield from _values_of_carried(
+        yield from _aliases_by_loop_carried_value(
             loop, list[SSAValue](loop.carried_values).index(value)
         )
     elif not isinstance(loop, func.FuncOp):
-        raise _NotWholeError
+        raise _PartialRowError
 
 
-def _values_of_carried(loop: tile.WhileOp, number: int) -> Iterator[SSAValue]:
+def _aliases_by_loop_carried_value(
+    loop: tile.WhileOp, carried_index: int
+) -> Iterator[SSAValue]:
     """
     Yield the values of loop-carried variable `number`: initial, carried, yielded and
     result.
     """
-    yield loop.inits[number]
-    yield loop.carried_values[number]
-    yield loop.yield_op.arguments[number]
-    yield loop.results[number]
+    yield loop.inits[carried_index]
+    yield loop.carried_values[carried_index]
+    yield loop.yield_op.arguments[carried_index]
+    yield loop.results[carried_index]

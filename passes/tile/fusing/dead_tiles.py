@@ -19,12 +19,12 @@ from tlf.dialects import tile
 def erase_overwritten_tiles(nest: tile.WhileOp) -> None:
     """Erase writes of tiles that the same iteration overwrites completely."""
     for op in list(nest.body.block.ops):
-        while (before := _overwritten_write_of(op)) is not None:
+        while (before := _previous_write_overwritten_by(op)) is not None:
             op.operands[1] = before.destination
             Rewriter.erase_op(before)
 
 
-def _overwritten_write_of(op: object) -> tile.DesliceOp | None:
+def _previous_write_overwritten_by(op: object) -> tile.DesliceOp | None:
     """
     Return the previous write to a tensor, if an operation overwrites the whole written
     tile; else None.
@@ -61,32 +61,32 @@ def erase_unread_destinations(nest: tile.WhileOp) -> tile.WhileOp:
     for index, result in enumerate(nest.results):
         chain = None if result.uses else carried_accesses_of(nest, index)
         if chain is not None and all(
-            _is_tile_write(each.op, nest) for each in chain.accesses
+            _is_write_in_nest(each.op, nest) for each in chain.accesses
         ):
             chains[index] = chain
-    return _drop_carried(nest, chains) if chains else nest
+    return _drop_carried_tensors(nest, chains) if chains else nest
 
 
-def _is_tile_write(op: object, nest: tile.WhileOp) -> bool:
+def _is_write_in_nest(op: object, nest: tile.WhileOp) -> bool:
     return isinstance(op, tile.DesliceOp) and op.parent is nest.body.block
 
 
-def _drop_carried(
-    nest: tile.WhileOp, dropped: dict[int, CarriedAccesses]
+def _drop_carried_tensors(
+    nest: tile.WhileOp, dropped_accesses: dict[int, CarriedAccesses]
 ) -> tile.WhileOp:
     block, end = nest.body.block, nest.yield_op
-    remaining = [n for n in range(len(nest.results)) if n not in dropped]
+    remaining = [n for n in range(len(nest.results)) if n not in dropped_accesses]
     block.add_op(tile.YieldOp(*(end.arguments[index] for index in remaining)))
     Rewriter.erase_op(end)
-    for index, chain in dropped.items():
+    for index, chain in dropped_accesses.items():
         for access in reversed(chain.accesses):
             Rewriter.erase_op(access.op)
-    for argument in [nest.carried_values[index] for index in dropped]:
+    for argument in [nest.carried_values[index] for index in dropped_accesses]:
         block.erase_arg(argument)
     inits = [nest.inits[index] for index in range(len(nest.inits))]
     replacement = tile.WhileOp(
-        nest.mixed_lower,
-        nest.mixed_upper,
+        nest.mixed_lower_bounds,
+        nest.mixed_upper_bounds,
         nest.step_values,
         [inits[index] for index in remaining],
         nest.detach_region(nest.body),
@@ -102,12 +102,12 @@ def _drop_carried(
         result.name_hint = nest.results[index].name_hint
         nest.results[index].replace_all_uses_with(result)
     Rewriter.erase_op(nest)
-    for index in dropped:
-        _erase_unused_empty(inits[index])
+    for index in dropped_accesses:
+        _erase_unused_empty_tensor(inits[index])
     return replacement
 
 
-def _erase_unused_empty(value: SSAValue) -> None:
+def _erase_unused_empty_tensor(value: SSAValue) -> None:
     """Erase an unused `tile.empty`."""
     if isinstance(value.owner, tile.EmptyOp) and not value.uses:
         Rewriter.erase_op(value.owner)

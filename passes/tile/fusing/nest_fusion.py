@@ -5,7 +5,7 @@ their bodies, with forwarded tiles.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from xdsl.builder import Builder
 from xdsl.dialects.builtin import IndexType
@@ -27,30 +27,30 @@ def fuse_nests(fusion: NestFusion) -> tile.WhileOp:
     """Replace two nests by the fused nest, at the position of the second."""
     first, second = fusion.first, fusion.second
     later = dependents_between(first, second)
-    unmerged = [n for n in range(len(second.inits)) if n not in fusion.merged]
+    unmerged = [
+        n for n in range(len(second.inits)) if n not in fusion.merged_result_indices
+    ]
     inits = [*first.inits, *(second.inits[index] for index in unmerged)]
     body = Block(
         arg_types=[IndexType()] * len(fusion.loops) + [init.type for init in inits]
     )
     variables, carried = body.args[: len(fusion.loops)], body.args[len(fusion.loops) :]
-    _name_arguments(first, second, unmerged, body)
+    _copy_argument_name_hints(first, second, unmerged, body)
     first_carried = carried[: len(first.inits)]
     starts: dict[int, SSAValue] = dict(
         zip(unmerged, carried[len(first.inits) :], strict=True)
     )
-    for op, index in fusion.rereads:
-        init = second.inits[index]
-        op.operands[list(op.operands).index(init)] = starts[index]
-    first_values = _inline_body(
+    _redirect_reads_of_inits(fusion, starts)
+    first_values = _inline_body_of_nest(
         first, body, variables, fusion.loops, first_carried, True
     )
-    for index, position in fusion.merged.items():
+    for index, position in fusion.merged_result_indices.items():
         starts[index] = first_values[position]
     for value, result in zip(first_values, first.results, strict=True):
         result.replace_uses_with_if(
             value, lambda use: second.body.block.is_ancestor(use.operation)
         )
-    second_values = _inline_body(
+    second_values = _inline_body_of_nest(
         second,
         body,
         variables,
@@ -58,18 +58,16 @@ def fuse_nests(fusion: NestFusion) -> tile.WhileOp:
         [starts[index] for index in range(len(second.inits))],
         False,
     )
-    yielded = [*first_values, *(second_values[index] for index in unmerged)]
-    for index, position in fusion.merged.items():
-        yielded[position] = second_values[index]
+    yielded = _merge_yielded_values(fusion, first_values, second_values, unmerged)
     body.add_op(tile.YieldOp(*yielded))
-    fused = _build_nest(fusion, inits, body)
-    return _replace_nests(fusion, fused, unmerged, later)
+    fused = _build_fused_nest(fusion, inits, body)
+    return _replace_nests_by_fused(fusion, fused, unmerged, later)
 
 
-def _build_nest(
+def _build_fused_nest(
     fusion: NestFusion, inits: Sequence[SSAValue], body: Block
 ) -> tile.WhileOp:
-    first, loops = fusion.first, [each.loop for each in fusion.loops]
+    first, loops = fusion.first, [each.common_loop for each in fusion.loops]
     builder = Builder(InsertPoint.before(fusion.second))
     order, stages = first.order, first.stages
     fused = tile.WhileOp(
@@ -88,19 +86,47 @@ def _build_nest(
     return builder.insert(fused)
 
 
-def _name_arguments(
-    first: tile.WhileOp, second: tile.WhileOp, own: Sequence[int], body: Block
+def _copy_argument_name_hints(
+    first: tile.WhileOp,
+    second: tile.WhileOp,
+    unmerged_indices: Sequence[int],
+    body: Block,
 ) -> None:
     """Copy the name hints of block arguments to the fused body."""
-    names = [*first.body.block.args, *(second.carried_values[number] for number in own)]
+    names = [
+        *first.body.block.args,
+        *(second.carried_values[number] for number in unmerged_indices),
+    ]
     for argument, old in zip(body.args, names, strict=True):
         argument.name_hint = old.name_hint
 
 
-def _inline_body(
+def _redirect_reads_of_inits(
+    fusion: NestFusion, starts: Mapping[int, SSAValue]
+) -> None:
+    """Let the redirected operations read the carried values of the fused nest."""
+    for op, index in fusion.redirected_reads:
+        init = fusion.second.inits[index]
+        op.operands[list(op.operands).index(init)] = starts[index]
+
+
+def _merge_yielded_values(
+    fusion: NestFusion,
+    first_values: Sequence[SSAValue],
+    second_values: Sequence[SSAValue],
+    unmerged: Sequence[int],
+) -> list[SSAValue]:
+    """Return the values that the fused nest yields."""
+    yielded = [*first_values, *(second_values[index] for index in unmerged)]
+    for index, position in fusion.merged_result_indices.items():
+        yielded[position] = second_values[index]
+    return yielded
+
+
+def _inline_body_of_nest(
     nest: tile.WhileOp,
     body: Block,
-    variables: Sequence[SSAValue],
+    induction_variables: Sequence[SSAValue],
     loops: Sequence[FusedLoop],
     carried: Sequence[SSAValue],
     is_first: bool,
@@ -108,9 +134,15 @@ def _inline_body(
     """Inline the body of a nest at the end of `body`, and return its yielded values."""
     builder = Builder(InsertPoint.at_end(body))
     arguments: list[SSAValue] = []
-    for variable, loop in zip(variables, loops, strict=True):
-        factor, summand = loop.first if is_first else loop.second
-        index = materialize_index(builder, AffineSum.of(variable) * factor + summand)
+    for variable, loop in zip(induction_variables, loops, strict=True):
+        factor, summand = (
+            loop.factor_and_offset_of_first
+            if is_first
+            else loop.factor_and_offset_of_second
+        )
+        index = materialize_index(
+            builder, AffineSum.of_symbol(variable) * factor + summand
+        )
         assert isinstance(index, SSAValue)
         arguments.append(index)
     end = nest.yield_op
@@ -122,11 +154,11 @@ def _inline_body(
     return values
 
 
-def _replace_nests(
+def _replace_nests_by_fused(
     fusion: NestFusion,
-    made: tile.WhileOp,
-    own: Sequence[int],
-    later: Sequence[Operation],
+    fused_nest: tile.WhileOp,
+    unmerged_indices: Sequence[int],
+    dependent_operations: Sequence[Operation],
 ) -> tile.WhileOp:
     """
     Replace the results of both nests by those of the fused nest, and move dependent
@@ -134,26 +166,29 @@ def _replace_nests(
     """
     first, second = fusion.first, fusion.second
     count = len(first.results)
-    results = {number: made.results[count + n] for n, number in enumerate(own)}
-    for number, position in fusion.merged.items():
-        results[number] = made.results[position]
+    results = {
+        number: fused_nest.results[count + n]
+        for n, number in enumerate(unmerged_indices)
+    }
+    for number, position in fusion.merged_result_indices.items():
+        results[number] = fused_nest.results[position]
     for number, result in enumerate(second.results):
         results[number].name_hint = result.name_hint
         result.replace_all_uses_with(results[number])
-    after: Operation = made
-    for op in later:
+    after: Operation = fused_nest
+    for op in dependent_operations:
         op.detach()
         Rewriter.insert_op(op, InsertPoint.after(after))
         after = op
     Rewriter.erase_op(second)
     for number, result in enumerate(first.results):
-        new = made.results[number]
+        new = fused_nest.results[number]
         new.name_hint = new.name_hint or result.name_hint
         result.replace_all_uses_with(new)
     Rewriter.erase_op(first)
-    for each in fusion.forwards:
+    for each in fusion.forwarded_slices:
         _replace_forwarded_slice(each)
-    return made
+    return fused_nest
 
 
 def _replace_forwarded_slice(forward: ForwardedSlice) -> None:
@@ -161,15 +196,15 @@ def _replace_forwarded_slice(forward: ForwardedSlice) -> None:
     slice_op = forward.slice_op
     builder = Builder(InsertPoint.before(slice_op))
     value, result_type = forward.tile, tensor_type(slice_op.result)
-    if not forward.is_whole:
-        offsets = [materialize_index(builder, each) for each in forward.shift]
+    if not forward.is_whole_tile:
+        offsets = [materialize_index(builder, each) for each in forward.offset_in_tile]
         view = tile.SliceOp(value, offsets, result_type)
         view.location = slice_op.location
         value = builder.insert(view).result
     if forward.is_masked:
         assert slice_op.fill is not None
         bounds = tensor_type(slice_op.source).get_shape()
-        valid = None if slice_op.valid is None else slice_op.extents
+        valid = None if slice_op.valid is None else slice_op.valid_box_extents
         fill = scalar_value(slice_op.fill)
         mask = tile.MaskOp(value, slice_op.mixed_offsets, bounds, fill, valid)
         mask.location = slice_op.location

@@ -10,7 +10,7 @@ from xdsl.ir import Operation
 from tlf.analysis.tiling.group_tiling import (
     GroupTiling,
     TiledOperation,
-    elements_of_box,
+    count_elements_of_box,
 )
 from tlf.analysis.work.flops_and_bytes import multiplication_type_of
 from tlf.analysis.work.vector_step_costs import (
@@ -21,8 +21,12 @@ from tlf.analysis.work.vector_step_costs import (
 from tlf.dialects.interfaces import ContractionInterface, TilingInterface
 from tlf.dialects.target import TargetSpec
 from tlf.dialects.types import itemsize_of, tensor_type
-from tlf.planner.cost.gpu.chip import Chip
-from tlf.planner.cost.gpu.operand_swap import OperandSwap, axis_roles_of, matmul_work_of
+from tlf.planner.cost.gpu.gpu_parameters import Chip
+from tlf.planner.cost.gpu.operand_swap import (
+    OperandSwap,
+    long_axis_roles_of,
+    matmul_work_of,
+)
 from tlf.planner.cost.gpu.unit_cycles import NO_CYCLES, UnitCycles
 from tlf.planner.settings.gpu_calibration import MATRIX_INSTRUCTIONS, TRITON_CALIBRATION
 from tlf.support.affine.index_access import accessed_box
@@ -32,18 +36,18 @@ MATRIX = 2
 
 
 @dataclass(frozen=True)
-class Product:
+class MatrixProduct:
     """A matrix product on a tile; its axes are padded like the tile."""
 
     rows: int
     columns: int
     depth: int
     batch: int
-    element: str
+    element_type: str
     """Element type or precision of the factors."""
     width: int
     """Bytes per element of the factors."""
-    is_swapped: bool = False
+    has_swapped_operands: bool = False
     """True if the left factor is the second operand."""
 
     @property
@@ -56,16 +60,16 @@ class Product:
         """Bytes of each factor, in operand order."""
         each = self.batch * self.width * self.depth
         left, right = each * self.rows, each * self.columns
-        return (right, left) if self.is_swapped else (left, right)
+        return (right, left) if self.has_swapped_operands else (left, right)
 
     @property
     def total_operand_bytes(self) -> int:
         """Bytes of both factors."""
         return sum(self.operand_bytes)
 
-    def has_min_extent(self, least: int) -> bool:
+    def has_min_extents(self, min_extent: int) -> bool:
         """Return `True` if every axis has at least `least` elements."""
-        return min(self.rows, self.columns, self.depth) >= least
+        return min(self.rows, self.columns, self.depth) >= min_extent
 
 
 @dataclass
@@ -78,14 +82,14 @@ class ComputeModel:
     chip: Chip
     target: TargetSpec
     tiling: GroupTiling
-    steps: dict[Operation, UnitCycles] = field(
+    cycles_per_element_by_op: dict[Operation, UnitCycles] = field(
         default_factory=dict[Operation, UnitCycles]
     )
     """Cycles per element of elementwise operations, computed on demand."""
-    kinds: dict[Operation, str] = field(default_factory=dict[Operation, str])
+    factor_kinds: dict[Operation, str] = field(default_factory=dict[Operation, str])
     """Element types or precisions of the factors of contractions."""
-    _products: dict[Operation, Product] = field(
-        init=False, default_factory=dict[Operation, Product]
+    _products: dict[Operation, MatrixProduct] = field(
+        init=False, default_factory=dict[Operation, MatrixProduct]
     )
     _swapped: dict[Operation, bool] = field(
         init=False, default_factory=dict[Operation, bool]
@@ -97,39 +101,41 @@ class ComputeModel:
         if facts.needs_no_instruction:
             return NO_CYCLES
         if facts.is_product:
-            return self._product_cycles(tiled, warps)
+            return self._matrix_product_cycles(tiled, warps)
         if facts.is_accumulating:
-            return self._lane_cycles(elements_of_box(tiled.box))
+            return self._cycles_of_lane_steps(count_elements_of_box(tiled.box))
         if facts.is_elementwise:
-            return self._cycles_per_element(tiled.op) * elements_of_box(
+            return self._cycles_per_element(tiled.op) * count_elements_of_box(
                 tiled.computed_box
             )
-        return self._lane_cycles(elements_of_box(tiled.computed_box))
+        return self._cycles_of_lane_steps(count_elements_of_box(tiled.computed_box))
 
-    def product_of(self, tiled: TiledOperation) -> Product:
+    def matrix_product_of(self, tiled: TiledOperation) -> MatrixProduct:
         """Return the matrix product of a contraction's tile."""
         if tiled.op not in self._products:
             self._products[tiled.op] = self._make_product(tiled)
         return self._products[tiled.op]
 
-    def _make_product(self, tiled: TiledOperation) -> Product:
+    def _make_product(self, tiled: TiledOperation) -> MatrixProduct:
         op = tiled.op
         assert isinstance(op, ContractionInterface)
         work = matmul_work_of(tiled)
         width = itemsize_of(op.operands[0])
         shape = work.m, work.n
-        if is_swapped := self.is_swapped(tiled):
+        if is_swapped := self.has_swapped_operands(tiled):
             shape = work.n, work.m
-        if op not in self.kinds:
-            self.kinds[op] = multiplication_type_of(op)
-        kind = self.kinds[op]
-        return Product(*shape, work.k, work.batch, kind, width, is_swapped)
+        if op not in self.factor_kinds:
+            self.factor_kinds[op] = multiplication_type_of(op)
+        kind = self.factor_kinds[op]
+        return MatrixProduct(*shape, work.k, work.batch, kind, width, is_swapped)
 
-    def is_swapped(self, tiled: TiledOperation) -> bool:
+    def has_swapped_operands(self, tiled: TiledOperation) -> bool:
         """Return `True` if the second operand of a contraction is the left factor."""
         if tiled.op not in self._swapped:
             sizes = self.chip.gpu.matrix_rows, self.target.tiling.matrix_minimum
-            self._swapped[tiled.op] = OperandSwap(self.tiling, tiled, *sizes).is_swapped
+            self._swapped[tiled.op] = OperandSwap(
+                self.tiling, tiled, *sizes
+            ).has_swapped_operands
         return self._swapped[tiled.op]
 
     def dependent_mma_cycles(self, tiled: TiledOperation, warps: int) -> float:
@@ -140,7 +146,7 @@ class ComputeModel:
         """
         if tiled.facts.needs_no_instruction or not tiled.facts.is_product:
             return 0.0
-        product = self.product_of(tiled)
+        product = self.matrix_product_of(tiled)
         if not self.is_narrow_mma(product):
             return 0.0
         count = ceil(
@@ -150,86 +156,88 @@ class ComputeModel:
             product.rows * product.columns / (MATRIX_INSTRUCTIONS.narrow_result * warps)
         )
         interleaved = (
-            max(0.0, 1 - 1 / tiles) * self._product_cycles(tiled, warps).matrix
+            max(0.0, 1 - 1 / tiles) * self._matrix_product_cycles(tiled, warps).matrix
         )
         return count * self.chip.gpu.matrix_latency + interleaved
 
-    def has_matrix_shape(self, product: Product) -> bool:
+    def has_mma_shape(self, product: MatrixProduct) -> bool:
         """
         Return `True` if a product has at least the shape that matrix instructions need.
         """
-        return product.has_min_extent(self.target.tiling.matrix_minimum)
+        return product.has_min_extents(self.target.tiling.matrix_minimum)
 
-    def is_narrow_mma(self, product: Product) -> bool:
+    def is_narrow_mma(self, product: MatrixProduct) -> bool:
         """
         Return `True` if narrow matrix instructions, below the full rate, compute a
         product.
         """
         return self._is_mma(product) and not self._has_full_rate_shape(product)
 
-    def is_full_rate_mma(self, product: Product) -> bool:
+    def is_full_rate_mma(self, product: MatrixProduct) -> bool:
         """Return `True` if matrix instructions of the full rate compute a product."""
         return self._is_mma(product) and self._has_full_rate_shape(product)
 
-    def _is_mma(self, product: Product) -> bool:
+    def _is_mma(self, product: MatrixProduct) -> bool:
         """Return `True` if matrix instructions compute a product."""
         return (
-            self.has_matrix_shape(product)
-            and self.chip.matrix_rate(product.element) is not None
+            self.has_mma_shape(product)
+            and self.chip.matrix_rate(product.element_type) is not None
         )
 
-    def is_fused_multiply_add(self, product: Product) -> bool:
+    def is_multiply_add_by_lanes(self, product: MatrixProduct) -> bool:
         """
         Return `True` if the lanes compute a product, one term of the sum per step.
         """
         return (
-            self.has_matrix_shape(product)
-            and self.chip.matrix_rate(product.element) is None
+            self.has_mma_shape(product)
+            and self.chip.matrix_rate(product.element_type) is None
         )
 
-    def cross_warp_cycles(self, tiled: TiledOperation, warps: int) -> UnitCycles:
+    def cross_warp_exchange_cycles(
+        self, tiled: TiledOperation, warps: int
+    ) -> UnitCycles:
         """
         Return the cycles in which warps exchange partial results through shared memory.
         """
-        if not self.needs_thread_reduction(tiled) or not tiled.reads:
+        if not self.needs_cross_thread_reduction(tiled) or not tiled.reads:
             return NO_CYCLES
         operand, box = max(
             ((index, box) for index, box in enumerate(tiled.reads) if box is not None),
-            key=lambda each: elements_of_box(each[1]),
+            key=lambda each: count_elements_of_box(each[1]),
         )
         last = (tiled.facts.indexing_maps[operand] or ())[-1:]
         if any(access.depends_on({*tiled.facts.reduction_dims}) for access in last):
             return NO_CYCLES
         width = itemsize_of(tiled.op.operands[operand])
         parts = (
-            elements_of_box(box)
+            count_elements_of_box(box)
             * width
             // (MATRIX_INSTRUCTIONS.row_bytes * self.chip.gpu.warp)
         )
-        results = elements_of_box(tiled.result)
+        results = count_elements_of_box(tiled.result)
         return UnitCycles(
             shared=TRITON_CALIBRATION.exchange_cycles
             * results
             * max(1, min(warps, parts))
         )
 
-    def reduction_latency(self, tiled: TiledOperation, warps: int) -> float:
+    def cross_warp_reduction_latency(self, tiled: TiledOperation, warps: int) -> float:
         """
         Return the cycles until all warps have combined their partial results of a
         reduction.
         """
-        if not self.needs_thread_reduction(tiled):
+        if not self.needs_cross_thread_reduction(tiled):
             return 0.0
         gpu = self.chip.gpu
         rounds = log2(gpu.warp) + log2(warps)
-        each = ceil(elements_of_box(tiled.box) / (gpu.warp * warps))
-        results = min(elements_of_box(tiled.result), each)
+        each = ceil(count_elements_of_box(tiled.box) / (gpu.warp * warps))
+        results = min(count_elements_of_box(tiled.result), each)
         # A warp exchanges one value per thread and round.
         exchanged = results * log2(gpu.warp) * warps * gpu.warp / gpu.load_lanes
-        return rounds * self.chip.near_latency + exchanged
+        return rounds * self.chip.shared_memory_latency + exchanged
 
     def row_reduction_latency(
-        self, tiled: TiledOperation, warps: int, made: Product | None
+        self, tiled: TiledOperation, warps: int, source_product: MatrixProduct | None
     ) -> float:
         """
         Return the latency of a reduction whose tile has many rows. `made` is the
@@ -237,14 +245,14 @@ class ComputeModel:
         spread a row over `row_threads` threads, other operations over as many threads
         as the row has vectors.
         """
-        if not self.needs_thread_reduction(tiled):
+        if not self.needs_cross_thread_reduction(tiled):
             return 0.0
-        gpu, rows = self.chip.gpu, elements_of_box(tiled.result)
+        gpu, rows = self.chip.gpu, count_elements_of_box(tiled.result)
         spread = MATRIX_INSTRUCTIONS.row_threads
-        if made is None or not self.is_full_rate_mma(made):
+        if source_product is None or not self.is_full_rate_mma(source_product):
             width = itemsize_of(tiled.op.operands[0])
             vectors = (
-                elements_of_box(tiled.box)
+                count_elements_of_box(tiled.box)
                 // rows
                 * width
                 // MATRIX_INSTRUCTIONS.row_bytes
@@ -252,47 +260,55 @@ class ComputeModel:
             spread = max(1, min(gpu.warp * warps, vectors))
         rounds = log2(spread)
         exchanged = rows * spread * rounds / gpu.load_lanes
-        return rounds * self.chip.near_latency + exchanged
+        return rounds * self.chip.shared_memory_latency + exchanged
 
-    def needs_thread_reduction(self, tiled: TiledOperation) -> bool:
+    def needs_cross_thread_reduction(self, tiled: TiledOperation) -> bool:
         """Return `True` if threads combine their partial results of an operation."""
         if not tiled.facts.is_accumulating:
             return False
-        return not tiled.facts.is_product or not self.has_matrix_shape(
-            self.product_of(tiled)
+        return not tiled.facts.is_product or not self.has_mma_shape(
+            self.matrix_product_of(tiled)
         )
 
-    def _lane_cycles(self, steps: float) -> UnitCycles:
-        return UnitCycles(lanes=steps / self.chip.lanes)
+    def _cycles_of_lane_steps(self, lane_steps: float) -> UnitCycles:
+        return UnitCycles(lanes=lane_steps / self.chip.lane_rate)
 
     def _cycles_per_element(self, op: TilingInterface) -> UnitCycles:
         """Return the busy cycles per element of an elementwise operation."""
-        if op not in self.steps:
-            self.steps[op] = (
-                NO_CYCLES if is_fused_multiply_add(op) else self._estimate_element(op)
+        if op not in self.cycles_per_element_by_op:
+            self.cycles_per_element_by_op[op] = (
+                NO_CYCLES
+                if is_fused_multiply_add(op)
+                else self._estimate_cycles_per_element(op)
             )
-        return self.steps[op]
+        return self.cycles_per_element_by_op[op]
 
-    def _estimate_element(self, op: TilingInterface) -> UnitCycles:
+    def _estimate_cycles_per_element(self, op: TilingInterface) -> UnitCycles:
         count = max(1, tensor_type(op.results[0]).element_count())
         steps, special = lane_steps(op, self.target), special_steps(op, self.target)
-        each = special / self.chip.special if self.chip.special else 0.0
-        return self._lane_cycles(steps / count) + UnitCycles(special=each / count)
+        each = (
+            special / self.chip.special_function_rate
+            if self.chip.special_function_rate
+            else 0.0
+        )
+        return self._cycles_of_lane_steps(steps / count) + UnitCycles(
+            special=each / count
+        )
 
-    def _product_cycles(self, tiled: TiledOperation, warps: int) -> UnitCycles:
-        product = self.product_of(tiled)
-        rate = self.chip.matrix_rate(product.element)
-        if rate is None or not self.has_matrix_shape(product):
+    def _matrix_product_cycles(self, tiled: TiledOperation, warps: int) -> UnitCycles:
+        product = self.matrix_product_of(tiled)
+        rate = self.chip.matrix_rate(product.element_type)
+        if rate is None or not self.has_mma_shape(product):
             # A fused multiply-add is one step.
-            fused = 2 if self.has_matrix_shape(product) else 1
-            return self._lane_cycles(product.flops / fused)
+            fused = 2 if self.has_mma_shape(product) else 1
+            return self._cycles_of_lane_steps(product.flops / fused)
         shared = (
-            self._shared_read_bytes(product, warps)
+            self._shared_memory_read_bytes(product, warps)
             + product.total_operand_bytes
-            + self._collapse_copy_bytes(tiled)
+            + self._shared_bytes_of_collapsing(tiled)
         )
         return UnitCycles(
-            matrix=product.flops / (rate * self._rate_share(product)),
+            matrix=product.flops / (rate * self._fraction_of_full_rate(product)),
             shared=shared / self.chip.gpu.shared_bandwidth,
         )
 
@@ -304,7 +320,7 @@ class ComputeModel:
         box = accessed_box(tiled.facts.indexing_maps[operand] or (), tiled.box)
         return sum(interval.tile_extent > 1 for interval in box) > MATRIX
 
-    def _collapse_copy_bytes(self, tiled: TiledOperation) -> float:
+    def _shared_bytes_of_collapsing(self, tiled: TiledOperation) -> float:
         """
         Return the bytes that collapsing operands moves through shared memory. Elements
         of a transposed operand share banks, so that its copies conflict.
@@ -316,36 +332,36 @@ class ComputeModel:
                 width = itemsize_of(value)
                 times = (
                     MATRIX_INSTRUCTIONS.bank_conflicts
-                    if self._is_transposed(tiled, operand)
+                    if self._is_operand_transposed(tiled, operand)
                     else 2
                 )
-                total += times * elements_of_box(box) * width
+                total += times * count_elements_of_box(box) * width
         return total
 
-    def _is_transposed(self, tiled: TiledOperation, operand: int) -> bool:
+    def _is_operand_transposed(self, tiled: TiledOperation, operand: int) -> bool:
         """
         Return `True` if the reduction axis is contiguous in a factor but not in its
         matrix, or the reverse: a transposed operand.
         """
-        roles = axis_roles_of(tiled, operand)
-        rows = "n" if self.is_swapped(tiled) else "m"
+        roles = long_axis_roles_of(tiled, operand)
+        rows = "n" if self.has_swapped_operands(tiled) else "m"
         last = roles[-1] if roles else "k"
         return (last != "k") if rows in roles else (last == "k")
 
-    def _rate_share(self, product: Product) -> float:
+    def _fraction_of_full_rate(self, product: MatrixProduct) -> float:
         """
         Return the fraction of the full rate that instructions for a product reach.
         """
         return 1.0 if self._has_full_rate_shape(product) else self.chip.gpu.narrow
 
-    def _has_full_rate_shape(self, product: Product) -> bool:
+    def _has_full_rate_shape(self, product: MatrixProduct) -> bool:
         """
         Return `True` if a product has the shape that matrix instructions of the full
         rate need.
         """
         return product.rows >= self.chip.gpu.matrix_rows and product.batch == 1
 
-    def _shared_read_bytes(self, product: Product, warps: int) -> float:
+    def _shared_memory_read_bytes(self, product: MatrixProduct, warps: int) -> float:
         """
         Return the bytes that matrix instructions read from shared memory: each group of
         warps reads a strip of rows and all columns assigned to the group.
@@ -358,6 +374,6 @@ class ComputeModel:
         return float(product.batch * product.width * product.depth * read)
 
 
-def product_volume(product: Product) -> int:
+def count_scalar_products(product: MatrixProduct) -> int:
     """Return the number of scalar products of a matrix product."""
     return prod((product.batch, product.rows, product.columns, product.depth))

@@ -9,20 +9,20 @@ from math import gcd, prod
 
 from xdsl.ir import SSAValue
 
-from tlf.analysis.tiling.box_covering import cover_iterations
+from tlf.analysis.tiling.box_covering import cover_box_over_iterations
 from tlf.analysis.tiling.group_tiling import (
     GroupTiling,
     TiledOperation,
     TileLoop,
-    elements_of_box,
+    count_elements_of_box,
     max_end,
     min_start,
 )
 from tlf.dialects.tile import layout_of
 from tlf.dialects.types import AnyTensor, dtype_of, tensor_type
-from tlf.machine.bursts import bus_bytes
-from tlf.planner.cost.burst_phases import burst_phases_of
-from tlf.planner.cost.covered_extents import covered_extent
+from tlf.machine.bursts import bus_bytes_of_array
+from tlf.planner.cost.bus_burst_phases import burst_phases_of
+from tlf.planner.cost.covered_extents import covered_index_count
 from tlf.planner.settings.gpu_calibration import TRITON_CALIBRATION
 from tlf.support.affine.index_access import Box, IndexAccess, Interval, accessed_box
 
@@ -38,11 +38,11 @@ class AccessTotals:
     """Bytes in whole sectors."""
     cache_bytes: float
     """Bytes of all requests between processors and the cache, in whole sectors."""
-    rows: float
+    row_count: float
     """Number of contiguous rows."""
-    accesses: float
+    access_count: float
     """Number of loads or stores by threads."""
-    steps: float
+    lane_steps: float
     """Lane steps for addresses and masks."""
 
 
@@ -55,7 +55,7 @@ class TileTraffic:
     """Footprint of one program: repeated accesses are counted once."""
     kernel_footprint: float
     """Footprint of all programs: repeated accesses are counted once."""
-    loops: frozenset[TileLoop]
+    program_loops: frozenset[TileLoop]
     """Loops over programs that the tile depends on."""
     is_read: bool = True
 
@@ -65,10 +65,10 @@ class TrafficModel:
     """Global memory traffic of a group's tiles."""
 
     tiling: GroupTiling
-    sector: int
-    threads: int = 1
+    sector_bytes: int
+    thread_count: int = 1
     """Number of threads of a program."""
-    warp: int = 32
+    warp_size: int = 32
     """Number of threads that load or store together."""
 
     _tensors: dict[SSAValue, _StoredTensor] = field(
@@ -82,36 +82,31 @@ class TrafficModel:
         self.programs = prod(loop.trips for loop in self.outer)
 
     def traffic_of_box(
-        self, value: SSAValue, box: Box, *, inner: bool = False, is_read: bool = True
+        self, value: SSAValue, box: Box, *, is_inner: bool = False, is_read: bool = True
     ) -> TileTraffic:
         """
         Return the traffic of a tile that is loaded from a tensor or stored to one.
         """
-        tensor = self._tensor_of(value)
-        payload = self._payload_of(box, tensor.shape, inner) * tensor.item
-        contiguous, width = (
-            self.contiguous_width(value, box),
-            self.masked_width(value, box),
+        tensor = self._memoized_tensor_of(value)
+        payload = (
+            self._count_elements_moved(box, tensor.shape, is_inner) * tensor.item_bytes
         )
-        bus = payload * tensor.sector_overhead(box, self.sector)
-        cache_factor = 1.0
-        if not is_read and width < contiguous:
-            # Each store covers only a part of a sector.
-            cache_factor = TRITON_CALIBRATION.partial_sector_cost * contiguous / width
-        elif contiguous < TRITON_CALIBRATION.vector_bytes and tensor.is_unaligned(
-            box, self.sector
-        ):
-            cache_factor += self.sector / (contiguous * self.warp) - (bus / payload - 1)
-        return self._make_traffic(
+        width = self.bytes_per_masked_access(value, box)
+        bus = payload * tensor.sector_bytes_per_byte(box, self.sector_bytes)
+        cache_factor = self._compute_cache_factor(
+            value, box, width, payload, bus, is_read=is_read
+        )
+        return self._make_tile_traffic(
             tensor,
             box,
             AccessTotals(
                 payload=payload,
                 bus_bytes=bus,
-                cache_bytes=bus * max(1.0, cache_factor),
-                rows=payload / max(self.sector, tensor.contiguous_bytes(box)),
-                accesses=payload / width,
-                steps=(
+                cache_bytes=bus * cache_factor,
+                row_count=payload
+                / max(self.sector_bytes, tensor.contiguous_bytes_of_box(box)),
+                access_count=payload / width,
+                lane_steps=(
                     TRITON_CALIBRATION.address_steps
                     + TRITON_CALIBRATION.mask_steps * tensor.needs_mask(box)
                 )
@@ -121,105 +116,144 @@ class TrafficModel:
             is_read,
         )
 
-    def traffic_of_gather(self, tiled: TiledOperation, *, inner: bool) -> TileTraffic:
+    def _compute_cache_factor(
+        self,
+        value: SSAValue,
+        box: Box,
+        width: float,
+        payload: float,
+        bus: float,
+        *,
+        is_read: bool,
+    ) -> float:
+        """Return the bytes of the cache's requests per byte on the bus, at least 1."""
+        tensor = self._memoized_tensor_of(value)
+        contiguous = self.contiguous_bytes_per_thread(value, box)
+        cache_factor = 1.0
+        if not is_read and width < contiguous:
+            # Each store covers only a part of a sector.
+            cache_factor = TRITON_CALIBRATION.partial_sector_cost * contiguous / width
+        elif contiguous < TRITON_CALIBRATION.vector_bytes and tensor.has_unaligned_rows(
+            box, self.sector_bytes
+        ):
+            cache_factor += self.sector_bytes / (contiguous * self.warp_size) - (
+                bus / payload - 1
+            )
+        return max(1.0, cache_factor)
+
+    def traffic_of_gather(
+        self, tiled: TiledOperation, *, is_inner: bool
+    ) -> TileTraffic:
         """Return the traffic of a movement's tile that is gathered by element."""
-        tensor = self._tensor_of(tiled.op.operands[0])
-        result = self._tensor_of(tiled.op.results[0])
+        tensor = self._memoized_tensor_of(tiled.op.operands[0])
+        result = self._memoized_tensor_of(tiled.op.results[0])
         accesses = tiled.facts.indexing_maps[0] or ()
-        payload = self._payload_of(tiled.result, result.shape, inner) * tensor.item
+        payload = (
+            self._count_elements_moved(tiled.result, result.shape, is_inner)
+            * tensor.item_bytes
+        )
         run = _contiguous_gather_bytes(accesses, tiled.box, tensor)
-        is_whole = run % self.sector == 0 and _has_plain_axes(accesses)
-        extra = 0 if is_whole else self.sector - tensor.item
-        width = self.gathered_width(tiled)
+        is_whole = run % self.sector_bytes == 0 and _has_single_iterator_axes(accesses)
+        extra = 0 if is_whole else self.sector_bytes - tensor.item_bytes
+        width = self.bytes_per_gather_load(tiled)
         terms = sum(1 + len(access.terms) for access in accesses)
         # Every element has its own address.
         bus = payload * (run + extra) / run
-        return self._make_traffic(
+        return self._make_tile_traffic(
             tensor,
             accessed_box(accesses, tiled.box),
             AccessTotals(
                 payload=payload,
                 bus_bytes=bus,
                 cache_bytes=bus,
-                rows=payload / max(self.sector, run),
-                accesses=payload / width,
-                steps=terms * payload / (width if is_whole else tensor.item),
+                row_count=payload / max(self.sector_bytes, run),
+                access_count=payload / width,
+                lane_steps=terms * payload / (width if is_whole else tensor.item_bytes),
             ),
             is_read=True,
         )
 
-    def contiguous_width(self, value: SSAValue, box: Box) -> int:
+    def contiguous_bytes_per_thread(self, value: SSAValue, box: Box) -> int:
         """Return the contiguous bytes of a tile per thread."""
-        tensor = self._tensor_of(value)
-        return self._divide_among_threads(tensor.vector_width(box), box, tensor.item)
-
-    def masked_width(self, value: SSAValue, box: Box) -> int:
-        """Return the bytes per access, reduced to the alignment of masked rows."""
-        tensor = self._tensor_of(value)
-        return max(
-            tensor.item,
-            gcd(self.contiguous_width(value, box), tensor.border_alignment(box)),
+        tensor = self._memoized_tensor_of(value)
+        return self._limit_access_width(
+            tensor.aligned_access_width(box), box, tensor.item_bytes
         )
 
-    def gathered_width(self, tiled: TiledOperation) -> int:
+    def bytes_per_masked_access(self, value: SSAValue, box: Box) -> int:
+        """Return the bytes per access, reduced to the alignment of masked rows."""
+        tensor = self._memoized_tensor_of(value)
+        return max(
+            tensor.item_bytes,
+            gcd(
+                self.contiguous_bytes_per_thread(value, box),
+                tensor.masked_row_alignment(box),
+            ),
+        )
+
+    def bytes_per_gather_load(self, tiled: TiledOperation) -> int:
         """Return the bytes per load of a thread from a movement's operand."""
-        tensor = self._tensor_of(tiled.op.operands[0])
+        tensor = self._memoized_tensor_of(tiled.op.operands[0])
         accesses = tiled.facts.indexing_maps[0] or ()
-        if not _has_plain_axes(accesses):
-            return tensor.item
+        if not _has_single_iterator_axes(accesses):
+            return tensor.item_bytes
         width = gcd(
             _contiguous_gather_bytes(accesses, tiled.box, tensor),
             TRITON_CALIBRATION.vector_bytes,
         )
-        return self._divide_among_threads(width, tiled.result, tensor.item)
+        return self._limit_access_width(width, tiled.result, tensor.item_bytes)
 
-    def _tensor_of(self, value: SSAValue) -> _StoredTensor:
+    def _memoized_tensor_of(self, value: SSAValue) -> _StoredTensor:
         if value not in self._tensors:
             self._tensors[value] = _stored_tensor_of(tensor_type(value))
         return self._tensors[value]
 
-    def _divide_among_threads(self, width: int, box: Box, item: int) -> int:
+    def _limit_access_width(self, width: int, box: Box, item_bytes: int) -> int:
         """Limit an access width so that every thread gets a part of the tile."""
-        each = max(1, elements_of_box(box) // self.threads) * item
-        return max(item, min(width, each))
+        each = max(1, count_elements_of_box(box) // self.thread_count) * item_bytes
+        return max(item_bytes, min(width, each))
 
-    def _make_traffic(
+    def _make_tile_traffic(
         self,
         tensor: _StoredTensor,
         box: Box,
-        moved: AccessTotals,
+        totals: AccessTotals,
         is_read: bool,
     ) -> TileTraffic:
-        program_bytes = tensor.bytes_of_box(cover_iterations(box, self.within))
-        kernel_bytes = tensor.bytes_of_box(
-            cover_iterations(box, (*self.outer, *self.within))
+        program_bytes = tensor.bytes_of_constant_box(
+            cover_box_over_iterations(box, self.within)
         )
-        symbols = _symbols_of(box)
+        kernel_bytes = tensor.bytes_of_constant_box(
+            cover_box_over_iterations(box, (*self.outer, *self.within))
+        )
+        symbols = _offset_symbols_of(box)
         loops = frozenset(loop for loop in self.outer if loop in symbols)
-        each = moved.payload / self.programs
+        each = totals.payload / self.programs
         return TileTraffic(
-            totals=moved,
+            totals=totals,
             program_footprint=min(program_bytes, each),
-            kernel_footprint=min(kernel_bytes, moved.payload),
-            loops=loops,
+            kernel_footprint=min(kernel_bytes, totals.payload),
+            program_loops=loops,
             is_read=is_read,
         )
 
-    def _payload_of(self, box: Box, shape: Sequence[int], inner: bool) -> float:
+    def _count_elements_moved(
+        self, box: Box, shape: Sequence[int], is_inner: bool
+    ) -> float:
         """
         Return the elements of a box within a tensor, over all iterations that move it.
         """
-        within = (*self.outer, *self.inner) if inner else self.outer
+        within = (*self.outer, *self.inner) if is_inner else self.outer
         covered = prod(
-            covered_extent(interval, extent)
+            covered_index_count(interval, extent)
             for interval, extent in zip(box, shape, strict=True)
         )
-        symbols = _symbols_of(box)
+        symbols = _offset_symbols_of(box)
         times = prod(loop.trips for loop in within if loop not in symbols)
         return float(covered * times)
 
 
-def _symbols_of(box: Box) -> set[Hashable]:
+def _offset_symbols_of(box: Box) -> set[Hashable]:
     """Return the symbols that the offsets of a box depend on."""
     return {symbol for interval in box for symbol, _ in interval.offset.terms}
 
@@ -229,12 +263,12 @@ class _StoredTensor:
     """A tensor in memory: sizes in elements, strides in bytes."""
 
     shape: tuple[int, ...]
-    axes: tuple[int, ...]
+    axis_order: tuple[int, ...]
     """Axes in memory order, the contiguous axis last."""
     strides: tuple[int, ...]
-    item: int
+    item_bytes: int
 
-    def bytes_of_box(self, box: Box) -> float:
+    def bytes_of_constant_box(self, box: Box) -> float:
         """
         Return the bytes of a box within the tensor, for a box with constant offsets.
         """
@@ -243,23 +277,24 @@ class _StoredTensor:
             for each, n in zip(box, self.shape, strict=True)
             for start in (each.offset.constant,)
         )
-        return float(prod(inside) * self.item)
+        return float(prod(inside) * self.item_bytes)
 
-    def sector_overhead(self, box: Box, sector: int) -> float:
+    def sector_bytes_per_byte(self, box: Box, sector_bytes: int) -> float:
         """Return the bytes in whole sectors per byte of a box."""
         sizes = [min(each.size, n) for each, n in zip(box, self.shape, strict=True)]
-        walked = tuple(sizes[axis] for axis in self.axes)
-        strides = tuple(self.strides[axis] for axis in self.axes)
-        starts = burst_phases_of(box, self.strides, sector)
+        walked = tuple(sizes[axis] for axis in self.axis_order)
+        strides = tuple(self.strides[axis] for axis in self.axis_order)
+        starts = burst_phases_of(box, self.strides, sector_bytes)
         moved = sum(
-            bus_bytes(start, walked, strides, self.item, sector) for start in starts
+            bus_bytes_of_array(start, walked, strides, self.item_bytes, sector_bytes)
+            for start in starts
         )
-        return moved / (len(starts) * prod(sizes) * self.item)
+        return moved / (len(starts) * prod(sizes) * self.item_bytes)
 
-    def contiguous_bytes(self, box: Box) -> int:
+    def contiguous_bytes_of_box(self, box: Box) -> int:
         """Return the contiguous bytes of a box."""
-        run = self.item
-        for axis in reversed(self.axes):
+        run = self.item_bytes
+        for axis in reversed(self.axis_order):
             if self.strides[axis] != run and box[axis].size > 1:
                 break
             run = self.strides[axis] * min(box[axis].size, self.shape[axis])
@@ -267,46 +302,50 @@ class _StoredTensor:
                 break
         return run
 
-    def border_alignment(self, box: Box) -> int:
+    def masked_row_alignment(self, box: Box) -> int:
         """
         Return the alignment in bytes of the end of a masked row, or 0 without a mask.
         """
-        axis = self.axes[-1] if self.axes else None
-        if axis is None or not self._is_out_of_bounds(box[axis], self.shape[axis]):
+        axis = self.axis_order[-1] if self.axis_order else None
+        if axis is None or not self._can_exceed_bounds(box[axis], self.shape[axis]):
             return 0
         interval = box[axis]
-        end = gcd(self.shape[axis], interval.size if self._is_padded(interval) else 0)
-        return end * self.item
+        end = gcd(
+            self.shape[axis], interval.size if self._is_tile_padded(interval) else 0
+        )
+        return end * self.item_bytes
 
     def needs_mask(self, box: Box) -> bool:
         """Return `True` if a tile crosses a border along some axis and needs masks."""
-        return any(map(self._is_out_of_bounds, box, self.shape))
+        return any(map(self._can_exceed_bounds, box, self.shape))
 
-    def is_unaligned(self, box: Box, sector: int) -> bool:
+    def has_unaligned_rows(self, box: Box, sector_bytes: int) -> bool:
         """
         Return `True` if the rows of a box may start at any offset within a sector.
         """
-        long = [axis for axis in self.axes[:-1] if box[axis].size > 1]
+        long = [axis for axis in self.axis_order[:-1] if box[axis].size > 1]
         varying = [
-            axis for axis in self.axes[:-1] if box[axis].offset.terms or axis in long
+            axis
+            for axis in self.axis_order[:-1]
+            if box[axis].offset.terms or axis in long
         ]
-        return any(self.strides[axis] % sector for axis in varying)
+        return any(self.strides[axis] % sector_bytes for axis in varying)
 
     @staticmethod
-    def _is_padded(interval: Interval) -> bool:
+    def _is_tile_padded(interval: Interval) -> bool:
         return interval.tile_extent > interval.size
 
     @classmethod
-    def _is_out_of_bounds(cls, interval: Interval, extent: int) -> bool:
+    def _can_exceed_bounds(cls, interval: Interval, extent: int) -> bool:
         return min_start(interval) < 0 or max_end(interval) > extent
 
-    def vector_width(self, box: Box) -> int:
+    def aligned_access_width(self, box: Box) -> int:
         """
         Return the bytes per access of a thread: contiguous elements, limited so that
         every row of the tile starts at a multiple of them.
         """
         width, run = TRITON_CALIBRATION.vector_bytes, 0
-        for axis in reversed(self.axes):
+        for axis in reversed(self.axis_order):
             interval, extent = box[axis], self.shape[axis]
             stride = self.strides[axis]
             width = gcd(width, interval.offset.constant * stride)
@@ -315,10 +354,10 @@ class _StoredTensor:
                 width = gcd(width, factor * step * stride)
             size = min(interval.size, extent)
             if size > 1 and not run:
-                run = size * stride if stride == self.item else self.item
+                run = size * stride if stride == self.item_bytes else self.item_bytes
             elif size > 1:
                 width = gcd(width, stride)
-        return max(self.item, gcd(width, run))
+        return max(self.item_bytes, gcd(width, run))
 
 
 @cache
@@ -339,17 +378,17 @@ def _contiguous_gather_bytes(
     accesses: Sequence[IndexAccess], box: Box, tensor: _StoredTensor
 ) -> int:
     """Return the contiguous bytes that threads read of a gathered tile."""
-    long = [axis for axis in tensor.axes if tensor.shape[axis] > 1]
+    long = [axis for axis in tensor.axis_order if tensor.shape[axis] > 1]
     if not accesses or not long:
-        return tensor.item
+        return tensor.item_bytes
     last = accesses[long[-1]]
     if last.index is not None:
-        return tensor.item
+        return tensor.item_bytes
     sizes = [box[iterator].size for iterator, step in last.terms if abs(step) == 1]
-    return tensor.item * max(sizes, default=1)
+    return tensor.item_bytes * max(sizes, default=1)
 
 
-def _has_plain_axes(accesses: Sequence[IndexAccess]) -> bool:
+def _has_single_iterator_axes(accesses: Sequence[IndexAccess]) -> bool:
     """
     Return `True` if every axis is indexed by one iterator, so that rows start where
     tiles start.

@@ -1,6 +1,6 @@
 """
-GPU cost model as an estimator: tile plans of groups ranked by their estimated kernel
-time.
+Cost model of GPU kernels as an estimator: search for the tile plan of a group with the
+least kernel time.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tlf.dialects.interfaces import ContractionInterface
 from tlf.dialects.target import Level, LevelKind, TargetSpec
 from tlf.dialects.tile import Mapping
 from tlf.planner.context import Memo
-from tlf.planner.cost.gpu.chip import Chip
+from tlf.planner.cost.gpu.gpu_parameters import Chip
 from tlf.planner.cost.gpu.kernel_model import KernelModel
 from tlf.planner.cost.gpu.kernel_search import KernelCandidate, KernelSearch, Sizes
 from tlf.planner.search_space import UNRESTRICTED, SearchSpace
@@ -36,39 +36,41 @@ class GpuEstimator:
         target: TargetSpec,
         level: Level,
         chip: Chip,
-        freedom: SearchSpace = UNRESTRICTED,
+        search_space: SearchSpace = UNRESTRICTED,
         memo: Memo | None = None,
     ) -> None:
         memo = Memo() if memo is None else memo
         self.target = target
         self.level = level
-        self.freedom = freedom
+        self.freedom = search_space
         self.kernels = KernelModel(chip, target)
         self.rules = tile_rules_of(target, level.name)
-        configuration = repr((target.data, level.name, freedom))
-        self._known: dict[Hashable, graph.PlanAttr | None] = memo.table(
+        configuration = repr((target.data, level.name, search_space))
+        self._known: dict[Hashable, graph.PlanAttr | None] = memo.results_table_for(
             "plans", configuration
         )
-        self._fastest: dict[Hashable, int | None] = memo.table("cycles", configuration)
+        self._fastest: dict[Hashable, int | None] = memo.results_table_for(
+            "cycles", configuration
+        )
 
     @property
     def can_estimate_cascades(self) -> bool:
         return True
 
     @staticmethod
-    def of(
+    def create_for_level(
         target: TargetSpec,
         level: Level,
-        freedom: SearchSpace = UNRESTRICTED,
+        search_space: SearchSpace = UNRESTRICTED,
         memo: Memo | None = None,
     ) -> GpuEstimator | None:
         """
         Return an estimator for a level, or `None` if there is no model of the target.
         """
-        chip = Chip.of(target)
+        chip = Chip.from_target(target)
         if chip is None or level.kind is not LevelKind.VALUE:
             return None
-        return GpuEstimator(target, level, chip, freedom, memo)
+        return GpuEstimator(target, level, chip, search_space, memo)
 
     def find_plan(self, members: GroupMembers) -> graph.PlanAttr | None:
         """Return the cheapest plan, or `None` if no evaluated candidate fits."""
@@ -97,43 +99,51 @@ class GpuEstimator:
         try:
             if (plan := self._cached_plan(key, members)) is None:
                 return None
-            tiling = members.tiling_with(plan.tile_sizes, plan.reduce_sizes, self.rules)
+            tiling = members.analyze_tiles_of_sizes(
+                plan.tile_sizes, plan.reduce_sizes, self.rules
+            )
         except TilingError:
             return None
         return round(self.kernels.estimate_cost(tiling, plan.stage_count).cycles)
 
-    def candidates_of(self, members: GroupMembers) -> list[KernelCandidate]:
+    def evaluated_candidates_of(self, members: GroupMembers) -> list[KernelCandidate]:
         """Return the candidates that the plan search has evaluated, cheapest first."""
-        search, starts = self._start_search(members)
+        search, starts = self._prepare_search(members)
         search.find_best(starts)
-        candidates = (each for each in search.known.values() if each is not None)
+        candidates = (
+            each for each in search.candidates_by_sizes.values() if each is not None
+        )
         return sorted(candidates, key=lambda each: each.cost.cycles)
 
-    def to_attribute(
-        self, members: GroupMembers, choice: KernelCandidate
+    def to_plan_attribute(
+        self, members: GroupMembers, candidate: KernelCandidate
     ) -> graph.PlanAttr:
         """Return a candidate as a plan attribute."""
         count = len(members.tileable_axes(self.rules).parallel)
         # `default_stages` is the default of loops that name no number of stages.
-        stages = 1 if choice.stages == KERNEL_SEARCH.default_stages else choice.stages
+        stages = (
+            1 if candidate.stages == KERNEL_SEARCH.default_stages else candidate.stages
+        )
         return graph.PlanAttr(
             self.level.name,
-            choice.sizes[:count],
-            choice.sizes[count:],
+            candidate.sizes[:count],
+            candidate.sizes[count:],
             Mapping.GRID,
             stages=stages,
         )
 
     def _search_plan(self, members: GroupMembers) -> graph.PlanAttr | None:
-        search, starts = self._start_search(members)
+        search, starts = self._prepare_search(members)
         best = search.find_best(starts)
-        return None if best is None else self.to_attribute(members, best)
+        return None if best is None else self.to_plan_attribute(members, best)
 
-    def _start_search(self, members: GroupMembers) -> tuple[KernelSearch, list[Sizes]]:
+    def _prepare_search(
+        self, members: GroupMembers
+    ) -> tuple[KernelSearch, list[Sizes]]:
         """
         Return a search and its starts: the tile sizes selected without a cost model.
         """
-        axes = self.freedom.restrict_axes(members.tileable_axes(self.rules))
+        axes = self.freedom.restrict_tileable_axes(members.tileable_axes(self.rules))
         search = KernelSearch(
             members,
             axes,
@@ -141,17 +151,19 @@ class GpuEstimator:
             self.target,
             self.rules,
             self.kernels,
-            self.freedom.stages,
+            self.freedom.max_stages,
         )
         shape = members, axes, self.level, self.target, self.rules
         starts: list[tuple[int, ...]] = []
-        for product in self._start_products(members):
+        for product in self._products_to_start_from(members):
             with suppress(TilingError):
-                sizes = TileSizeSelector(*shape, product=product).select_sizes()
-                starts.append((*sizes.tile, *sizes.reduce))
+                sizes = TileSizeSelector(
+                    *shape, preferred_product=product
+                ).select_sizes()
+                starts.append((*sizes.parallel_sizes, *sizes.reduction_sizes))
         return search, starts
 
-    def _start_products(
+    def _products_to_start_from(
         self, members: GroupMembers
     ) -> list[ContractionInterface | None]:
         """
@@ -162,18 +174,19 @@ class GpuEstimator:
         matrices = (
             op
             for op in members.accumulating_operations
-            if isinstance(op, ContractionInterface)
-            and self.has_matrix_shape(members, op)
+            if isinstance(op, ContractionInterface) and self.has_mma_shape(members, op)
         )
         first = next(matrices, None)
         is_known = first is None or first is members.accumulating_operations[0]
         return [None] if is_known else [None, first]
 
-    def has_matrix_shape(self, members: GroupMembers, op: ContractionInterface) -> bool:
+    def has_mma_shape(self, members: GroupMembers, op: ContractionInterface) -> bool:
         """
         Return `True` if every axis of a contraction has the minimum extent of a matrix
         product.
         """
-        form = members.op_facts.of(op)
+        form = members.op_facts.facts_of(op)
         least = self.target.tiling.matrix_minimum
-        return MatmulWork.of(form.roles, form.extents).has_min_extent(least)
+        return MatmulWork.of_iterators(
+            form.iterator_roles, form.extents
+        ).has_min_extents(least)

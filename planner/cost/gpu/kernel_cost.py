@@ -1,5 +1,5 @@
 """
-Cost model of the execution time of a GPU kernel, on numbers without IR.
+Cost model of the execution time of a GPU kernel from its total work, without IR.
 
 The `N` programs of a kernel run in waves, `R` resident on each of `P` processors. A
 shared resource takes the time of its bytes (a roofline; Williams, Waterman and
@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import ceil
 
-from tlf.planner.cost.gpu.chip import Chip
+from tlf.planner.cost.gpu.gpu_parameters import Chip
 from tlf.planner.cost.gpu.program_resources import ProgramResources
 from tlf.planner.cost.gpu.unit_cycles import UnitCycles
 
@@ -25,7 +25,7 @@ class OuterTraffic:
     """Traffic of the outermost memory, in bytes."""
 
     bytes: float
-    gaps: float = 0.0
+    row_start_bytes: float = 0.0
     """Bytes that could be moved in the time needed to start all rows."""
 
 
@@ -33,30 +33,30 @@ class OuterTraffic:
 class KernelWork:
     """Work of the programs of a kernel."""
 
-    programs: int
-    memory: OuterTraffic
+    program_count: int
+    outer_traffic: OuterTraffic
     """Outermost traffic of all programs."""
-    cache: float
+    cache_bytes: float
     """Bytes between processors and the cache, for all programs."""
-    each: UnitCycles
+    unit_cycles_per_program: UnitCycles
     """Busy cycles of one program, except for its computation after a loop."""
-    alone: float
+    lone_program_cycles: float
     """Cycles of one program that has a processor to itself."""
-    fill: float
+    latency_before_and_after: float
     """
     Cycles of one program before its first bytes arrive and after its last are issued.
     """
     resources: ProgramResources
-    waits: float = 0.0
+    exposed_wait_cycles: float = 0.0
     """Cycles of one program that none of its other work hides."""
     warp_issued_cycles: float = 0.0
     """
     Cycles of one program's work that its warps execute sequentially, with nothing in
     flight.
     """
-    stored: float = 0.0
+    bytes_stored_after_loop: float = 0.0
     """Bytes that all programs store after a loop; their end waits for these stores."""
-    after: float = 0.0
+    cycles_after_loop: float = 0.0
     """
     Cycles that one program computes after a loop: programs that start together end
     together, so that no other work overlaps with it.
@@ -68,53 +68,69 @@ class KernelCost:
     """Estimated cost of a kernel, with its breakdown. Times are in cycles."""
 
     cycles: float
-    times: Mapping[str, float]
+    time_by_resource: Mapping[str, float]
     """Busy time of each resource."""
-    programs: int
-    resident: int
+    program_count: int
+    resident_programs: int
     """Number of programs resident on one processor."""
-    waves: int
+    wave_count: int
     resources: ProgramResources
-    bytes: float
+    outer_bytes: float
     """Bytes of the outermost memory, in whole sectors."""
 
     @property
     def bottleneck(self) -> str:
         """The resource with the longest time."""
-        return max(self.times, key=lambda part: self.times[part])
+        return max(self.time_by_resource, key=lambda part: self.time_by_resource[part])
 
 
 def estimate_kernel_cost(work: KernelWork, chip: Chip) -> KernelCost:
     """Return the estimated time of a kernel on a GPU."""
-    resident = work.resources.count_resident(chip)
-    per_processor = ceil(work.programs / chip.processors)
-    waves = ceil(work.programs / (resident * chip.processors))
-    each = work.each
-    times = {
-        "memory": (work.memory.bytes + work.memory.gaps) / chip.memory.bandwidth,
-        "cache": work.cache / chip.cache.bandwidth,
-        "matrix": per_processor * each.matrix,
-        "lanes": per_processor * each.lanes,
-        "special": per_processor * each.special,
-        "loads": per_processor * each.loads,
-        "shared": per_processor * each.shared,
-        "port": per_processor * each.port,
-        "warps": per_processor * work.warp_issued_cycles,
-    }
-    latency = waves * work.alone - work.fill
+    resident = work.resources.count_resident_programs(chip)
+    per_processor = ceil(work.program_count / chip.processors)
+    waves = ceil(work.program_count / (resident * chip.processors))
+    times = _compute_time_by_resource(work, chip, per_processor)
+    latency = waves * work.lone_program_cycles - work.latency_before_and_after
     # Programs of a wave end together and store together.
-    port_cycles = waves * work.stored / work.programs / chip.gpu.port
-    latency += max(0.0, work.stored / chip.memory.bandwidth - port_cycles)
+    port_cycles = (
+        waves * work.bytes_stored_after_loop / work.program_count / chip.gpu.port
+    )
+    latency += max(
+        0.0, work.bytes_stored_after_loop / chip.memory.bandwidth - port_cycles
+    )
     # Programs of the first wave start together and wait together.
-    busy = max(times.values()) + per_processor * work.after + work.waits
+    busy = (
+        max(times.values())
+        + per_processor * work.cycles_after_loop
+        + work.exposed_wait_cycles
+    )
     times["latency"] = latency
-    cycles = chip.gpu.launch + work.fill + max(busy, latency)
+    cycles = chip.gpu.launch + work.latency_before_and_after + max(busy, latency)
     return KernelCost(
         cycles,
         times,
-        work.programs,
+        work.program_count,
         resident,
         waves,
         work.resources,
-        work.memory.bytes,
+        work.outer_traffic.bytes,
     )
+
+
+def _compute_time_by_resource(
+    work: KernelWork, chip: Chip, per_processor: int
+) -> dict[str, float]:
+    """Return the busy cycles of each resource, except for the latency."""
+    each = work.unit_cycles_per_program
+    return {
+        "memory": (work.outer_traffic.bytes + work.outer_traffic.row_start_bytes)
+        / chip.memory.bandwidth,
+        "cache": work.cache_bytes / chip.cache.bandwidth,
+        "matrix": per_processor * each.matrix,
+        "lanes": per_processor * each.lanes,
+        "special": per_processor * each.special,
+        "loads": per_processor * each.load_store,
+        "shared": per_processor * each.shared,
+        "port": per_processor * each.cache_port,
+        "warps": per_processor * work.warp_issued_cycles,
+    }

@@ -8,8 +8,8 @@ from xdsl.ir import Operation
 
 from tlf.analysis.tiling.group_tiling import GroupTiling
 from tlf.dialects.target import TargetSpec
-from tlf.planner.cost.gpu.chip import Chip
 from tlf.planner.cost.gpu.compute_model import ComputeModel
+from tlf.planner.cost.gpu.gpu_parameters import Chip
 from tlf.planner.cost.gpu.kernel_cost import (
     KernelCost,
     KernelWork,
@@ -32,51 +32,59 @@ class KernelModel:
     """Demand of the most recent tiling."""
     _programs: KernelPrograms | None = field(init=False, default=None)
     """Programs of the most recent tiling."""
-    _steps: dict[Operation, UnitCycles] = field(
+    _cycles_per_element_by_op: dict[Operation, UnitCycles] = field(
         init=False, default_factory=dict[Operation, UnitCycles]
     )
-    _kinds: dict[Operation, str] = field(
+    _factor_kinds: dict[Operation, str] = field(
         init=False, default_factory=dict[Operation, str]
     )
 
     def estimate_cost(self, tiling: GroupTiling, stages: int = 1) -> KernelCost:
         """Return the cost of a group; `stages` is the number of stages of its plan."""
-        cost = estimate_kernel_cost(self.work_of(tiling, stages), self.chip)
+        cost = estimate_kernel_cost(self.kernel_work_of(tiling, stages), self.chip)
         if tiling.cascade is None:
             return cost
         return replace(
             cost, cycles=cost.cycles * TRITON_CALIBRATION.fused_reduction_slowdown
         )
 
-    def resources_of(self, tiling: GroupTiling, stages: int = 1) -> ProgramResources:
+    def program_resources_of(
+        self, tiling: GroupTiling, stages: int = 1
+    ) -> ProgramResources:
         """Return the resources of one program."""
-        return self.demand_of(tiling).resources_at(self._stages_of(tiling, stages))
+        return self.resource_demand_of(tiling).program_resources_with(
+            self._iterations_in_flight_of(tiling, stages)
+        )
 
-    def demand_of(self, tiling: GroupTiling) -> ResourceDemand:
+    def resource_demand_of(self, tiling: GroupTiling) -> ResourceDemand:
         """Return the resources of programs by the number of iterations in flight."""
         if self._demand is None or self._demand.tiling is not tiling:
             compute_model = ComputeModel(
-                self.chip, self.target, tiling, self._steps, self._kinds
+                self.chip,
+                self.target,
+                tiling,
+                self._cycles_per_element_by_op,
+                self._factor_kinds,
             )
             self._demand = ResourceDemand(tiling, compute_model)
         return self._demand
 
-    def work_of(self, tiling: GroupTiling, stages: int = 1) -> KernelWork:
+    def kernel_work_of(self, tiling: GroupTiling, stages: int = 1) -> KernelWork:
         """Return the work of the programs of a group."""
-        resources = self.resources_of(tiling, stages)
+        resources = self.program_resources_of(tiling, stages)
         if self._programs is None or self._programs.tiling is not tiling:
-            self._programs = KernelPrograms(self.chip, self.demand_of(tiling))
-        return self._programs.work_of(resources)
+            self._programs = KernelPrograms(self.chip, self.resource_demand_of(tiling))
+        return self._programs.total_work_with(resources)
 
-    def _stages_of(self, tiling: GroupTiling, stages: int) -> int:
+    def _iterations_in_flight_of(self, tiling: GroupTiling, stages: int) -> int:
         """
         Return the iterations in flight; loops around matrix products default to
         `default_stages`.
         """
         if stages > 1:
             return stages
-        return KERNEL_SEARCH.default_stages if self.has_products(tiling) else 1
+        return KERNEL_SEARCH.default_stages if self.has_matrix_products(tiling) else 1
 
-    def has_products(self, tiling: GroupTiling) -> bool:
+    def has_matrix_products(self, tiling: GroupTiling) -> bool:
         """Return `True` if a group has a product that matrix instructions compute."""
-        return self.demand_of(tiling).has_products
+        return self.resource_demand_of(tiling).has_matrix_products

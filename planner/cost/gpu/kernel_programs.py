@@ -11,12 +11,12 @@ from tlf.analysis.tiling.group_tiling import (
     LoopLevel,
     TiledOperation,
     TileLoop,
-    elements_of_box,
+    count_elements_of_box,
 )
-from tlf.dialects.interfaces import IndexedInterface
-from tlf.planner.cost.gpu.chip import Chip
-from tlf.planner.cost.gpu.compute_model import Product
+from tlf.dialects.interfaces import IndexedReadInterface
+from tlf.planner.cost.gpu.compute_model import MatrixProduct
 from tlf.planner.cost.gpu.global_traffic import TileTraffic, TrafficModel
+from tlf.planner.cost.gpu.gpu_parameters import Chip
 from tlf.planner.cost.gpu.kernel_cost import KernelWork, OuterTraffic
 from tlf.planner.cost.gpu.program_resources import ProgramResources, ResourceDemand
 from tlf.planner.cost.gpu.source_products import find_source_product
@@ -35,31 +35,33 @@ class ProgramGrid:
     """
 
     loops: Sequence[TileLoop]
-    is_grouped: bool = False
+    is_swizzled: bool = False
     """True if programs of the last two axes run in groups."""
 
     @property
-    def programs(self) -> int:
+    def program_count(self) -> int:
         """Number of programs."""
         count = 1
         for loop in self.loops:
             count *= loop.trips
         return count
 
-    def count_distinct_tiles(self, running: int, loops: Collection[TileLoop]) -> float:
+    def count_distinct_tiles(
+        self, concurrent_programs: int, loops: Collection[TileLoop]
+    ) -> float:
         """Return the average number of distinct tiles that concurrent programs read."""
-        remaining, distinct = float(min(running, self.programs)), 1.0
-        for loop, count in self._steps_along_axes():
+        remaining, distinct = float(min(concurrent_programs, self.program_count)), 1.0
+        for loop, count in self._step_counts_along_axes():
             covered = min(float(count), max(1.0, remaining))
             remaining /= count
             if loop in loops:
                 distinct *= covered
         return distinct
 
-    def _steps_along_axes(self) -> Sequence[tuple[TileLoop, float]]:
+    def _step_counts_along_axes(self) -> Sequence[tuple[TileLoop, float]]:
         """Return the number of steps along each axis, fastest axis first."""
         backwards = [(loop, float(loop.trips)) for loop in reversed(self.loops)]
-        if not self.is_grouped or len(backwards) < 2:
+        if not self.is_swizzled or len(backwards) < 2:
             return backwards
         columns, (rows, count), *others = backwards
         group = min(float(TRITON_CALIBRATION.swizzled_programs), count)
@@ -75,54 +77,59 @@ class KernelPrograms:
 
     chip: Chip
     demand: ResourceDemand
-    _known: dict[ProgramResources, KernelWork] = field(
+    _work_by_resources: dict[ProgramResources, KernelWork] = field(
         init=False, default_factory=dict[ProgramResources, KernelWork]
     )
 
     def __post_init__(self) -> None:
-        self.tiling, self.arithmetic = self.demand.tiling, self.demand.arithmetic
-        self.warps = self.demand.warps
-        self.is_grouped = self.demand.has_products
+        self.tiling, self.arithmetic = self.demand.tiling, self.demand.compute_model
+        self.warps = self.demand.warp_count
+        self.is_grouped = self.demand.has_matrix_products
         """True if programs run in groups, as around matrix products."""
         loops = tuple(self.tiling.loops.values())
         self.grid = ProgramGrid(loops, self.is_grouped)
         self.rounds = prod(loop.trips for loop in self.tiling.inner_loops.values())
         """Iterations of the loop of the anchor."""
-        self.steps = self.rounds * self._nested_trips()
+        self.steps = self.rounds * self._nested_iterations_per_iteration()
         """Iterations of the loop whose loads are in flight."""
         threads = self.warps * self.chip.gpu.warp
-        self.accesses = TrafficModel(self.tiling, self.chip.sector, threads)
+        self.accesses = TrafficModel(self.tiling, self.chip.sector_bytes, threads)
 
-    def work_of(self, resources: ProgramResources) -> KernelWork:
+    def total_work_with(self, resources: ProgramResources) -> KernelWork:
         """Return the total work of all programs with the given resources."""
-        if resources not in self._known:
-            self._known[resources] = self._sum_work(resources)
-        return self._known[resources]
+        if resources not in self._work_by_resources:
+            self._work_by_resources[resources] = self._compute_total_work(resources)
+        return self._work_by_resources[resources]
 
-    def _sum_work(self, resources: ProgramResources) -> KernelWork:
-        outer, inner = self._outer_moves, self._inner_moves
+    def _compute_total_work(self, resources: ProgramResources) -> KernelWork:
+        outer, inner = self._moves_per_program, self._moves_per_iteration
         moves = [*outer, *inner]
-        programs = self.grid.programs
+        programs = self.grid.program_count
         once, repeated = self._cycles_outside_loop, self._cycles_in_loop
         repeated += self._register_staging_cycles(inner, resources)
-        fill = self._fill_latency()
+        fill = self._first_and_last_byte_latency()
         step = repeated * (1 / self.steps)
         is_direct = resources.stages == 1
-        waits = self._wait_cycles(step, is_direct)
+        waits = self._warp_wait_cycles(step, is_direct)
         is_product, is_looped = self.is_grouped, bool(self.tiling.inner_loops)
         if is_looped:
             once += UnitCycles(lanes=self._narrow_store_cycles(outer))
         beside = replace(once, lanes=0.0, special=0.0) if is_looped else once
         # No other program hides the latency of the first program.
-        exposed = waits if is_looped else once.total - once.longest + waits
-        memory = self._memory_traffic(moves, resources)
+        exposed = (
+            waits if is_looped else once.total_cycles - once.busiest_unit_cycles + waits
+        )
+        memory = self._outer_traffic_of_moves(moves, resources)
         stored = sum(each.totals.bus_bytes for each in outer if not each.is_read)
         return KernelWork(
             programs,
             memory,
             sum(each.totals.cache_bytes for each in moves),
             beside + repeated,
-            fill + once.total + self._loop_cycles(step, memory, resources) + waits,
+            fill
+            + once.total_cycles
+            + self._reduction_loop_cycles(step, memory, resources)
+            + waits,
             fill,
             resources,
             exposed if is_direct or not is_looped else 0.0,
@@ -132,45 +139,45 @@ class KernelPrograms:
         )
 
     @cached_property
-    def _outer_moves(self) -> list[TileTraffic]:
+    def _moves_per_program(self) -> list[TileTraffic]:
         """Tiles that a program loads or stores once."""
-        return list(self._collect_moves(LoopLevel.OUTER))
+        return list(self._collect_tile_moves(LoopLevel.OUTER))
 
     @cached_property
-    def _inner_moves(self) -> list[TileTraffic]:
+    def _moves_per_iteration(self) -> list[TileTraffic]:
         """Tiles that are loaded in every iteration of the reduction."""
         return [
-            *self._collect_moves(LoopLevel.INNER),
-            *self._collect_moves(LoopLevel.NESTED),
+            *self._collect_tile_moves(LoopLevel.INNER),
+            *self._collect_tile_moves(LoopLevel.NESTED),
         ]
 
     @cached_property
     def _cycles_outside_loop(self) -> UnitCycles:
         return self._compute_cycles(LoopLevel.OUTER) + self._move_cycles(
-            self._outer_moves
+            self._moves_per_program
         )
 
     @cached_property
     def _cycles_in_loop(self) -> UnitCycles:
         return self._compute_cycles(LoopLevel.INNER) + self._move_cycles(
-            self._inner_moves
+            self._moves_per_iteration
         )
 
-    def _nested_trips(self) -> int:
+    def _nested_iterations_per_iteration(self) -> int:
         """Return the iterations of nested loops per iteration of the anchor's loop."""
         nested = self.tiling.nested_loops_by_op.values()
         return max(
             1, sum(prod(loop.trips for loop in each.values()) for each in nested)
         )
 
-    def _execution_count(self, tiled: TiledOperation) -> int:
+    def _executions_per_program(self, tiled: TiledOperation) -> int:
         """Return the number of times that a program computes a tile of an operation."""
-        if self._scope_of(tiled) is not LoopLevel.INNER:
+        if self._loop_level_of(tiled) is not LoopLevel.INNER:
             return 1
         loops = self.tiling.nested_loops_by_op.get(tiled.op, {}).values()
         return self.rounds * prod(loop.trips for loop in loops)
 
-    def _scope_of(self, tiled: TiledOperation) -> LoopLevel:
+    def _loop_level_of(self, tiled: TiledOperation) -> LoopLevel:
         """
         Return the scope of an operation: `LoopLevel.INNER` for operations in the
         reduction loop.
@@ -179,19 +186,19 @@ class KernelPrograms:
         is_inner = is_anchor and bool(self.tiling.inner_loops)
         return LoopLevel.INNER if is_inner else tiled.loop_level
 
-    def _collect_moves(self, scope: LoopLevel) -> Iterator[TileTraffic]:
+    def _collect_tile_moves(self, loop_level: LoopLevel) -> Iterator[TileTraffic]:
         """
         Yield the traffic of tiles loaded and stored once per program or once per
         iteration.
         """
-        inner = scope is not LoopLevel.OUTER
+        inner = loop_level is not LoopLevel.OUTER
         for (value, at), boxes in self.tiling.reads.items():
-            if at is scope:
+            if at is loop_level:
                 for box in boxes:
-                    yield self.accesses.traffic_of_box(value, box, inner=inner)
+                    yield self.accesses.traffic_of_box(value, box, is_inner=inner)
         for op, tiled in self.tiling.tiles.items():
-            if op in self.tiling.gathered_operations and tiled.loop_level is scope:
-                yield self.accesses.traffic_of_gather(tiled, inner=inner)
+            if op in self.tiling.gathered_operations and tiled.loop_level is loop_level:
+                yield self.accesses.traffic_of_gather(tiled, is_inner=inner)
         if not inner:
             pairs = zip(self.tiling.results, self.tiling.result_tiles, strict=True)
             for value, box in pairs:
@@ -201,31 +208,31 @@ class KernelPrograms:
         """
         Return the busy cycles of a processor's units for moving tiles, in one program.
         """
-        count = self.grid.programs
-        accesses = sum(each.totals.accesses for each in moves) / count
-        steps = sum(each.totals.steps for each in moves) / count
+        count = self.grid.program_count
+        accesses = sum(each.totals.access_count for each in moves) / count
+        steps = sum(each.totals.lane_steps for each in moves) / count
         cached = sum(each.totals.cache_bytes for each in moves) / count
         gpu = self.chip.gpu
         return UnitCycles(
-            lanes=steps / self.chip.lanes,
+            lanes=steps / self.chip.lane_rate,
             # Requests for non-contiguous data take longer.
-            loads=max(accesses / gpu.load_lanes, cached / gpu.shared_bandwidth),
-            port=cached / gpu.port,
+            load_store=max(accesses / gpu.load_lanes, cached / gpu.shared_bandwidth),
+            cache_port=cached / gpu.port,
         )
 
     def _narrow_store_cycles(self, moves: list[TileTraffic]) -> float:
         """Return the cycles of one program's stores that are narrower than a word."""
         accesses = sum(
-            each.totals.accesses
+            each.totals.access_count
             for each in moves
             if not each.is_read
             and each.totals.payload
-            < TRITON_CALIBRATION.full_store_bytes * each.totals.accesses
+            < TRITON_CALIBRATION.full_store_bytes * each.totals.access_count
         )
         return (
             TRITON_CALIBRATION.narrow_store_cycles
             * accesses
-            / self.grid.programs
+            / self.grid.program_count
             / self.chip.gpu.warp
         )
 
@@ -238,41 +245,43 @@ class KernelPrograms:
         """
         if not self.is_grouped or resources.stages > 1:
             return NO_CYCLES
-        count = self.grid.programs
-        accesses = sum(each.totals.accesses for each in moves) / count
-        return UnitCycles(loads=accesses / self.chip.gpu.load_lanes)
+        count = self.grid.program_count
+        accesses = sum(each.totals.access_count for each in moves) / count
+        return UnitCycles(load_store=accesses / self.chip.gpu.load_lanes)
 
-    def _compute_cycles(self, scope: LoopLevel) -> UnitCycles:
+    def _compute_cycles(self, loop_level: LoopLevel) -> UnitCycles:
         """
         Return the busy cycles of a processor's units for computing, in one program.
         """
         busy = NO_CYCLES
         for tiled in self.tiling.tiles.values():
-            if self._scope_of(tiled) is scope:
+            if self._loop_level_of(tiled) is loop_level:
                 cycles = self.arithmetic.cycles_of_tile(tiled, self.warps)
-                cycles += self.arithmetic.cross_warp_cycles(tiled, self.warps)
+                cycles += self.arithmetic.cross_warp_exchange_cycles(tiled, self.warps)
                 slow = (
                     TRITON_CALIBRATION.narrow_product_slowdown
-                    if self._is_slowed(tiled)
+                    if self._is_slowed_by_other_reductions(tiled)
                     else 1.0
                 )
-                busy += cycles * (self._execution_count(tiled) * slow)
-        if scope is LoopLevel.INNER and (corrected := self._correction_steps()):
-            busy += UnitCycles(lanes=self.rounds * corrected / self.chip.lanes)
+                busy += cycles * (self._executions_per_program(tiled) * slow)
+        if loop_level is LoopLevel.INNER and (
+            corrected := self._accumulator_correction_steps()
+        ):
+            busy += UnitCycles(lanes=self.rounds * corrected / self.chip.lane_rate)
             # Dependent reductions are computed sequentially.
             busy = replace(busy, lanes=busy.lanes + busy.special, special=0.0)
         return busy
 
-    def _correction_steps(self) -> int:
+    def _accumulator_correction_steps(self) -> int:
         """Return the lane steps that correct accumulators in an iteration."""
         corrected = (
             tiled
             for op, tiled in self.tiling.tiles.items()
             if self.tiling.correction_of(op) or self.tiling.restart_of(op)
         )
-        return sum(elements_of_box(tiled.result) for tiled in corrected)
+        return sum(count_elements_of_box(tiled.result) for tiled in corrected)
 
-    def _is_slowed(self, tiled: TiledOperation) -> bool:
+    def _is_slowed_by_other_reductions(self, tiled: TiledOperation) -> bool:
         """
         Return `True` for a narrow product that reads inputs in a loop with other
         reductions.
@@ -281,18 +290,22 @@ class KernelPrograms:
             return False
         if tiled.op.operands[0].owner in self.tiling.tiles:
             return False
-        return self.arithmetic.is_narrow_mma(self.arithmetic.product_of(tiled))
+        return self.arithmetic.is_narrow_mma(self.arithmetic.matrix_product_of(tiled))
 
-    def _fill_latency(self) -> float:
+    def _first_and_last_byte_latency(self) -> float:
         """Return the memory latency before the first and after the last bytes."""
         indexed = any(
-            isinstance(op, IndexedInterface) for op in self.tiling.gathered_operations
+            isinstance(op, IndexedReadInterface)
+            for op in self.tiling.gathered_operations
         )
         accesses = 2 if indexed else 1
         return float(accesses * self.chip.memory.latency + self.chip.cache.latency)
 
-    def _loop_cycles(
-        self, step: UnitCycles, memory: OuterTraffic, resources: ProgramResources
+    def _reduction_loop_cycles(
+        self,
+        iteration_cycles: UnitCycles,
+        outer_traffic: OuterTraffic,
+        resources: ProgramResources,
     ) -> float:
         """
         Return the cycles of the reduction loop in a single program. A load with
@@ -304,35 +317,50 @@ class KernelPrograms:
         *_, last = (*self.tiling.inner_loops.values(), *self.tiling.nested_loops)
         stages, chain = resources.stages, self._dependent_mma_cycles
         if stages == 1:
-            return self.steps * (step.total - step.port + max(0.0, chain - step.matrix))
+            return self._count_single_stage_cycles(iteration_cycles)
         latency = self.chip.memory.latency
         delay = (
-            TRITON_CALIBRATION.load_wait * max(step.matrix, step.shared, chain)
+            TRITON_CALIBRATION.load_wait
+            * max(iteration_cycles.matrix, iteration_cycles.shared, chain)
             + self.chip.gpu.barrier
         )
         # Concurrent programs request their bytes together.
-        resident = resources.count_resident(self.chip) * self.chip.processors
-        steps = self.steps * ceil(self.grid.programs / resident)
-        queue = memory.bytes / self.chip.memory.bandwidth / steps
-        hidden = (latency + queue + step.port + delay) / (stages - 1)
+        resident = resources.count_resident_programs(self.chip) * self.chip.processors
+        steps = self.steps * ceil(self.grid.program_count / resident)
+        queue = outer_traffic.bytes / self.chip.memory.bandwidth / steps
+        hidden = (latency + queue + iteration_cycles.cache_port + delay) / (stages - 1)
         # In a cascade, one program needs a product before it continues.
-        sequential = 0.0 if self.tiling.cascade is None else step.matrix + step.lanes
-        longest = max(step.longest, chain, sequential)
+        sequential = (
+            0.0
+            if self.tiling.cascade is None
+            else iteration_cycles.matrix + iteration_cycles.lanes
+        )
+        longest = max(iteration_cycles.busiest_unit_cycles, chain, sequential)
         each = max(longest + self.chip.gpu.barrier, hidden)
         starts = self.steps / last.trips - 1
         return self.steps * each + starts * latency
+
+    def _count_single_stage_cycles(self, iteration_cycles: UnitCycles) -> float:
+        """Return the cycles of the reduction loop if its loads are not in advance."""
+        return self.steps * (
+            iteration_cycles.total_cycles
+            - iteration_cycles.cache_port
+            + max(0.0, self._dependent_mma_cycles - iteration_cycles.matrix)
+        )
 
     @cached_property
     def _dependent_mma_cycles(self) -> float:
         """Cycles of an iteration whose matrix instructions wait for each other."""
         return sum(
             self.arithmetic.dependent_mma_cycles(tiled, self.warps)
-            * self._execution_count(tiled)
+            * self._executions_per_program(tiled)
             for tiled in self.tiling.tiles.values()
-            if self._scope_of(tiled) is LoopLevel.INNER
+            if self._loop_level_of(tiled) is LoopLevel.INNER
         ) / max(1, self.steps)
 
-    def _wait_cycles(self, step: UnitCycles, is_direct: bool) -> float:
+    def _warp_wait_cycles(
+        self, iteration_cycles: UnitCycles, has_single_stage: bool
+    ) -> float:
         """
         Return the cycles that warps of one program wait for each other, and for memory
         if nothing is in flight.
@@ -340,9 +368,11 @@ class KernelPrograms:
         total = self._total_reduction_latency
         if not self.tiling.inner_loops:
             return total
-        if is_direct:
+        if has_single_stage:
             latency = self.chip.memory.latency
-            total += self.steps * (latency + self.chip.gpu.barrier + step.port)
+            total += self.steps * (
+                latency + self.chip.gpu.barrier + iteration_cycles.cache_port
+            )
         has_outer_loads = any(
             at is LoopLevel.OUTER and boxes
             for (_, at), boxes in self.tiling.reads.items()
@@ -356,10 +386,10 @@ class KernelPrograms:
         """
         total = 0.0
         for tiled in self.tiling.tiles.values():
-            if self.arithmetic.needs_thread_reduction(tiled):
-                total += self._execution_count(tiled) * self._reduction_latency_of(
+            if self.arithmetic.needs_cross_thread_reduction(tiled):
+                total += self._executions_per_program(
                     tiled
-                )
+                ) * self._reduction_latency_of(tiled)
         return total
 
     def _reduction_latency_of(self, tiled: TiledOperation) -> float:
@@ -367,10 +397,10 @@ class KernelPrograms:
         product = self._find_reduced_product(tiled)
         is_full_rate = product is not None and self.arithmetic.is_full_rate_mma(product)
         if self.tiling.cascade is None and not is_full_rate:
-            return self.arithmetic.reduction_latency(tiled, self.warps)
+            return self.arithmetic.cross_warp_reduction_latency(tiled, self.warps)
         return self.arithmetic.row_reduction_latency(tiled, self.warps, product)
 
-    def _find_reduced_product(self, tiled: TiledOperation) -> Product | None:
+    def _find_reduced_product(self, tiled: TiledOperation) -> MatrixProduct | None:
         """
         Return the product from which elementwise operations compute the reduced values.
         """
@@ -378,19 +408,19 @@ class KernelPrograms:
             find_source_product(self.tiling, each) for each in tiled.op.operands
         )
         return next(
-            (self.arithmetic.product_of(each) for each in products if each), None
+            (self.arithmetic.matrix_product_of(each) for each in products if each), None
         )
 
-    def _memory_traffic(
+    def _outer_traffic_of_moves(
         self, moves: list[TileTraffic], resources: ProgramResources
     ) -> OuterTraffic:
         """
         Return the traffic of the outermost memory. Data that several concurrent
         programs read is loaded once, as are tensors that stay in the cache.
         """
-        running = resources.count_resident(self.chip) * self.chip.processors
-        running = min(running, self.grid.programs)
-        reread = [each for each in moves if each.is_read and _is_reread(each)]
+        running = resources.count_resident_programs(self.chip) * self.chip.processors
+        running = min(running, self.grid.program_count)
+        reread = [each for each in moves if each.is_read and _is_read_repeatedly(each)]
         reread_bytes = sum(each.kernel_footprint for each in reread)
         is_cached = (
             reread_bytes
@@ -404,15 +434,18 @@ class KernelPrograms:
             elif is_cached or each not in reread:
                 required = each.kernel_footprint
             else:
-                share = self.grid.count_distinct_tiles(running, each.loops) / running
-                required = each.program_footprint * self.grid.programs * share
+                share = (
+                    self.grid.count_distinct_tiles(running, each.program_loops)
+                    / running
+                )
+                required = each.program_footprint * self.grid.program_count * share
                 required = max(each.kernel_footprint, min(required, moved.payload))
             times = required / moved.payload if moved.payload else 0.0
             total += times * moved.bus_bytes
-            gaps += times * moved.rows * self.chip.gpu.gap
+            gaps += times * moved.row_count * self.chip.gpu.gap
         return OuterTraffic(total, gaps)
 
 
-def _is_reread(move: TileTraffic) -> bool:
+def _is_read_repeatedly(move: TileTraffic) -> bool:
     """Return `True` if some bytes are read more than once."""
     return move.totals.payload > move.kernel_footprint

@@ -9,14 +9,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from tlf.analysis.tiling.group_analysis import GroupMembers, can_fit
-from tlf.analysis.tiling.group_tiling import GroupTiling, TilingError, elements_of_box
+from tlf.analysis.tiling.group_analysis import GroupMembers, can_tiles_fit
+from tlf.analysis.tiling.group_tiling import (
+    GroupTiling,
+    TilingError,
+    count_elements_of_box,
+)
 from tlf.analysis.tiling.tile_rules import TileRules
 from tlf.analysis.tiling.tileable_axes import TileableAxes
 from tlf.dialects.target import Level, TargetSpec
 from tlf.dialects.triton import default_warp_count
 from tlf.dialects.types import itemsize_of
-from tlf.planner.cost.gpu.compute_model import product_volume
+from tlf.planner.cost.gpu.compute_model import count_scalar_products
 from tlf.planner.cost.gpu.kernel_cost import KernelCost
 from tlf.planner.cost.gpu.kernel_model import KernelModel
 from tlf.planner.settings.gpu_calibration import TRITON_CALIBRATION
@@ -53,34 +57,34 @@ class KernelSearch:
     level: Level
     target: TargetSpec
     rules: TileRules
-    kernels: KernelModel
-    stages: int | None = None
+    kernel_model: KernelModel
+    max_stages: int | None = None
     """Maximum number of iterations in flight."""
-    given: frozenset[Sizes] = frozenset()
+    start_sizes: frozenset[Sizes] = frozenset()
     """Start sizes, which are exempt from the minimum tile size."""
-    has_products: bool = False
+    has_start_products: bool = False
     """True if matrix instructions compute a product at the start sizes."""
-    known: dict[Sizes, KernelCandidate | None] = field(
+    candidates_by_sizes: dict[Sizes, KernelCandidate | None] = field(
         default_factory=dict[Sizes, KernelCandidate | None]
     )
 
-    def find_best(self, starts: Sequence[Sizes]) -> KernelCandidate | None:
+    def find_best(self, start_sizes: Sequence[Sizes]) -> KernelCandidate | None:
         """Return the best candidate from several starts, or `None` if none is legal."""
-        self.given = frozenset(starts)
-        self.has_products = any(map(self._has_matrix_product, starts))
+        self.start_sizes = frozenset(start_sizes)
+        self.has_start_products = any(map(self._has_matrix_product, start_sizes))
         candidates = [
-            self._descend(start)
-            for sizes in dict.fromkeys(starts)
-            if (start := self._first_legal(sizes)) is not None
+            self._hill_climb(start)
+            for sizes in dict.fromkeys(start_sizes)
+            if (start := self._find_first_legal_candidate(sizes)) is not None
         ]
-        return min(candidates, key=_rank_of, default=None)
+        return min(candidates, key=_rank_of_candidate, default=None)
 
-    def _first_legal(self, sizes: Sizes) -> KernelCandidate | None:
+    def _find_first_legal_candidate(self, sizes: Sizes) -> KernelCandidate | None:
         """
         Return the first legal candidate: the given sizes, or these with the longest
         axes halved, last first; `None` if there is none.
         """
-        while (candidate := self.candidate_for(sizes)) is None:
+        while (candidate := self.cheapest_candidate_with(sizes)) is None:
             longest = sorted(
                 enumerate(sizes), key=lambda each: each[::-1], reverse=True
             )
@@ -90,14 +94,17 @@ class KernelSearch:
             sizes = smaller
         return candidate
 
-    def _descend(self, start: KernelCandidate) -> KernelCandidate:
+    def _hill_climb(self, start: KernelCandidate) -> KernelCandidate:
         best = start
         while True:
             neighbours = [
-                self.candidate_for(sizes) for sizes in self._neighbour_sizes(best.sizes)
+                self.cheapest_candidate_with(sizes)
+                for sizes in self._neighbour_sizes(best.sizes)
             ]
             neighbour = min(
-                (e for e in neighbours if e is not None), key=_rank_of, default=None
+                (e for e in neighbours if e is not None),
+                key=_rank_of_candidate,
+                default=None,
             )
             if neighbour is None or neighbour.cost.cycles > best.cost.cycles * (
                 1 - KERNEL_SEARCH.min_step_gain
@@ -126,46 +133,58 @@ class KernelSearch:
 
     def _halve_axis(self, sizes: Sizes, axis: int) -> Sizes | None:
         size = sizes[axis]
-        if size == 1 or not self._is_axis_free(axis):
+        if size == 1 or not self._can_resize_axis(axis):
             return None
-        return (*sizes[:axis], self.rules.padded_extent(size) // 2, *sizes[axis + 1 :])
+        return (
+            *sizes[:axis],
+            self.rules.padded_tile_extent(size) // 2,
+            *sizes[axis + 1 :],
+        )
 
     def _double_axis(self, sizes: Sizes, axis: int) -> Sizes | None:
         size = sizes[axis]
         extent = (*self.axes.parallel, *self.axes.reduction)[axis]
-        if size >= self.rules.padded_extent(extent) or not self._is_axis_free(axis):
+        if size >= self.rules.padded_tile_extent(extent) or not self._can_resize_axis(
+            axis
+        ):
             return None
-        return (*sizes[:axis], 2 * self.rules.padded_extent(size), *sizes[axis + 1 :])
+        return (
+            *sizes[:axis],
+            2 * self.rules.padded_tile_extent(size),
+            *sizes[axis + 1 :],
+        )
 
-    def _is_axis_free(self, axis: int) -> bool:
+    def _can_resize_axis(self, axis: int) -> bool:
         return (*self.axes.free, *self.axes.reduction_free)[axis]
 
-    def candidate_for(self, sizes: Sizes) -> KernelCandidate | None:
+    def cheapest_candidate_with(self, sizes: Sizes) -> KernelCandidate | None:
         """
         Return the cheapest candidate with the given sizes, or `None` if they are not
         legal.
         """
-        if sizes not in self.known:
-            self.known[sizes] = self._find_candidate(sizes)
-        return self.known[sizes]
+        if sizes not in self.candidates_by_sizes:
+            self.candidates_by_sizes[sizes] = self._find_cheapest_candidate(sizes)
+        return self.candidates_by_sizes[sizes]
 
-    def _find_candidate(self, sizes: Sizes) -> KernelCandidate | None:
+    def _find_cheapest_candidate(self, sizes: Sizes) -> KernelCandidate | None:
         if (tiling := self._tiling_for(sizes)) is None:
             return None
-        if not can_fit(tiling, self.level, self.target) or not self._has_small_products(
-            tiling
-        ):
+        if not can_tiles_fit(
+            tiling, self.level, self.target
+        ) or not self._has_small_unrolled_products(tiling):
             return None
-        if sizes not in self.given and not self._is_as_efficient(tiling):
+        if sizes not in self.start_sizes and not self._is_as_efficient_as_start(tiling):
             return None
         candidates = [
-            KernelCandidate(sizes, stages, self.kernels.estimate_cost(tiling, stages))
-            for stages in self._pipeline_depths(tiling)
-            if self.kernels.resources_of(tiling, stages).is_within_limits(
-                self.kernels.chip
+            KernelCandidate(
+                sizes, stages, self.kernel_model.estimate_cost(tiling, stages)
+            )
+            for stages in self._candidate_stage_counts(tiling)
+            if self.kernel_model.program_resources_of(tiling, stages).is_within_limits(
+                self.kernel_model.chip
             )
         ]
-        best = min(candidates, key=_rank_of, default=None)
+        best = min(candidates, key=_rank_of_candidate, default=None)
         default = next(
             (
                 each
@@ -183,64 +202,73 @@ class KernelSearch:
             else default
         )
 
-    def _pipeline_depths(self, tiling: GroupTiling) -> Sequence[int]:
+    def _candidate_stage_counts(self, tiling: GroupTiling) -> Sequence[int]:
         """Return the numbers of iterations in flight to evaluate."""
-        if not tiling.inner_loops or not self.kernels.has_products(tiling):
+        if not tiling.inner_loops or not self.kernel_model.has_matrix_products(tiling):
             return (1,)
-        most = self.stages or DEPTHS[-1]
+        most = self.max_stages or DEPTHS[-1]
         return [each for each in DEPTHS if each <= most] or (1,)
 
     def _has_matrix_product(self, sizes: Sizes) -> bool:
         tiling = self._tiling_for(sizes)
-        return tiling is not None and self.kernels.has_products(tiling)
+        return tiling is not None and self.kernel_model.has_matrix_products(tiling)
 
     def _tiling_for(self, sizes: Sizes) -> GroupTiling | None:
         count = len(self.axes.parallel)
         try:
-            return self.members.tiling_with(sizes[:count], sizes[count:], self.rules)
+            return self.members.analyze_tiles_of_sizes(
+                sizes[:count], sizes[count:], self.rules
+            )
         except TilingError:
             return None
 
-    def _is_as_efficient(self, tiling: GroupTiling) -> bool:
+    def _is_as_efficient_as_start(self, tiling: GroupTiling) -> bool:
         """
         Return `True` if tiles are as efficient as the start sizes: threads move the
         maximum bytes per access, and matrix instructions are used where the start uses
         them.
         """
-        if self.has_products and not self.kernels.has_products(tiling):
+        if self.has_start_products and not self.kernel_model.has_matrix_products(
+            tiling
+        ):
             return False
         moved = [*tiling.input_tiles(), *tiling.output_tiles()]
-        largest = max(elements_of_box(box) * itemsize_of(value) for value, box in moved)
+        largest = max(
+            count_elements_of_box(box) * itemsize_of(value) for value, box in moved
+        )
         return (
             largest
-            >= TRITON_CALIBRATION.vector_bytes * WARPS * self.kernels.chip.gpu.warp
+            >= TRITON_CALIBRATION.vector_bytes * WARPS * self.kernel_model.chip.gpu.warp
         )
 
-    def _has_small_products(self, tiling: GroupTiling) -> bool:
+    def _has_small_unrolled_products(self, tiling: GroupTiling) -> bool:
         """
         Return `True` if products without matrix instructions have at most the permitted
         number of elements.
         """
-        demand, limit = self.kernels.demand_of(tiling), self.target.tiling.max_elements
-        compute_model, fused = demand.arithmetic, list[int]()
+        demand, limit = (
+            self.kernel_model.resource_demand_of(tiling),
+            self.target.tiling.max_elements,
+        )
+        compute_model, fused = demand.compute_model, list[int]()
         for tiled in tiling.tiles.values():
             if not tiled.facts.is_product:
                 continue
-            product = compute_model.product_of(tiled)
-            if compute_model.is_fused_multiply_add(product):
-                fused.append(product_volume(product))
-            elif not compute_model.has_matrix_shape(product):
-                if limit is not None and product_volume(product) > limit:
+            product = compute_model.matrix_product_of(tiled)
+            if compute_model.is_multiply_add_by_lanes(product):
+                fused.append(count_scalar_products(product))
+            elif not compute_model.has_mma_shape(product):
+                if limit is not None and count_scalar_products(product) > limit:
                     return False
         most = (
             KERNEL_SEARCH.max_unrolled_steps
             if len(fused) < 2
             else KERNEL_SEARCH.max_fused_unrolled_steps
         )
-        return sum(fused) <= most * demand.warps * compute_model.chip.gpu.warp
+        return sum(fused) <= most * demand.warp_count * compute_model.chip.gpu.warp
 
 
-def _rank_of(choice: KernelCandidate) -> tuple[float, int, int]:
+def _rank_of_candidate(candidate: KernelCandidate) -> tuple[float, int, int]:
     """Return the rank of a candidate: its cycles, then its distance from defaults."""
-    usual = abs(choice.stages - KERNEL_SEARCH.default_stages)
-    return choice.cost.cycles, usual, choice.cost.programs
+    usual = abs(candidate.stages - KERNEL_SEARCH.default_stages)
+    return candidate.cost.cycles, usual, candidate.cost.program_count

@@ -1,5 +1,6 @@
 """
-Operand swap in the GPU cost model: the left factor of a tile's matrix instructions.
+Cost model of GPU matrix instructions: prediction of the operand that becomes the left
+factor, from a tiled contraction.
 """
 
 from __future__ import annotations
@@ -21,25 +22,25 @@ class OperandSwap:
 
     tiling: GroupTiling
     tiled: TiledOperation
-    rows: int
+    max_instruction_rows: int
     """Rows of the widest matrix instruction."""
-    least: int
+    min_extent: int
     """Minimum extent of the axes of a product for matrix instructions."""
 
     @property
-    def is_swapped(self) -> bool:
+    def has_swapped_operands(self) -> bool:
         """True if the second operand is the left factor."""
-        natural = self._has_columns_first
-        if not self._needs_recompute(int(natural)) or self._needs_recompute(
-            int(not natural)
-        ):
+        natural = self._has_column_axis_first
+        if not self._needs_recompute_as_left(
+            int(natural)
+        ) or self._needs_recompute_as_left(int(not natural)):
             return natural
         return natural != self._is_plain_accumulation
 
     @property
-    def _has_columns_first(self) -> bool:
+    def _has_column_axis_first(self) -> bool:
         """True if the first axis of the result, in memory order, is a column axis."""
-        roles = self.tiled.facts.roles
+        roles = self.tiled.facts.iterator_roles
         for access in self.tiled.facts.result_map:
             for iterator, _ in access.terms:
                 if self.tiled.box[iterator].tile_extent > 1 and roles[iterator] in (
@@ -53,24 +54,28 @@ class OperandSwap:
     def _is_plain_accumulation(self) -> bool:
         """True if the loop around the product only accumulates."""
         op = self.tiled.op
-        if op is self.tiling.anchor or self.tiling.is_step(op):
+        if op is self.tiling.anchor or self.tiling.is_cascade_step(op):
             return self.tiling.correction_of(op) is None
         return self.tiled.loop_level is LoopLevel.OUTER
 
-    def _needs_recompute(self, left: int) -> bool:
+    def _needs_recompute_as_left(self, operand: int) -> bool:
         """
         Return `True` if threads recompute an operand as the left factor: for other
         users, for another element order, or for narrow instructions, several of which
         read the same rows.
         """
-        value, work = self.tiled.op.operands[left], matmul_work_of(self.tiled)
-        if work.batch > 1 or not self._is_computed(value):
+        value, work = self.tiled.op.operands[operand], matmul_work_of(self.tiled)
+        if work.batch > 1 or not self._is_computed_by_threads(value):
             return False
-        rows, columns = (work.m, work.n) if left == 0 else (work.n, work.m)
-        is_narrow = rows < self.rows <= columns
-        return is_narrow or self._is_transposed(left) or self._has_other_users(value)
+        rows, columns = (work.m, work.n) if operand == 0 else (work.n, work.m)
+        is_narrow = rows < self.max_instruction_rows <= columns
+        return (
+            is_narrow
+            or self._is_operand_transposed(operand)
+            or self._has_other_users(value)
+        )
 
-    def _is_computed(self, value: SSAValue) -> bool:
+    def _is_computed_by_threads(self, value: SSAValue) -> bool:
         """
         Return `True` if a factor is a 16-bit value that threads compute from loaded
         values.
@@ -84,30 +89,28 @@ class OperandSwap:
         is_narrow = is_16_bit_float(tensor_type(value).element_type)
         return is_narrow and find_source_product(self.tiling, value) is None
 
-    def _is_transposed(self, operand: int) -> bool:
+    def _is_operand_transposed(self, operand: int) -> bool:
         """
         Return `True` if the reduction axis of an operand is not contiguous in memory.
         """
-        own, roles = "mn"[operand], axis_roles_of(self.tiled, operand)
+        own, roles = "mn"[operand], long_axis_roles_of(self.tiled, operand)
         return [role for role in roles if role in (own, "k")][-1:] == [own]
 
     def _has_other_users(self, value: SSAValue) -> bool:
         """Return `True` if a value has users other than matrix products."""
         users = {use.operation for use in value.uses} & set(self.tiling.tiles)
-        return any(
-            not self._has_matrix_shape(self.tiling.tiles[user]) for user in users
-        )
+        return any(not self._has_mma_shape(self.tiling.tiles[user]) for user in users)
 
-    def _has_matrix_shape(self, tiled: TiledOperation) -> bool:
+    def _has_mma_shape(self, tiled: TiledOperation) -> bool:
         if not isinstance(tiled.op, ContractionInterface):
             return False
-        return matmul_work_of(tiled).has_min_extent(self.least)
+        return matmul_work_of(tiled).has_min_extents(self.min_extent)
 
 
-def axis_roles_of(tiled: TiledOperation, operand: int) -> list[str]:
+def long_axis_roles_of(tiled: TiledOperation, operand: int) -> list[str]:
     """Return the roles of the long axes of an operand's tile, in memory order."""
     return [
-        tiled.facts.roles[iterator]
+        tiled.facts.iterator_roles[iterator]
         for access in tiled.facts.indexing_maps[operand] or ()
         for iterator, _ in access.terms
         if tiled.box[iterator].tile_extent > 1
@@ -116,4 +119,6 @@ def axis_roles_of(tiled: TiledOperation, operand: int) -> list[str]:
 
 def matmul_work_of(tiled: TiledOperation) -> MatmulWork:
     """Return the matrix product of a contraction's tile."""
-    return MatmulWork.of(tiled.facts.roles, [each.tile_extent for each in tiled.box])
+    return MatmulWork.of_iterators(
+        tiled.facts.iterator_roles, [each.tile_extent for each in tiled.box]
+    )

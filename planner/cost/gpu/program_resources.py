@@ -13,19 +13,23 @@ from math import ceil
 from xdsl.ir import Operation, SSAValue
 
 from tlf.analysis.operations.op_facts import OpFacts
-from tlf.analysis.tiling.box_covering import is_moved_by
+from tlf.analysis.tiling.box_covering import is_box_moved_by
 from tlf.analysis.tiling.group_tiling import (
     GroupTiling,
     LoopLevel,
     TiledOperation,
-    elements_of_box,
+    count_elements_of_box,
 )
-from tlf.dialects.interfaces import IndexedInterface, ReductionInterface
+from tlf.dialects.interfaces import IndexedReadInterface, ReductionInterface
 from tlf.dialects.triton import default_warp_count
 from tlf.dialects.types import itemsize_of
-from tlf.planner.cost.gpu.chip import Chip
-from tlf.planner.cost.gpu.compute_model import ComputeModel, Product, product_volume
+from tlf.planner.cost.gpu.compute_model import (
+    ComputeModel,
+    MatrixProduct,
+    count_scalar_products,
+)
 from tlf.planner.cost.gpu.global_traffic import TrafficModel
+from tlf.planner.cost.gpu.gpu_parameters import Chip
 from tlf.planner.cost.gpu.register_loads import RegisterLoads
 from tlf.planner.cost.gpu.source_products import find_source_product
 from tlf.planner.settings.gpu_calibration import TRITON_CALIBRATION
@@ -45,33 +49,33 @@ SOON = 2.0**-8
 class ProgramResources:
     """Resources of one program."""
 
-    warps: int
-    registers: int
+    warp_count: int
+    registers_per_thread: int
     """Registers per thread."""
-    shared: int
+    shared_memory_bytes: int
     """Shared memory in bytes."""
     stages: int
     """Iterations of the reduction loop in flight."""
 
-    def count_resident(self, chip: Chip) -> int:
+    def count_resident_programs(self, chip: Chip) -> int:
         """
         Return the number of programs resident on one processor: at least one, which
         then spills its registers to memory.
         """
         gpu = chip.gpu
-        registers = min(self.registers, gpu.thread_registers)
+        registers = min(self.registers_per_thread, gpu.thread_registers)
         allocated = (
             -(-registers // TRITON_CALIBRATION.register_granularity)
             * TRITON_CALIBRATION.register_granularity
             * gpu.warp
-            * self.warps
+            * self.warp_count
         )
         limits = [
             gpu.programs,
-            gpu.warps // self.warps,
+            gpu.warps // self.warp_count,
             gpu.registers // allocated,
-            gpu.shared // (self.shared + gpu.reserved)
-            if self.shared + gpu.reserved
+            gpu.shared // (self.shared_memory_bytes + gpu.reserved)
+            if self.shared_memory_bytes + gpu.reserved
             else gpu.programs,
         ]
         return max(1, min(limits))
@@ -79,9 +83,9 @@ class ProgramResources:
     def is_within_limits(self, chip: Chip) -> bool:
         """Return `True` if the resources of a program are within the limits."""
         return (
-            self.registers <= chip.gpu.thread_registers
-            and self.shared
-            <= TRITON_CALIBRATION.shared_memory_fraction * chip.near_capacity
+            self.registers_per_thread <= chip.gpu.thread_registers
+            and self.shared_memory_bytes
+            <= TRITON_CALIBRATION.shared_memory_fraction * chip.shared_memory_capacity
         )
 
 
@@ -93,80 +97,84 @@ class ResourceDemand:
     """
 
     tiling: GroupTiling
-    arithmetic: ComputeModel
-    _known: dict[int, ProgramResources] = field(
+    compute_model: ComputeModel
+    _resources_by_stages: dict[int, ProgramResources] = field(
         init=False, default_factory=dict[int, ProgramResources]
     )
 
-    def resources_at(self, stages: int) -> ProgramResources:
+    def program_resources_with(self, stages: int) -> ProgramResources:
         """Return the resources of a program with `stages` iterations in flight."""
-        in_flight = 1 if self._register_loads.factors else stages
-        if in_flight not in self._known:
-            shared = self._shared_bytes(in_flight)
+        in_flight = 1 if self._register_loads.factor_elements else stages
+        if in_flight not in self._resources_by_stages:
+            shared = self._shared_memory_bytes(in_flight)
             resources = ProgramResources(
-                self.warps, self._register_count, shared, in_flight
+                self.warp_count, self._registers_per_thread, shared, in_flight
             )
-            self._known[in_flight] = resources
-        return self._known[in_flight]
+            self._resources_by_stages[in_flight] = resources
+        return self._resources_by_stages[in_flight]
 
     @cached_property
-    def warps(self) -> int:
+    def warp_count(self) -> int:
         """Number of warps of a program."""
-        return default_warp_count(max(self._value_sizes()), self._largest_product())
+        return default_warp_count(
+            max(self._value_element_counts()), self._largest_product_elements()
+        )
 
     @property
-    def has_products(self) -> bool:
+    def has_matrix_products(self) -> bool:
         """True if the group has a product that matrix instructions compute."""
-        return any(map(self.arithmetic.has_matrix_shape, self._matrix_products()))
+        return any(map(self.compute_model.has_mma_shape, self._matrix_products()))
 
     @property
     def _thread_count(self) -> int:
-        return self.warps * self.arithmetic.chip.gpu.warp
+        return self.warp_count * self.compute_model.chip.gpu.warp
 
     @cached_property
-    def _register_count(self) -> int:
-        direct = self._register_loads.factors + self._register_loads.others
+    def _registers_per_thread(self) -> int:
+        direct = (
+            self._register_loads.factor_elements + self._register_loads.other_elements
+        )
         live = self._max_live_bytes() + REGISTER * direct
         registers = TRITON_CALIBRATION.base_registers + ceil(
             live / (self._thread_count * REGISTER)
         )
         is_fused = any(
-            self.arithmetic.is_fused_multiply_add(each)
+            self.compute_model.is_multiply_add_by_lanes(each)
             for each in self._matrix_products()
         )
         is_looped = is_fused or self.tiling.cascade is not None
         return registers + TRITON_CALIBRATION.base_registers if is_looped else registers
 
-    def _largest_product(self) -> int:
+    def _largest_product_elements(self) -> int:
         """
         Return the elements of the largest matrix product if a program also reduces.
         """
         if not any(isinstance(op, ReductionInterface) for op in self.tiling.tiles):
             return 0
-        products = filter(self.arithmetic.has_matrix_shape, self._matrix_products())
+        products = filter(self.compute_model.has_mma_shape, self._matrix_products())
         return max((p.batch * p.rows * p.columns for p in products), default=0)
 
-    def _matrix_products(self) -> Iterator[Product]:
+    def _matrix_products(self) -> Iterator[MatrixProduct]:
         for tiled in self.tiling.tiles.values():
             if tiled.facts.is_product:
-                yield self.arithmetic.product_of(tiled)
+                yield self.compute_model.matrix_product_of(tiled)
 
-    def _value_sizes(self) -> Iterator[int]:
+    def _value_element_counts(self) -> Iterator[int]:
         """Yield the number of elements of every value."""
         yield self.tiling.max_tile_elements()
         for product in self._matrix_products():
-            if not self.arithmetic.has_matrix_shape(product):
-                yield product_volume(product)
+            if not self.compute_model.has_mma_shape(product):
+                yield count_scalar_products(product)
 
     @cached_property
     def _register_loads(self) -> RegisterLoads:
         """Elements that every iteration of the reduction loads into registers."""
-        sector = self.arithmetic.chip.sector
-        return RegisterLoads.of(
+        sector = self.compute_model.chip.sector_bytes
+        return RegisterLoads.from_tiling(
             self.tiling, TrafficModel(self.tiling, sector, self._thread_count)
         )
 
-    def _form_of(self, op: Operation) -> OpFacts:
+    def _facts_of(self, op: Operation) -> OpFacts:
         return self.tiling.tiles[op].facts
 
     def _max_live_bytes(self) -> int:
@@ -175,9 +183,9 @@ class ResourceDemand:
         operations stream elements from inputs to results; operands of reductions, and
         values used after them, are live as whole tiles.
         """
-        order = self._computation_order()
+        order = self._computation_positions()
         live_ranges = {
-            value: (size, first, self._last_use(value, order))
+            value: (size, first, self._last_use_position(value, order))
             for value, size, first in self._register_values(order)
         }
         input_bytes = sum(
@@ -190,15 +198,15 @@ class ResourceDemand:
         )
         peak = max(input_bytes, result_bytes)
         for op in order:
-            if self._form_of(op).is_accumulating:
+            if self._facts_of(op).is_accumulating:
                 peak = max(
                     peak,
-                    self._live_bytes_during(op, order, live_ranges)
-                    + self._term_bytes(op),
+                    self._live_bytes_during_reduction(op, order, live_ranges)
+                    + self._product_term_bytes(op),
                 )
-        return peak + self._address_bytes()
+        return peak + self._live_address_bytes()
 
-    def _computation_order(self) -> dict[Operation, float]:
+    def _computation_positions(self) -> dict[Operation, float]:
         """
         Return the position of each operation in the order of computation. A narrowing
         operation follows its operand and the preceding product immediately.
@@ -206,7 +214,7 @@ class ResourceDemand:
         order: dict[Operation, float] = {}
         product = 0.0
         for position, op in enumerate(self.tiling.tiles):
-            if self._form_of(op).is_product:
+            if self._facts_of(op).is_product:
                 product = position
             owners = (each.owner for each in op.operands)
             operand_positions = [
@@ -228,43 +236,49 @@ class ResourceDemand:
         result_bytes = _bytes_of_tile(op.results[0], tiled.result)
         return result_bytes < _bytes_of_tile(op.operands[0], tiled.result)
 
-    def _address_bytes(self) -> int:
+    def _live_address_bytes(self) -> int:
         """
         Return the maximum live bytes of addresses that threads compute from indices.
         """
         indexed = (
             op
             for op in self.tiling.gathered_operations
-            if isinstance(op, IndexedInterface)
+            if isinstance(op, IndexedReadInterface)
         )
         tiles = (self.tiling.tiles[op].result for op in indexed)
-        return ADDRESS * max(map(elements_of_box, tiles), default=0)
+        return ADDRESS * max(map(count_elements_of_box, tiles), default=0)
 
-    def _live_bytes_during(
+    def _live_bytes_during_reduction(
         self,
         op: Operation,
-        order: Mapping[Operation, float],
-        spans: Mapping[SSAValue, tuple[int, float, float]],
+        positions: Mapping[Operation, float],
+        live_ranges: Mapping[SSAValue, tuple[int, float, float]],
     ) -> int:
         """Return the bytes of the values that are live during a reduction."""
-        streamed, position = self._streamed_operations(op, order), order[op]
+        streamed, position = (
+            self._operations_streamed_into(op, positions),
+            positions[op],
+        )
         produced = {result for each in streamed for result in each.results}
         consumed = {operand for each in streamed for operand in each.operands}
-        ends = {order[each] + SOON for each in streamed}
+        ends = {positions[each] + SOON for each in streamed}
         live = {
             each
-            for each, (_, first, last) in spans.items()
+            for each, (_, first, last) in live_ranges.items()
             if first <= position <= last
         }
-        entering = {each for each in consumed - produced if each in spans} - live
-        leaving = {each for each in live if spans[each][1] in ends} - consumed
+        entering = {each for each in consumed - produced if each in live_ranges} - live
+        leaving = {each for each in live if live_ranges[each][1] in ends} - consumed
         sizes = [
-            sum(spans[each][0] for each in values) for values in (entering, leaving)
+            sum(live_ranges[each][0] for each in values)
+            for values in (entering, leaving)
         ]
-        return sum(spans[each][0] for each in live - produced - leaving) + max(sizes)
+        return sum(live_ranges[each][0] for each in live - produced - leaving) + max(
+            sizes
+        )
 
-    def _streamed_operations(
-        self, op: Operation, order: Mapping[Operation, float]
+    def _operations_streamed_into(
+        self, op: Operation, positions: Mapping[Operation, float]
     ) -> set[Operation]:
         """
         Return the elementwise operations that stream their elements into a reduction.
@@ -273,28 +287,30 @@ class ResourceDemand:
         if not isinstance(op, ReductionInterface):
             return streamed
         for each in reversed(
-            [other for other, position in order.items() if position < order[op]]
+            [other for other, position in positions.items() if position < positions[op]]
         ):
             users = {use.operation for result in each.results for use in result.uses}
             is_stored = any(result in self.tiling.results for result in each.results)
-            users -= {user for user in users if order.get(user) == order[each] + SOON}
+            users -= {
+                user for user in users if positions.get(user) == positions[each] + SOON
+            }
             has_only_stream_users = (
                 bool(users) and users <= {op, *streamed} and not is_stored
             )
-            if has_only_stream_users and self._form_of(each).is_elementwise:
+            if has_only_stream_users and self._facts_of(each).is_elementwise:
                 streamed.add(each)
         return streamed
 
-    def _term_bytes(self, op: Operation) -> int:
+    def _product_term_bytes(self, op: Operation) -> int:
         """Return the bytes of the terms of a product before they are summed."""
-        if not self._form_of(op).is_product:
+        if not self._facts_of(op).is_product:
             return 0
-        product = self.arithmetic.product_of(self.tiling.tiles[op])
-        is_matrix = self.arithmetic.has_matrix_shape(product)
-        return 0 if is_matrix else REGISTER * product_volume(product)
+        product = self.compute_model.matrix_product_of(self.tiling.tiles[op])
+        is_matrix = self.compute_model.has_mma_shape(product)
+        return 0 if is_matrix else REGISTER * count_scalar_products(product)
 
     def _register_values(
-        self, order: Mapping[Operation, float]
+        self, positions: Mapping[Operation, float]
     ) -> Iterator[tuple[SSAValue, int, float]]:
         """
         Yield the values in registers, with their bytes and the position of their
@@ -302,21 +318,27 @@ class ResourceDemand:
         """
         for value, box in self.tiling.input_tiles():
             if not self._is_matrix_operand(value):
-                yield value, _bytes_of_tile(value, box), self._first_use(value, order)
+                yield (
+                    value,
+                    _bytes_of_tile(value, box),
+                    self._first_use_position(value, positions),
+                )
         for op, tiled in self.tiling.tiles.items():
             if not tiled.facts.needs_no_instruction and not self._is_matrix_operand(
                 op.results[0]
             ):
-                first = 0 if self._is_loop_carried(op) else order[op]
+                first = 0 if self._is_loop_carried(op) else positions[op]
                 yield op.results[0], _bytes_of_tile(op.results[0], tiled.result), first
 
-    def _first_use(self, value: SSAValue, order: Mapping[Operation, float]) -> float:
+    def _first_use_position(
+        self, value: SSAValue, positions: Mapping[Operation, float]
+    ) -> float:
         """Return the position of the first use of an input; 0 if a loop reads it."""
-        users = [use.operation for use in value.uses if use.operation in order]
+        users = [use.operation for use in value.uses if use.operation in positions]
         is_inside = any(
             self.tiling.tiles[e].loop_level is not LoopLevel.OUTER for e in users
         )
-        return 0 if is_inside else min((order[user] for user in users), default=0)
+        return 0 if is_inside else min((positions[user] for user in users), default=0)
 
     def _is_loop_carried(self, op: Operation) -> bool:
         """Return `True` if the loop of a cascade carries the result of an operation."""
@@ -324,12 +346,14 @@ class ResourceDemand:
             return False
         return op is self.tiling.anchor or op in cascade.steps
 
-    def _last_use(self, value: SSAValue, order: Mapping[Operation, float]) -> float:
+    def _last_use_position(
+        self, value: SSAValue, positions: Mapping[Operation, float]
+    ) -> float:
         """
         Return the position of the last use of a value; results are stored immediately.
         """
         users = [use.operation for use in value.uses]
-        return max((order[user] for user in users if user in order), default=-1)
+        return max((positions[user] for user in users if user in positions), default=-1)
 
     def _is_matrix_operand(self, value: SSAValue) -> bool:
         """
@@ -340,19 +364,21 @@ class ResourceDemand:
             use.operation for use in value.uses if use.operation in self.tiling.tiles
         ]
         return bool(users) and all(
-            self._is_shared_operand(user, value) for user in users
+            self._is_shared_memory_operand(user, value) for user in users
         )
 
-    def _is_shared_operand(self, op: Operation, value: SSAValue) -> bool:
+    def _is_shared_memory_operand(self, op: Operation, value: SSAValue) -> bool:
         tiled = self.tiling.tiles[op]
         if not tiled.facts.is_product or value not in op.operands[:2]:
             return False
         operand = op.operands.index(value)
-        if self.arithmetic.has_collapsed_axes(
+        if self.compute_model.has_collapsed_axes(
             tiled, operand
         ) or self._is_register_operand(op, operand):
             return False
-        return self.arithmetic.has_matrix_shape(self.arithmetic.product_of(tiled))
+        return self.compute_model.has_mma_shape(
+            self.compute_model.matrix_product_of(tiled)
+        )
 
     def _is_register_operand(self, product: Operation, operand: int) -> bool:
         """
@@ -368,15 +394,15 @@ class ResourceDemand:
         for op, tiled in self.tiling.tiles.items():
             if not tiled.facts.is_product:
                 continue
-            left = int(self.arithmetic.is_swapped(tiled))
+            left = int(self.compute_model.has_swapped_operands(tiled))
             is_computed = (
                 find_source_product(self.tiling, op.operands[left]) is not None
             )
-            if is_computed and not self.arithmetic.has_collapsed_axes(tiled, left):
+            if is_computed and not self.compute_model.has_collapsed_axes(tiled, left):
                 operands[op] = left
         return operands
 
-    def _shared_bytes(self, stages: int) -> int:
+    def _shared_memory_bytes(self, stages: int) -> int:
         """
         Return the bytes of shared memory: factors of products and the other loads of
         the loop around them, once per stage, or a result that is redistributed from the
@@ -386,21 +412,23 @@ class ResourceDemand:
         for op, tiled in self.tiling.tiles.items():
             if not tiled.facts.is_product:
                 continue
-            product = self.arithmetic.product_of(tiled)
-            if self.arithmetic.has_matrix_shape(product):
+            product = self.compute_model.matrix_product_of(tiled)
+            if self.compute_model.has_mma_shape(product):
                 results.append(_bytes_of_tile(op.results[0], tiled.result))
                 for operand, size in enumerate(product.operand_bytes):
                     if self._is_register_operand(op, operand):
                         continue
-                    copies = self._copy_count(tiled, operand, stages)
+                    copies = self._count_operand_copies(tiled, operand, stages)
                     value = op.operands[operand]
                     factors[value] = max(factors.get(value, 0), copies * size)
-        other_bytes = self._other_load_bytes(factors) if factors else 0
+        other_bytes = self._non_factor_load_bytes(factors) if factors else 0
         return max(sum(factors.values()) + stages * other_bytes, *results)
 
-    def _copy_count(self, tiled: TiledOperation, operand: int, stages: int) -> int:
+    def _count_operand_copies(
+        self, tiled: TiledOperation, operand: int, stages: int
+    ) -> int:
         """Return the number of copies of a factor's tile in shared memory."""
-        collapsed = int(self.arithmetic.has_collapsed_axes(tiled, operand))
+        collapsed = int(self.compute_model.has_collapsed_axes(tiled, operand))
         if tiled.op.operands[operand].owner in self.tiling.tiles:
             return 1 + collapsed
         box = tiled.reads[operand]
@@ -409,10 +437,10 @@ class ResourceDemand:
             self.tiling.nested_loops_by_op.get(tiled.op, {}),
         )
         loops = [loop for each in scopes for loop in each.values()]
-        is_looped = box is not None and is_moved_by(box, loops)
+        is_looped = box is not None and is_box_moved_by(box, loops)
         return (stages if is_looped else 1) + collapsed
 
-    def _other_load_bytes(self, factors: Collection[SSAValue]) -> int:
+    def _non_factor_load_bytes(self, factors: Collection[SSAValue]) -> int:
         """Return the bytes that an iteration loads, except for factors of products."""
         return sum(
             _bytes_of_tile(value, box)
@@ -423,4 +451,4 @@ class ResourceDemand:
 
 
 def _bytes_of_tile(value: SSAValue, box: Box) -> int:
-    return elements_of_box(box) * itemsize_of(value)
+    return count_elements_of_box(box) * itemsize_of(value)

@@ -1,4 +1,7 @@
-"""GPU cost model: loads through registers, too narrow for asynchronous copies."""
+"""
+Cost model of GPU loads through registers: operands of a tiled group that are too narrow
+for asynchronous copies.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,11 @@ from dataclasses import dataclass
 
 from xdsl.ir import Operation, SSAValue
 
-from tlf.analysis.tiling.group_tiling import GroupTiling, LoopLevel, elements_of_box
+from tlf.analysis.tiling.group_tiling import (
+    GroupTiling,
+    LoopLevel,
+    count_elements_of_box,
+)
 from tlf.dialects.interfaces import AccumulatingInterface, ContractionInterface
 from tlf.planner.cost.gpu.global_traffic import TrafficModel
 from tlf.planner.settings.gpu_calibration import TRITON_CALIBRATION
@@ -18,26 +25,26 @@ from tlf.planner.settings.gpu_calibration import TRITON_CALIBRATION
 class RegisterLoads:
     """Elements that each iteration of a reduction loads into registers."""
 
-    factors: int
+    factor_elements: int
     """Elements of factors of products, which wait for their loads."""
-    others: int
+    other_elements: int
 
     @staticmethod
-    def of(tiling: GroupTiling, accesses: TrafficModel) -> RegisterLoads:
+    def from_tiling(tiling: GroupTiling, traffic_model: TrafficModel) -> RegisterLoads:
         """
         Return the elements per iteration of a group's reduction that are loaded into
         registers because their accesses are too narrow.
         """
         counts = {True: 0, False: 0}
-        if loads := list(_find_narrow_loads(tiling, accesses)):
-            dependents = _accumulation_users(tiling)
+        if loads := list(_find_narrow_loads(tiling, traffic_model)):
+            dependents = _accumulations_and_their_users(tiling)
             for value, count in loads:
                 counts[_is_product_operand(tiling, dependents, value)] += count
         return RegisterLoads(counts[True], counts[False])
 
 
 def _find_narrow_loads(
-    tiling: GroupTiling, accesses: TrafficModel
+    tiling: GroupTiling, traffic_model: TrafficModel
 ) -> Iterator[tuple[SSAValue, int]]:
     """
     Yield the values that threads load with narrow accesses, with the elements of a
@@ -47,16 +54,19 @@ def _find_narrow_loads(
         if scope is not LoopLevel.OUTER:
             for box in boxes:
                 if (
-                    accesses.masked_width(value, box)
+                    traffic_model.bytes_per_masked_access(value, box)
                     < TRITON_CALIBRATION.min_async_bytes
                 ):
-                    yield value, elements_of_box(box)
+                    yield value, count_elements_of_box(box)
     for op in tiling.gathered_operations:
         tiled = tiling.tiles[op]
         if tiled.loop_level is not LoopLevel.INNER:
             continue
-        if accesses.gathered_width(tiled) < TRITON_CALIBRATION.min_async_bytes:
-            yield op.results[0], elements_of_box(tiled.result)
+        if (
+            traffic_model.bytes_per_gather_load(tiled)
+            < TRITON_CALIBRATION.min_async_bytes
+        ):
+            yield op.results[0], count_elements_of_box(tiled.result)
 
 
 def _is_product_operand(
@@ -83,7 +93,7 @@ def _is_product_operand(
     return False
 
 
-def _accumulation_users(tiling: GroupTiling) -> set[Operation]:
+def _accumulations_and_their_users(tiling: GroupTiling) -> set[Operation]:
     """Return the accumulating operations and all their transitive users."""
     users = set[Operation]()
     for op in tiling.tiles:

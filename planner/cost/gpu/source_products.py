@@ -1,4 +1,7 @@
-"""GPU cost model: matrix products from which values of a tiled group are computed."""
+"""
+Cost model of GPU kernels: search in a tiled group for the matrix product from which a
+value is computed.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Busy cycles of each unit of one GPU processor, for the cost model of kernels."""
+"""Cost model of one GPU processor, without IR: busy cycles of each of its units."""
 
 from __future__ import annotations
 
@@ -15,18 +15,22 @@ class UnitCycles:
     """Scalar arithmetic."""
     special: float = 0.0
     """Exponentials, roots and reciprocals, in a dedicated unit."""
-    loads: float = 0.0
+    load_store: float = 0.0
     """Loads and stores of threads."""
     shared: float = 0.0
     """Shared memory accesses."""
-    port: float = 0.0
+    cache_port: float = 0.0
     """Transfers from and to the cache."""
 
     @property
-    def longest(self) -> float:
+    def busiest_unit_cycles(self) -> float:
         """Cycles of the busiest unit: the time if all units overlap."""
         return max(
-            self.matrix, self.elementwise_cycles, self.loads, self.shared, self.port
+            self.matrix,
+            self.elementwise_cycles,
+            self.load_store,
+            self.shared,
+            self.cache_port,
         )
 
     @property
@@ -37,13 +41,17 @@ class UnitCycles:
     @property
     def warp_issued_cycles(self) -> float:
         """Cycles of work that warps execute sequentially."""
-        return self.elementwise_cycles + self.loads + self.shared
+        return self.elementwise_cycles + self.load_store + self.shared
 
     @property
-    def total(self) -> float:
+    def total_cycles(self) -> float:
         """Sum over the units: the time if nothing overlaps."""
         return (
-            self.matrix + self.elementwise_cycles + self.loads + self.shared + self.port
+            self.matrix
+            + self.elementwise_cycles
+            + self.load_store
+            + self.shared
+            + self.cache_port
         )
 
     @property
@@ -53,9 +61,9 @@ class UnitCycles:
             "matrix": self.matrix,
             "lanes": self.lanes,
             "special": self.special,
-            "loads": self.loads,
+            "loads": self.load_store,
             "shared": self.shared,
-            "port": self.port,
+            "port": self.cache_port,
         }
         return max(parts, key=lambda part: parts[part])
 
@@ -64,9 +72,9 @@ class UnitCycles:
             self.matrix + other.matrix,
             self.lanes + other.lanes,
             self.special + other.special,
-            self.loads + other.loads,
+            self.load_store + other.load_store,
             self.shared + other.shared,
-            self.port + other.port,
+            self.cache_port + other.cache_port,
         )
 
     def __mul__(self, times: float) -> UnitCycles:
@@ -74,9 +82,9 @@ class UnitCycles:
             self.matrix * times,
             self.lanes * times,
             self.special * times,
-            self.loads * times,
+            self.load_store * times,
             self.shared * times,
-            self.port * times,
+            self.cache_port * times,
         )
 
 

@@ -10,11 +10,11 @@ from math import prod
 
 from xdsl.ir import SSAValue
 
-from tlf.analysis.tiling.box_covering import innermost_moving_depth, is_moved_by
+from tlf.analysis.tiling.box_covering import innermost_moving_depth, is_box_moved_by
 from tlf.analysis.tiling.group_tiling import GroupTiling, TiledOperation, TileLoop
-from tlf.dialects.interfaces import IndexedInterface
-from tlf.planner.cost.covered_extents import covered_extent
-from tlf.planner.cost.npu.indexed_costs import gather_cost_of
+from tlf.dialects.interfaces import IndexedReadInterface
+from tlf.planner.cost.covered_extents import covered_index_count
+from tlf.planner.cost.npu.indexed_costs import gather_move_cost_of
 from tlf.planner.cost.npu.transfer_costs import TransferCosts
 from tlf.support.affine.index_access import Box
 
@@ -35,11 +35,11 @@ class ChannelTraffic:
         return ChannelTraffic(self.bytes + other.bytes, self.cycles + other.cycles)
 
 
-class GroupTransfers:
+class GroupTransferTraffic:
     """Total traffic of moving boxes over all iterations of a group's loops."""
 
-    def __init__(self, tiling: GroupTiling, moves: TransferCosts) -> None:
-        self.moves = moves
+    def __init__(self, tiling: GroupTiling, transfer_costs: TransferCosts) -> None:
+        self.moves = transfer_costs
         sliding = tiling.rolling_loop
         loops = [loop for loop in tiling.loops.values() if loop is not sliding]
         self.outer = [*loops, sliding] if sliding is not None else loops
@@ -47,67 +47,71 @@ class GroupTransfers:
         self.loops = [*self.outer, *tiling.inner_loops.values()]
         """Loops over tiles, then over reduction tiles."""
 
-    def load_traffic(self, value: SSAValue, box: Box) -> ChannelTraffic:
+    def traffic_of_load(self, value: SSAValue, box: Box) -> ChannelTraffic:
         """
         Return the traffic of loading a box, hoisted out of inner loops that do not move
         it.
         """
-        return self._total_traffic(value, box, self.repeat_count(box), inward=True)
-
-    def store_traffic(self, value: SSAValue, box: Box) -> ChannelTraffic:
-        """Return the traffic of storing a box in every iteration."""
-        return self._total_traffic(
-            value, box, self._invariant_trips(box, self.outer), inward=False
+        return self._traffic_of_repeated_moves(
+            value, box, self.count_repeated_moves(box), is_load=True
         )
 
-    def gather_traffic(self, tiled: TiledOperation) -> ChannelTraffic:
+    def traffic_of_store(self, value: SSAValue, box: Box) -> ChannelTraffic:
+        """Return the traffic of storing a box in every iteration."""
+        return self._traffic_of_repeated_moves(
+            value, box, self._trips_of_invariant_loops(box, self.outer), is_load=False
+        )
+
+    def traffic_of_gather(self, tiled: TiledOperation) -> ChannelTraffic:
         """
         Return the traffic of gathering an operation's tile by indices in every
         iteration.
         """
         op, moves = tiled.op, self.moves
-        assert isinstance(op, IndexedInterface)
-        shape, item, _ = moves.storage_of(op.results[0])
+        assert isinstance(op, IndexedReadInterface)
+        shape, item, _ = moves.shape_item_and_layout_of(op.results[0])
         extents = [interval.tile_extent for interval in tiled.result]
         pairs = zip(tiled.result, shape, strict=True)
-        times = self._invariant_trips(tiled.result, self.outer)
-        payload = prod(covered_extent(*each) for each in pairs) * item * times
-        cost = gather_cost_of(moves.costs, op, extents, moves.near, moves.far)
+        times = self._trips_of_invariant_loops(tiled.result, self.outer)
+        payload = prod(covered_index_count(*each) for each in pairs) * item * times
+        cost = gather_move_cost_of(moves.costs, op, extents, moves.near, moves.far)
         cycles = cost.cycles * payload / max(1, prod(map(min, extents, shape)) * item)
         return ChannelTraffic(payload, max(cycles, moves.min_channel_cycles(payload)))
 
-    def repeat_count(self, box: Box) -> int:
+    def count_repeated_moves(self, box: Box) -> int:
         """Return how many times the same box is moved."""
-        return self._invariant_trips(box, self.loops[: self.loop_depth(box)])
+        return self._trips_of_invariant_loops(
+            box, self.loops[: self.depth_of_moving_loop(box)]
+        )
 
-    def loop_depth(self, box: Box) -> int:
+    def depth_of_moving_loop(self, box: Box) -> int:
         """
         Return the depth of the innermost loop that moves a box; 0 if no loop does.
         """
         return innermost_moving_depth(box, self.loops)
 
     @staticmethod
-    def _invariant_trips(box: Box, loops: Sequence[TileLoop]) -> int:
+    def _trips_of_invariant_loops(box: Box, loops: Sequence[TileLoop]) -> int:
         """Return the number of iterations of the given loops that do not move a box."""
-        return prod(loop.trips for loop in loops if not is_moved_by(box, (loop,)))
+        return prod(loop.trips for loop in loops if not is_box_moved_by(box, (loop,)))
 
-    def _total_traffic(
-        self, value: SSAValue, box: Box, times: int, *, inward: bool
+    def _traffic_of_repeated_moves(
+        self, value: SSAValue, box: Box, move_count: int, *, is_load: bool
     ) -> ChannelTraffic:
-        shape, item, _ = self.moves.storage_of(value)
+        shape, item, _ = self.moves.shape_item_and_layout_of(value)
         covered = [
-            covered_extent(interval, extent)
+            covered_index_count(interval, extent)
             for interval, extent in zip(box, shape, strict=True)
         ]
-        payload = prod(covered) * item * times
+        payload = prod(covered) * item * move_count
         cost = (
             self.moves.load_cost_of(value, box)
-            if inward
+            if is_load
             else self.moves.store_cost_of(value, box)
         )
         extents = [interval.tile_extent for interval in box]
         elements = prod(map(min, extents, shape))
-        cycles = max((busy for _, busy in cost.shared), default=cost.cycles)
+        cycles = max((busy for _, busy in cost.channel_occupancy), default=cost.cycles)
         cycles *= payload / max(1, elements * item)
         return ChannelTraffic(
             payload, max(cycles, self.moves.min_channel_cycles(payload))

@@ -1,5 +1,6 @@
 """
-NPU cost model: concat operands that a group computes in slices of the concat result.
+Cost model of NPU buffers: concat operands that a group computes in slices of the concat
+result.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ from tlf.support.affine.index_access import Box
 class ConcatSlices:
     """Concat operands whose tile is a slice of the result's tile."""
 
-    def __init__(self, tiling: GroupTiling, apart: Collection[SSAValue]) -> None:
+    def __init__(
+        self, tiling: GroupTiling, separate_values: Collection[SSAValue]
+    ) -> None:
         """Values in `apart` have separate buffers and are no slices."""
         self.tiling = tiling
         self.parts: dict[SSAValue, SSAValue] = {}
@@ -24,15 +27,17 @@ class ConcatSlices:
         for op, tiled in tiling.tiles.items():
             if tiled.facts.is_concat and isinstance(op, ConcatLikeInterface):
                 for operand in op.operands:
-                    if operand not in apart and self._is_exact_slice(operand, op):
+                    if operand not in separate_values and self._is_exact_slice(
+                        operand, op
+                    ):
                         self.parts.setdefault(operand, op.results[0])
 
-    def operands_of(self, whole: SSAValue) -> Iterator[SSAValue]:
+    def slice_operands_of(self, concat_result: SSAValue) -> Iterator[SSAValue]:
         """Yield the operands that are slices of a value, transitively."""
         for operand, result in self.parts.items():
-            if result is whole:
+            if result is concat_result:
                 yield operand
-                yield from self.operands_of(operand)
+                yield from self.slice_operands_of(operand)
 
     def _is_exact_slice(self, operand: SSAValue, op: ConcatLikeInterface) -> bool:
         """

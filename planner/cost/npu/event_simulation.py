@@ -1,6 +1,6 @@
 """
-Event simulation for the NPU cost model, without IR: loops over instructions that access
-buffers.
+Cost model of an NPU program by event simulation, without IR: loops over instructions
+that access buffers.
 
 The simulation uses the event model of the simulator, `tlf.machine.event_model`.
 Instructions of different engines are ordered if they access the same slot of a buffer
@@ -17,7 +17,7 @@ from typing import NamedTuple, TypeAlias
 
 from tlf.machine.event_model import EventModel
 from tlf.machine.instruction_costs import Cost, InstructionCosts
-from tlf.machine.steady_state import change_between, extrapolate
+from tlf.machine.steady_state import entrywise_change_between, extrapolate_entries
 from tlf.planner.settings.control_code import CONTROL_CODE
 from tlf.planner.settings.search_budgets import TILE_SEARCH
 
@@ -31,7 +31,7 @@ class Task:
     cost: Cost
     reads: tuple[Buffer, ...] = ()
     writes: tuple[Buffer, ...] = ()
-    ahead: int = 0
+    prefetch_distance: int = 0
     """Prefetch distance: the number of iterations by which it is issued early."""
 
 
@@ -44,56 +44,61 @@ class Loop:
 
     trips: int
     body: tuple[Task | Loop, ...]
-    slotted: frozenset[Buffer] = frozenset()
-    slots: int = 1
+    multi_buffers: frozenset[Buffer] = frozenset()
+    slot_count: int = 1
 
 
 Item: TypeAlias = Task | Loop
 
 
-class _Task(NamedTuple):
+class _IndexedTask(NamedTuple):
     """A `Task` with buffer indices."""
 
     cost: Cost
     reads: tuple[int, ...]
     writes: tuple[int, ...]
-    ahead: int
+    prefetch_distance: int
 
 
-class _Loop(NamedTuple):
+class _IndexedLoop(NamedTuple):
     """A `Loop` with buffer indices."""
 
     trips: int
-    body: tuple[_Task | _Loop, ...]
-    slotted: tuple[int, ...]
-    slots: int
+    body: tuple[_IndexedTask | _IndexedLoop, ...]
+    multi_buffers: tuple[int, ...]
+    slot_count: int
 
 
-_Item: TypeAlias = _Task | _Loop
+_Item: TypeAlias = _IndexedTask | _IndexedLoop
 
 
-def _number_buffers(
-    items: Sequence[Item], numbers: Mapping[Buffer, int]
+def _index_buffers(
+    items: Sequence[Item], buffer_indices: Mapping[Buffer, int]
 ) -> tuple[_Item, ...]:
     """Return a program with buffer indices, which are faster to look up."""
 
     def numbers_of(buffers: Iterable[Buffer]) -> tuple[int, ...]:
-        return tuple(numbers[each] for each in buffers)
+        return tuple(buffer_indices[each] for each in buffers)
 
     return tuple(
-        _Task(item.cost, numbers_of(item.reads), numbers_of(item.writes), item.ahead)
+        _IndexedTask(
+            item.cost,
+            numbers_of(item.reads),
+            numbers_of(item.writes),
+            item.prefetch_distance,
+        )
         if isinstance(item, Task)
-        else _Loop(
+        else _IndexedLoop(
             item.trips,
-            _number_buffers(item.body, numbers),
-            numbers_of(item.slotted),
-            item.slots,
+            _index_buffers(item.body, buffer_indices),
+            numbers_of(item.multi_buffers),
+            item.slot_count,
         )
         for item in items
     )
 
 
-def busy_cycles_of(items: Sequence[Item], times: int = 1) -> dict[int, int]:
+def busy_cycles_by_engine(items: Sequence[Item], executions: int = 1) -> dict[int, int]:
     """
     Return the busy cycles of each engine, by queue, and of each shared channel, by `-1
     - channel`.
@@ -102,21 +107,23 @@ def busy_cycles_of(items: Sequence[Item], times: int = 1) -> dict[int, int]:
     for item in items:
         if isinstance(item, Task):
             cost = item.cost
-            total[cost.queue] = total.get(cost.queue, 0) + cost.cycles * times
-            for channel, cycles in cost.shared:
-                total[-1 - channel] = total.get(-1 - channel, 0) + cycles * times
+            total[cost.queue] = total.get(cost.queue, 0) + cost.cycles * executions
+            for channel, cycles in cost.channel_occupancy:
+                total[-1 - channel] = total.get(-1 - channel, 0) + cycles * executions
             continue
-        for queue, cycles in busy_cycles_of(item.body, times * item.trips).items():
+        for queue, cycles in busy_cycles_by_engine(
+            item.body, executions * item.trips
+        ).items():
             total[queue] = total.get(queue, 0) + cycles
     return total
 
 
-def serial_cycles_of(items: Sequence[Item], times: int = 1) -> int:
+def serial_cycles_of(items: Sequence[Item], executions: int = 1) -> int:
     """Return the cycles of a program without any overlap, including latencies."""
     return sum(
-        (item.cost.cycles + item.cost.latency) * times
+        (item.cost.cycles + item.cost.latency) * executions
         if isinstance(item, Task)
-        else serial_cycles_of(item.body, times * item.trips)
+        else serial_cycles_of(item.body, executions * item.trips)
         for item in items
     )
 
@@ -125,12 +132,12 @@ class Timeline:
     """Simulated timeline of a program."""
 
     def __init__(self, items: Sequence[Item], costs: InstructionCosts) -> None:
-        self.model = EventModel.of(costs, 0)
-        self._engines = len(self.model.free)
+        self.model = EventModel.of_idle_machine(costs, 0)
+        self._engines = len(self.model.next_start_times)
         engines = range(self._engines)
         self._others = [[n for n in engines if n != queue] for queue in engines]
         self._issue = costs.machine.issue_cycles * CONTROL_CODE.issue_instructions
-        slots = _multibuffer_counts(items)
+        slots = _slot_counts_by_buffer(items)
         *self._first, size = accumulate(
             (count * self._engines for count in slots.values()), initial=0
         )
@@ -143,59 +150,64 @@ class Timeline:
         self._written = [0] * size
         self._read = [0] * size
         self._run_items(
-            _number_buffers(items, {each: n for n, each in enumerate(slots)})
+            _index_buffers(items, {each: n for n, each in enumerate(slots)})
         )
 
     @property
     def end_cycles(self) -> int:
         """End of the program, in cycles."""
-        return self.model.end
+        return self.model.end_time
 
     def _run_items(self, items: Sequence[_Item]) -> None:
         for item in items:
-            if isinstance(item, _Task):
+            if isinstance(item, _IndexedTask):
                 self._run_task(item)
             else:
                 self._run_loop(item)
 
-    def _run_task(self, task: _Task) -> None:
+    def _run_task(self, task: _IndexedTask) -> None:
         model, queue = self.model, task.cost.queue
         reads = [self._place[each] for each in task.reads]
         writes = [self._place[each] for each in task.writes]
         ready = max(
-            self._latest_access(self._written, (*reads, *writes), queue),
-            self._latest_access(self._read, writes, queue),
+            self._latest_access_time(self._written, (*reads, *writes), queue),
+            self._latest_access_time(self._read, writes, queue),
         )
         model.time += self._issue
-        model.free[queue] = max(model.free[queue], ready)
-        model.execute(task.cost)
-        done = model.done[queue]
+        model.next_start_times[queue] = max(model.next_start_times[queue], ready)
+        model.execute_instruction(task.cost)
+        done = model.result_times[queue]
         for index in reads:
             self._read[index + queue] = done
         for index in writes:
             self._written[index + queue] = done
 
-    def _latest_access(
-        self, times: list[int], places: Sequence[int], queue: int
+    def _latest_access_time(
+        self, access_times: list[int], slot_indices: Sequence[int], queue: int
     ) -> int:
         """
         Return the latest time at which another engine completed an access to some
         slots.
         """
         latest, others = 0, self._others[queue]
-        for index in places:
+        for index in slot_indices:
             for engine in others:
-                if (time := times[index + engine]) > latest:
+                if (time := access_times[index + engine]) > latest:
                     latest = time
         return latest
 
-    def _run_loop(self, loop: _Loop) -> None:
+    def _run_loop(self, loop: _IndexedLoop) -> None:
         ahead = max(
-            (item.ahead for item in loop.body if isinstance(item, _Task)), default=0
+            (
+                item.prefetch_distance
+                for item in loop.body
+                if isinstance(item, _IndexedTask)
+            ),
+            default=0,
         )
         for iteration in range(-ahead, 0):
             self._run_iteration(loop, iteration)
-        period, remaining, periods = loop.slots, loop.trips, 0
+        period, remaining, periods = loop.slot_count, loop.trips, 0
         last: tuple[int, ...] = ()
         while remaining > 0:
             before = self._save_state()
@@ -206,31 +218,33 @@ class Timeline:
                 continue
             periods += 1
             after = self._save_state()
-            change = change_between(before, after)
+            change = entrywise_change_between(before, after)
             if change == last or periods == TILE_SEARCH.steady_periods:
-                self._restore_state(extrapolate(after, change, remaining // period))
+                self._restore_state(
+                    extrapolate_entries(after, change, remaining // period)
+                )
                 remaining %= period
             last = change
 
-    def _run_iteration(self, loop: _Loop, number: int) -> None:
+    def _run_iteration(self, loop: _IndexedLoop, iteration: int) -> None:
         """Run one iteration; a negative `number` only issues prefetched tasks."""
-        self._select_slot(loop, number)
+        self._select_buffer_slots(loop, iteration)
         for item in loop.body:
-            if isinstance(item, _Loop):
-                if number >= 0:
+            if isinstance(item, _IndexedLoop):
+                if iteration >= 0:
                     self._run_loop(item)
-            elif not item.ahead:
-                if number >= 0:
+            elif not item.prefetch_distance:
+                if iteration >= 0:
                     self._run_task(item)
-            elif 0 <= number + item.ahead < loop.trips:
-                self._select_slot(loop, number + item.ahead)
+            elif 0 <= iteration + item.prefetch_distance < loop.trips:
+                self._select_buffer_slots(loop, iteration + item.prefetch_distance)
                 self._run_task(item)
-                self._select_slot(loop, number)
+                self._select_buffer_slots(loop, iteration)
 
-    def _select_slot(self, loop: _Loop, number: int) -> None:
+    def _select_buffer_slots(self, loop: _IndexedLoop, iteration: int) -> None:
         """Set slotted buffers to the slot of an iteration."""
-        slot = number % loop.slots * self._engines
-        for buffer in loop.slotted:
+        slot = iteration % loop.slot_count * self._engines
+        for buffer in loop.multi_buffers:
             self._place[buffer] = self._first[buffer] + slot
 
     def _save_state(self) -> list[int]:
@@ -243,15 +257,15 @@ class Timeline:
             values[:] = islice(times, len(values))
 
 
-def _multibuffer_counts(items: Sequence[Item]) -> dict[Buffer, int]:
+def _slot_counts_by_buffer(items: Sequence[Item]) -> dict[Buffer, int]:
     """Return the number of slots of each buffer of a program."""
     slots: dict[Buffer, int] = {}
     for item in items:
         if isinstance(item, Task):
             counts = dict.fromkeys((*item.reads, *item.writes), 1)
         else:
-            counts = _multibuffer_counts(item.body) | dict.fromkeys(
-                item.slotted, item.slots
+            counts = _slot_counts_by_buffer(item.body) | dict.fromkeys(
+                item.multi_buffers, item.slot_count
             )
         for buffer, count in counts.items():
             slots[buffer] = max(slots.get(buffer, 1), count)

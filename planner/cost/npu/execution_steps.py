@@ -1,5 +1,5 @@
 """
-NPU cost model: execution steps of a group's operations and of the uses of its values.
+Cost model of NPU buffers: steps in which a group's operations run and use its values.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from xdsl.ir import Operation, SSAValue
 from tlf.analysis.tiling.group_tiling import TiledOperation
 from tlf.dialects.slice_views import is_unit_stride_slice
 from tlf.dialects.types import itemsize_of
-from tlf.planner.cost.npu.inner_transfers import InnerTransfer, collect_transfers
+from tlf.planner.cost.npu.inner_transfers import InnerTransfer, collect_inner_transfers
 from tlf.planner.cost.npu.nest_prediction import Nests
 
 
@@ -41,11 +41,11 @@ class ExecutionSteps:
         A slice that leaves the group is used at the step of its operation.
         """
         if (known := self._uses.get(value)) is None:
-            known = tuple(self._find_uses(value))
+            known = tuple(self._find_use_steps(value))
             self._uses[value] = known
         return known
 
-    def _find_uses(self, value: SSAValue) -> Iterator[int]:
+    def _find_use_steps(self, value: SSAValue) -> Iterator[int]:
         for use in value.uses:
             op = use.operation
             if op not in self.of:
@@ -75,7 +75,7 @@ class ExecutionSteps:
             self._handed[value] = known
         return known
 
-    def first_use_of(self, value: SSAValue) -> int:
+    def first_use_step_of(self, value: SSAValue) -> int:
         """Return the first step that uses a value directly; 0 if there is none."""
         if (known := self._firsts.get(value)) is None:
             users = (use.operation for use in value.uses)
@@ -83,7 +83,7 @@ class ExecutionSteps:
             known = self._firsts[value] = min(steps, default=0)
         return known
 
-    def transfers_of(
+    def inner_transfers_of(
         self, tiles: Mapping[Operation, TiledOperation]
     ) -> Sequence[InnerTransfer]:
         """Return the transfers of some operations in their nests, in order."""
@@ -91,7 +91,7 @@ class ExecutionSteps:
         # Most queries are for the whole group.
         key = None if len(tiles) == len(self.of) else tuple(tiles)
         if (known := self._done.get(key)) is None:
-            known = self._done[key] = [*collect_transfers(tiles, self._nests)]
+            known = self._done[key] = [*collect_inner_transfers(tiles, self._nests)]
         return known
 
     def item_bytes_of(self, value: SSAValue) -> int:

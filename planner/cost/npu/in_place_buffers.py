@@ -1,5 +1,5 @@
 """
-NPU cost model of in-place computation: values that reuse an operand's buffer in the
+Cost model of NPU buffers: values of a group that reuse an operand's buffer in the
 innermost level.
 """
 
@@ -9,10 +9,14 @@ from collections.abc import Iterator, Sequence
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from tlf.analysis.tiling.box_covering import is_moved_by
+from tlf.analysis.tiling.box_covering import is_box_moved_by
 from tlf.analysis.tiling.cascade_tiles import is_loop_carried
-from tlf.analysis.tiling.fused_rounding import rounded_products
-from tlf.analysis.tiling.group_tiling import GroupTiling, LoopLevel, elements_of_box
+from tlf.analysis.tiling.fused_rounding import contractions_by_fused_rounding
+from tlf.analysis.tiling.group_tiling import (
+    GroupTiling,
+    LoopLevel,
+    count_elements_of_box,
+)
 from tlf.dialects import tile
 from tlf.dialects.interfaces import (
     AccumulatingInterface,
@@ -36,23 +40,25 @@ class InPlaceBuffers:
     def __init__(self, tiling: GroupTiling, steps: ExecutionSteps) -> None:
         self.tiling = tiling
         self.steps = steps
-        self.rounded = rounded_products(tiling)
+        self.rounded = contractions_by_fused_rounding(tiling)
         """Casts to 16 bits that are fused into products."""
         self.shares: dict[SSAValue, SSAValue] = {}
         """Maps a value computed in place to the value whose buffer it reuses."""
         for op in tiling.tiles:
-            self._find_reusable(op)
+            self._reuse_operand_buffer(op)
 
     def buffer_owner_of(self, value: SSAValue) -> SSAValue:
         """Return the value whose buffer a value is stored in."""
         return self.shares.get(value, value)
 
-    def values_sharing_buffer(self, place: SSAValue) -> Iterator[SSAValue]:
+    def values_sharing_buffer(self, buffer_owner: SSAValue) -> Iterator[SSAValue]:
         """Yield the values stored in the buffer of `place`, `place` first."""
-        yield place
-        yield from (value for value, owner in self.shares.items() if owner is place)
+        yield buffer_owner
+        yield from (
+            value for value, owner in self.shares.items() if owner is buffer_owner
+        )
 
-    def last_use_of_buffer(self, value: SSAValue) -> int:
+    def last_use_step_of_buffer(self, value: SSAValue) -> int:
         """Return the last step that uses any value in the buffer of a value."""
         uses = (
             step
@@ -61,7 +67,7 @@ class InPlaceBuffers:
         )
         return max(uses, default=self.steps.end)
 
-    def _find_reusable(self, op: Operation) -> None:
+    def _reuse_operand_buffer(self, op: Operation) -> None:
         if is_unit_stride_slice(op):
             self._share_buffer(op.results[0], op.operands[0])
             return
@@ -73,7 +79,7 @@ class InPlaceBuffers:
             self._share_buffer(op.results[0], product.results[0])
             return
         is_carried = self._is_running_total(op)
-        for operand in () if is_carried else _reusable_operands(op):
+        for operand in () if is_carried else _operands_with_reusable_buffers(op):
             result_box, box = (
                 self.tiling.tiles[op].result,
                 self._single_tile_of(operand),
@@ -82,19 +88,19 @@ class InPlaceBuffers:
             if box is None or tensor_type(operand).element_type != element:
                 continue
             if (
-                elements_of_box(box) != elements_of_box(result_box)
+                count_elements_of_box(box) != count_elements_of_box(result_box)
                 or operand in self.tiling.results
             ):
                 continue
             if self._is_running_total(operand.owner):
                 continue
-            if self.last_use_of_buffer(operand) == self.steps.of[op]:
+            if self.last_use_step_of_buffer(operand) == self.steps.of[op]:
                 self._share_buffer(op.results[0], operand)
                 return
 
     def _is_running_total(self, owner: Operation | Block) -> bool:
         """Return `True` if an operation computes running totals that a loop carries."""
-        if not isinstance(owner, Operation) or not self.tiling.is_row(owner):
+        if not isinstance(owner, Operation) or not self.tiling.is_row_operation(owner):
             return False
         return is_loop_carried(self.tiling, owner)
 
@@ -111,13 +117,13 @@ class InPlaceBuffers:
         if len(boxes) != 1 or (value, LoopLevel.INNER) in tiling.reads:
             return None
         last = list(tiling.loops.values())[-1:]
-        return boxes[0] if not last or is_moved_by(boxes[0], last) else None
+        return boxes[0] if not last or is_box_moved_by(boxes[0], last) else None
 
-    def _share_buffer(self, value: SSAValue, place: SSAValue) -> None:
-        self.shares[value] = self.buffer_owner_of(place)
+    def _share_buffer(self, value: SSAValue, buffer_owner: SSAValue) -> None:
+        self.shares[value] = self.buffer_owner_of(buffer_owner)
 
 
-def _reusable_operands(op: Operation) -> Sequence[SSAValue]:
+def _operands_with_reusable_buffers(op: Operation) -> Sequence[SSAValue]:
     """Return the operands whose buffers the result of an operation may reuse."""
     match op:
         case ElementwiseInterface() | tile.MaskOp():

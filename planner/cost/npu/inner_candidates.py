@@ -1,6 +1,6 @@
 """
-Candidate tile sizes of the search in the innermost memory level: halves and powers of
-two.
+Search for tile sizes in the innermost NPU memory level: grid of candidates, from halves
+and powers of two.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from tlf.analysis.tiling.group_analysis import GroupMembers
 from tlf.analysis.tiling.tileable_axes import TileableAxes
 from tlf.dialects.interfaces import ContractionInterface
 from tlf.dialects.types import itemsize_of
-from tlf.planner.cost.npu.shortlist import Sizes
-from tlf.planner.cost.npu.size_options import stepping_sizes
+from tlf.planner.cost.npu.candidate_shortlist import Sizes
+from tlf.planner.cost.npu.tile_size_options import halves_and_powers_of_two
 from tlf.planner.settings.search_budgets import TILE_SEARCH
 
 
@@ -28,10 +28,10 @@ class CandidateGrid:
     axes: TileableAxes
     contractions: Sequence[ContractionInterface]
     """Contractions of the group."""
-    burst: int
+    burst_bytes: int
     """Burst of the outer memory, in bytes."""
 
-    def candidate_sizes(self, most: int) -> list[Sizes]:
+    def candidate_sizes(self, max_points: int) -> list[Sizes]:
         """
         Return the sizes of two grids of at most `most` points each, with whole and with
         tiled reductions; every other size of each axis comes first.
@@ -39,7 +39,7 @@ class CandidateGrid:
         chains = self._sizes_by_axis()
         count = len(self.axes.parallel)
         untiled = [*chains[:count], *((extent,) for extent in self.axes.reduction)]
-        grids = [self._prune_sizes(each, most) for each in (untiled, chains)]
+        grids = [self._prune_grid(each, max_points) for each in (untiled, chains)]
         coarse = {
             sizes
             for grid in grids
@@ -48,18 +48,26 @@ class CandidateGrid:
         sizes = dict.fromkeys(sizes for grid in grids for sizes in product(*grid))
         return sorted(sizes, key=lambda each: each not in coarse)
 
-    def _prune_sizes(self, chains: Sequence[Sizes], most: int) -> list[Sizes]:
+    def _prune_grid(
+        self, sizes_by_axis: Sequence[Sizes], max_points: int
+    ) -> list[Sizes]:
         """
         Return the sizes of a grid by axis, pruned to at most `most` points. Batch axes
         are pruned first, because the other axes fill the array.
         """
-        chains = list(chains)
-        for axis in self._batch_axes if prod(map(len, chains)) > most else ():
-            chains[axis] = tuple(dict.fromkeys((chains[axis][0], chains[axis][-1])))
-        while prod(map(len, chains)) > most:
-            longest = max(range(len(chains)), key=lambda axis: len(chains[axis]))
-            chains[longest] = chains[longest][::-2][::-1]
-        return chains
+        sizes_by_axis = list(sizes_by_axis)
+        for axis in (
+            self._batch_axes if prod(map(len, sizes_by_axis)) > max_points else ()
+        ):
+            sizes_by_axis[axis] = tuple(
+                dict.fromkeys((sizes_by_axis[axis][0], sizes_by_axis[axis][-1]))
+            )
+        while prod(map(len, sizes_by_axis)) > max_points:
+            longest = max(
+                range(len(sizes_by_axis)), key=lambda axis: len(sizes_by_axis[axis])
+            )
+            sizes_by_axis[longest] = sizes_by_axis[longest][::-2][::-1]
+        return sizes_by_axis
 
     def _sizes_by_axis(self) -> list[Sizes]:
         axes = self.axes
@@ -69,7 +77,9 @@ class CandidateGrid:
         extents = (*axes.parallel, *axes.reduction)
         free = (*axes.free, *axes.reduction_free)
         return [
-            stepping_sizes(extent, floor) if is_free and not is_short else (extent,)
+            halves_and_powers_of_two(extent, floor)
+            if is_free and not is_short
+            else (extent,)
             for extent, floor, is_free, is_short in zip(
                 extents, floors, free, short, strict=True
             )
@@ -95,12 +105,12 @@ class CandidateGrid:
         item = itemsize_of(root.results[0])
         floors = [1] * len(self.axes.parallel)
         if floors:
-            floors[-1] = max(1, self.burst // item // TILE_SEARCH.burst_divisor)
+            floors[-1] = max(1, self.burst_bytes // item // TILE_SEARCH.burst_divisor)
         extents = self.axes.parallel
         if (
             len(extents) > 2
             and extents[1] >= TILE_SEARCH.min_product_extent
-            and self._has_columns(1)
+            and self._has_min_product_extent(1)
         ):
             floors[1] = TILE_SEARCH.min_product_extent
         return floors
@@ -108,30 +118,30 @@ class CandidateGrid:
     @cached_property
     def _batch_axes(self) -> list[int]:
         """Axes of the result that are batch axes of all products."""
-        facts = [self.members.op_facts.of(op) for op in self.contractions]
+        facts = [self.members.op_facts.facts_of(op) for op in self.contractions]
         return [
             axis
             for axis in range(len(self.axes.parallel) if facts else 0)
             if all(
-                each.roles[iterator] == "batch"
+                each.iterator_roles[iterator] == "batch"
                 for each in facts
                 for access in each.result_map[axis : axis + 1]
                 for iterator, _ in access.terms
             )
         ]
 
-    def _has_columns(self, axis: int) -> bool:
+    def _has_min_product_extent(self, axis: int) -> bool:
         """
         Return `True` if an axis of the result has at least `min_product_extent` rows or
         columns of a product.
         """
-        facts = map(self.members.op_facts.of, self.contractions)
+        facts = map(self.members.op_facts.facts_of, self.contractions)
         sides = (
             prod(
                 each.extents[iterator]
                 for access in each.result_map[axis : axis + 1]
                 for iterator, _ in access.terms
-                if each.roles[iterator] != "batch"
+                if each.iterator_roles[iterator] != "batch"
             )
             for each in facts
         )

@@ -1,4 +1,7 @@
-"""Search for the fastest tiles of a group in the innermost memory level."""
+"""
+Search for the fastest tiles of a group in the innermost NPU memory level, by estimate
+and simulation.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +17,17 @@ from tlf.analysis.tiling.group_tiling import GroupTiling, LoopLevel, TilingError
 from tlf.analysis.tiling.tileable_axes import TileableAxes
 from tlf.dialects.interfaces import ContractionInterface
 from tlf.dialects.target import Level, TargetSpec
-from tlf.dialects.target.npu_machine import machine_of
+from tlf.dialects.target.npu_machine import build_npu_machine
 from tlf.machine.instruction_costs import InstructionCosts
+from tlf.planner.cost.npu.candidate_shortlist import (
+    Shortlist,
+    Sizes,
+    TileCandidate,
+    rank_of_candidate,
+)
 from tlf.planner.cost.npu.event_simulation import (
     Item,
-    busy_cycles_of,
+    busy_cycles_by_engine,
     serial_cycles_of,
     simulate_cycles,
 )
@@ -26,15 +35,9 @@ from tlf.planner.cost.npu.execution_steps import ExecutionSteps
 from tlf.planner.cost.npu.inner_candidates import CandidateGrid
 from tlf.planner.cost.npu.iterations_in_flight import SINGLE, IterationsInFlight
 from tlf.planner.cost.npu.nest_program import NestProgram
-from tlf.planner.cost.npu.shortlist import (
-    Shortlist,
-    Sizes,
-    TileCandidate,
-    rank_of_candidate,
-)
-from tlf.planner.cost.npu.size_options import size_options
 from tlf.planner.cost.npu.tile_footprint import TileBuffers
 from tlf.planner.cost.npu.tile_instructions import TileInstructions
+from tlf.planner.cost.npu.tile_size_options import tile_size_options
 from tlf.planner.cost.npu.transfer_costs import TransferCosts
 from tlf.planner.settings.search_budgets import TILE_SEARCH
 
@@ -42,16 +45,16 @@ STAGES = (1, 2, 3, 4)
 """Candidate numbers of iterations in flight."""
 
 
-class InnerModel:
+class InnerCostModel:
     """Cost models of a target between a level and the next outer one."""
 
     def __init__(self, target: TargetSpec, level: Level) -> None:
         names = list(target.levels)
         outer = names[names.index(level.name) + 1]
-        self.costs = InstructionCosts(machine_of(target))
+        self.costs = InstructionCosts(build_npu_machine(target))
         self.rules = tile_rules_of(target, level.name)
         self.moves = TransferCosts(
-            self.costs, level.name, outer, ordered=self.rules.is_axis_ordered
+            self.costs, level.name, outer, is_axis_ordered=self.rules.is_axis_ordered
         )
         self.work = TileInstructions(self.costs)
         self.burst = target.levels[outer].burst
@@ -60,7 +63,7 @@ class InnerModel:
     def build_program(
         self,
         tiling: GroupTiling,
-        stages: IterationsInFlight,
+        in_flight_counts: IterationsInFlight,
         buffers: TileBuffers | None = None,
     ) -> list[Item]:
         """
@@ -68,11 +71,13 @@ class InnerModel:
         """
         if early := early_contractions_of(tiling):
             buffers = buffers or TileBuffers(tiling)
-            if buffers.footprint_of(stages).total_bytes > self.capacity:
+            if buffers.footprint_of(in_flight_counts).total_bytes > self.capacity:
                 early = []
         in_place = None if buffers is None else buffers.in_place
-        nest = NestProgram(tiling, self.moves, self.work, stages, in_place, early)
-        return nest.build_items()
+        nest = NestProgram(
+            tiling, self.moves, self.work, in_flight_counts, in_place, early
+        )
+        return nest.build_program()
 
 
 @dataclass
@@ -82,16 +87,18 @@ class InnerSearch:
     members: GroupMembers
     axes: TileableAxes
     level: Level
-    machinery: InnerModel
-    executions: int = 1
+    cost_model: InnerCostModel
+    execution_count: int = 1
     """Number of times that the surrounding loops run the group."""
     stages: Sequence[int] = STAGES
-    grid: int = TILE_SEARCH.max_grid_points
-    large: tuple[list[Sizes], list[Sizes]] = field(
+    max_grid_points: int = TILE_SEARCH.max_grid_points
+    oversized_sizes: tuple[list[Sizes], list[Sizes]] = field(
         default_factory=lambda: (list[Sizes](), list[Sizes]())
     )
     """Sizes that do not fit, with tiled and with whole reductions."""
-    timed: dict[tuple[Sizes, IterationsInFlight], TileCandidate | None] = field(
+    simulated_candidates: dict[
+        tuple[Sizes, IterationsInFlight], TileCandidate | None
+    ] = field(
         default_factory=dict[tuple[Sizes, IterationsInFlight], "TileCandidate | None"]
     )
 
@@ -100,13 +107,13 @@ class InnerSearch:
         self.counts = [IterationsInFlight(each, each) for each in self.stages]
         if self.axes.reduction:
             self.counts += map(IterationsInFlight, self.stages[:-1], self.stages[1:])
-            if len(self._find_contractions) > 1:
+            if len(self._contractions) > 1:
                 self.counts += map(
                     IterationsInFlight, self.stages[:-2], self.stages[2:]
                 )
 
     @cached_property
-    def _find_contractions(self) -> list[ContractionInterface]:
+    def _contractions(self) -> list[ContractionInterface]:
         operations = self.members.operations
         return [op for op in operations if isinstance(op, ContractionInterface)]
 
@@ -119,26 +126,28 @@ class InnerSearch:
             None if best is None else self._prefer_less_memory(self._hill_climb(best))
         )
 
-    def candidates_near(self, best: TileCandidate) -> list[TileCandidate]:
+    def candidates_near_best(self, best: TileCandidate) -> list[TileCandidate]:
         """
         Return the best candidate, then the known ones at most 1 / `alternative_divisor`
         slower.
         """
         alternatives = (
             each
-            for each in self._candidates_within(best, TILE_SEARCH.alternative_divisor)
+            for each in self._candidates_slightly_slower(
+                best, TILE_SEARCH.alternative_divisor
+            )
             if each != best
         )
         return [best, *sorted(alternatives, key=rank_of_candidate)]
 
-    def _candidates_within(
-        self, best: TileCandidate, part: int
+    def _candidates_slightly_slower(
+        self, best: TileCandidate, divisor: int
     ) -> Iterator[TileCandidate]:
         """
         Yield the known candidates that are at most `1 / part` slower than the best.
         """
-        limit = best.cycles + best.cycles // part
-        for each in self.timed.values():
+        limit = best.cycles + best.cycles // divisor
+        for each in self.simulated_candidates.values():
             if each is not None and each.cycles <= limit:
                 yield each
 
@@ -146,28 +155,32 @@ class InnerSearch:
         """
         Return a candidate of similar time that takes less memory, or the best one.
         """
-        if 2 * best.bytes <= self.level.capacity:
+        if 2 * best.moved_bytes <= self.level.capacity:
             return best
-        known = self._candidates_within(best, TILE_SEARCH.slowdown_divisor)
-        smaller = (each for each in known if 4 * each.bytes <= 3 * best.bytes)
+        known = self._candidates_slightly_slower(best, TILE_SEARCH.slowdown_divisor)
+        smaller = (
+            each for each in known if 4 * each.moved_bytes <= 3 * best.moved_bytes
+        )
         return min(smaller, key=rank_of_candidate, default=best)
 
-    def find_rough(self) -> TileCandidate | None:
+    def find_approximate_best(self) -> TileCandidate | None:
         """Return an approximately best candidate at a fraction of the search cost."""
         return self._single_tile_candidate() or self._search_grid(1)
 
-    def _search_grid(self, timed: int) -> TileCandidate | None:
+    def _search_grid(self, simulated_count: int) -> TileCandidate | None:
         """
         Return the best candidate of the grid. The `timed` best estimates are simulated
         of each kind: whole or tiled reductions, by number of iterations in flight.
         """
-        shortlists = [Shortlist(self.counts, timed) for _ in range(2)]
+        shortlists = [Shortlist(self.counts, simulated_count) for _ in range(2)]
         for sizes in self.grid_sizes():
             shortlist = shortlists[self._has_whole_reductions(sizes)]
             for candidate in self._estimate_candidates(sizes, shortlist):
                 shortlist.add_candidate(candidate)
         candidates = (
-            self.time_candidate((*each.tile, *each.reduce), each.stages)
+            self.simulated_candidate_for(
+                (*each.tile_sizes, *each.reduction_tile_sizes), each.stages
+            )
             for shortlist in shortlists
             for each in shortlist
         )
@@ -176,10 +189,10 @@ class InnerSearch:
 
     def grid_sizes(self) -> list[Sizes]:
         """Return the tile sizes of the grid."""
-        burst = self.machinery.burst
+        burst = self.cost_model.burst
         return CandidateGrid(
-            self.members, self.axes, self._find_contractions, burst
-        ).candidate_sizes(self.grid)
+            self.members, self.axes, self._contractions, burst
+        ).candidate_sizes(self.max_grid_points)
 
     def _has_whole_reductions(self, sizes: Sizes) -> bool:
         """Return `True` if tiles of the given sizes have whole reductions."""
@@ -192,21 +205,21 @@ class InnerSearch:
             return None
         if buffers.footprint_of(SINGLE).peak_bytes > self.level.capacity:
             return None
-        work = sum(busy_cycles_of(self._build_program(buffers, SINGLE)).values())
-        cores = self.machinery.costs.machine.cores
-        if work * self.executions > TILE_SEARCH.serial_cycles // cores:
+        work = sum(busy_cycles_by_engine(self._build_program(buffers, SINGLE)).values())
+        cores = self.cost_model.costs.machine.cores
+        if work * self.execution_count > TILE_SEARCH.serial_cycles // cores:
             return None
-        return self.time_candidate(sizes, SINGLE)
+        return self.simulated_candidate_for(sizes, SINGLE)
 
     def _estimate_candidates(
-        self, sizes: Sizes, best: Shortlist
+        self, sizes: Sizes, shortlist: Shortlist
     ) -> Iterator[TileCandidate]:
         """Yield the estimated candidates of some sizes that may enter the shortlist."""
-        large = self.large[self._has_whole_reductions(sizes)]
-        if any(_is_at_least(sizes, misfit) for misfit in large):
+        large = self.oversized_sizes[self._has_whole_reductions(sizes)]
+        if any(_has_no_smaller_size(sizes, misfit) for misfit in large):
             return
         tiling = self._tiling_for(sizes)
-        if tiling is None or best.is_beaten(self.min_compute_cycles(tiling)):
+        if tiling is None or shortlist.is_too_slow(self.min_compute_cycles(tiling)):
             return
         buffers = TileBuffers(tiling, steps=self.steps)
         if buffers.footprint_of(SINGLE).peak_bytes > self.level.capacity:
@@ -217,7 +230,7 @@ class InnerSearch:
         for stages in self.counts:
             size = buffers.footprint_of(stages).peak_bytes
             if size <= self.level.capacity:
-                time = _estimate_cycles(program, stages)
+                time = _estimate_program_cycles(program, stages)
                 yield TileCandidate(sizes[:count], sizes[count:], stages, time, size)
 
     def min_compute_cycles(self, tiling: GroupTiling) -> int:
@@ -226,29 +239,32 @@ class InnerSearch:
         for op, tiled in tiling.tiles.items():
             if isinstance(op, ContractionInterface):
                 cycles = sum(
-                    each.cycles for each in self.machinery.work.costs_of(tiled)
+                    each.cycles
+                    for each in self.cost_model.work.instruction_costs_of(tiled)
                 )
-                total += cycles * _count_whole_tiles(tiling, tiled.loop_level)
+                total += cycles * _count_full_tiles(tiling, tiled.loop_level)
         return total
 
     def _hill_climb(self, best: TileCandidate) -> TileCandidate:
         """Return the local optimum: no neighbour and no exchange is better."""
         while True:
-            sizes = (*best.tile, *best.reduce)
-            better = self._select_best((sizes, *self._neighbour_sizes(sizes)), best)
+            sizes = (*best.tile_sizes, *best.reduction_tile_sizes)
+            better = self._select_best_candidate(
+                (sizes, *self._neighbour_sizes(sizes)), best
+            )
             if better is best:
-                better = self._select_best(self._traded_sizes(sizes), best)
+                better = self._select_best_candidate(self._exchanged_sizes(sizes), best)
             if better is best:
                 return best
             best = better
 
-    def _select_best(
-        self, tried: Iterable[Sizes], best: TileCandidate
+    def _select_best_candidate(
+        self, candidate_sizes: Iterable[Sizes], best: TileCandidate
     ) -> TileCandidate:
         """Return the best candidate of some sizes, or `best` if none is better."""
         timed = (
-            self.time_candidate(each, stages)
-            for each in tried
+            self.simulated_candidate_for(each, stages)
+            for each in candidate_sizes
             for stages in {best.stages: None, self.counts[-1]: None}
         )
         return min((best, *(e for e in timed if e is not None)), key=rank_of_candidate)
@@ -257,61 +273,67 @@ class InnerSearch:
         """Yield the sizes with one axis one option up or down."""
         for axis in range(len(sizes)):
             for other in (
-                *self._next_smaller(sizes, axis),
-                *self._next_larger(sizes, axis),
+                *self._next_smaller_sizes(sizes, axis),
+                *self._next_larger_sizes(sizes, axis),
             ):
                 yield (*sizes[:axis], other, *sizes[axis + 1 :])
 
-    def _traded_sizes(self, sizes: Sizes) -> Iterator[Sizes]:
+    def _exchanged_sizes(self, sizes: Sizes) -> Iterator[Sizes]:
         """Yield the sizes with one axis one option up and another one down."""
         for grown, shrunk in permutations(range(len(sizes)), 2):
-            for more in self._next_larger(sizes, grown):
-                for less in self._next_smaller(sizes, shrunk):
+            for more in self._next_larger_sizes(sizes, grown):
+                for less in self._next_smaller_sizes(sizes, shrunk):
                     traded = list(sizes)
                     traded[grown], traded[shrunk] = more, less
                     yield tuple(traded)
 
-    def _next_smaller(self, sizes: Sizes, axis: int) -> Sizes:
+    def _next_smaller_sizes(self, sizes: Sizes, axis: int) -> Sizes:
         """Return the next smaller option of an axis, if there is one."""
-        return tuple(e for e in self._options_along(axis) if e < sizes[axis])[-1:]
+        return tuple(e for e in self._size_options_along(axis) if e < sizes[axis])[-1:]
 
-    def _next_larger(self, sizes: Sizes, axis: int) -> Sizes:
+    def _next_larger_sizes(self, sizes: Sizes, axis: int) -> Sizes:
         """Return the next larger option of an axis, if there is one."""
-        return tuple(e for e in self._options_along(axis) if e > sizes[axis])[:1]
+        return tuple(e for e in self._size_options_along(axis) if e > sizes[axis])[:1]
 
-    def _options_along(self, axis: int) -> Sizes:
+    def _size_options_along(self, axis: int) -> Sizes:
         extents = (*self.axes.parallel, *self.axes.reduction)
         free = (*self.axes.free, *self.axes.reduction_free)
-        return size_options(extents[axis]) if free[axis] else (extents[axis],)
+        return tile_size_options(extents[axis]) if free[axis] else (extents[axis],)
 
-    def time_candidate(
-        self, sizes: Sizes, stages: IterationsInFlight
+    def simulated_candidate_for(
+        self, sizes: Sizes, in_flight_counts: IterationsInFlight
     ) -> TileCandidate | None:
         """
         Return the simulated candidate of some sizes; `None` if they are illegal or do
         not fit.
         """
-        key = sizes, stages
-        if key not in self.timed:
-            self.timed[key] = self._simulate_candidate(sizes, stages)
-        return self.timed[key]
+        key = sizes, in_flight_counts
+        if key not in self.simulated_candidates:
+            self.simulated_candidates[key] = self._simulate_candidate(
+                sizes, in_flight_counts
+            )
+        return self.simulated_candidates[key]
 
     def _simulate_candidate(
-        self, sizes: Sizes, stages: IterationsInFlight
+        self, sizes: Sizes, in_flight_counts: IterationsInFlight
     ) -> TileCandidate | None:
         if (buffers := self._buffers_for(sizes)) is None:
             return None
-        if (size := buffers.footprint_of(stages).peak_bytes) > self.level.capacity:
+        if (
+            size := buffers.footprint_of(in_flight_counts).peak_bytes
+        ) > self.level.capacity:
             return None
-        program = self._build_program(buffers, stages)
+        program = self._build_program(buffers, in_flight_counts)
         count = len(self.axes.parallel)
-        cycles = simulate_cycles(program, self.machinery.costs)
-        return TileCandidate(sizes[:count], sizes[count:], stages, cycles, size)
+        cycles = simulate_cycles(program, self.cost_model.costs)
+        return TileCandidate(
+            sizes[:count], sizes[count:], in_flight_counts, cycles, size
+        )
 
     def _build_program(
-        self, buffers: TileBuffers, stages: IterationsInFlight
+        self, buffers: TileBuffers, in_flight_counts: IterationsInFlight
     ) -> list[Item]:
-        return self.machinery.build_program(buffers.tiling, stages, buffers)
+        return self.cost_model.build_program(buffers.tiling, in_flight_counts, buffers)
 
     def _buffers_for(self, sizes: Sizes) -> TileBuffers | None:
         """Return the buffers of tiles of some sizes; `None` if they are illegal."""
@@ -323,35 +345,39 @@ class InnerSearch:
         count = len(self.axes.parallel)
         tile, reduce = sizes[:count], sizes[count:]
         try:
-            return self.members.tiling_with(tile, reduce, self.machinery.rules)
+            return self.members.analyze_tiles_of_sizes(
+                tile, reduce, self.cost_model.rules
+            )
         except TilingError:
             return None
 
 
-def _count_whole_tiles(tiling: GroupTiling, scope: LoopLevel) -> int:
+def _count_full_tiles(tiling: GroupTiling, loop_level: LoopLevel) -> int:
     """Return the number of full tiles, at least 1 per loop."""
     loops = [*tiling.loops.values()]
-    if scope is LoopLevel.INNER:
+    if loop_level is LoopLevel.INNER:
         loops += tiling.inner_loops.values()
     return prod(max(1, loop.extent // loop.tile) for loop in loops)
 
 
-def _is_at_least(sizes: Sizes, other: Sizes) -> bool:
+def _has_no_smaller_size(sizes: Sizes, min_sizes: Sizes) -> bool:
     """Return `True` if no size is smaller than in `other`."""
-    return all(mine >= theirs for mine, theirs in zip(sizes, other, strict=True))
+    return all(mine >= theirs for mine, theirs in zip(sizes, min_sizes, strict=True))
 
 
-def _estimate_cycles(program: Sequence[Item], stages: IterationsInFlight) -> int:
+def _estimate_program_cycles(
+    program: Sequence[Item], in_flight_counts: IterationsInFlight
+) -> int:
     """
     Return the approximate cycles of a program: the cycles of its busiest engine and the
     exposed fraction of all other cycles if iterations overlap. The iterations in
     flight, and one that is loaded or stored, run in parallel.
     """
-    cycles = busy_cycles_of(program)
+    cycles = busy_cycles_by_engine(program)
     busiest, total = max(cycles.values(), default=0), sum(cycles.values())
-    if stages == SINGLE:
+    if in_flight_counts == SINGLE:
         return total
-    in_flight = max(stages.tiles, stages.reduce_stages) + 1
+    in_flight = max(in_flight_counts.tiles, in_flight_counts.reduce_stages) + 1
     return max(
         busiest + (total - busiest) // TILE_SEARCH.exposed_divisor,
         serial_cycles_of(program) // in_flight,

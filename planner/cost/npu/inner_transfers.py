@@ -1,6 +1,6 @@
 """
-NPU cost model: loads and stores of each operation between two levels, in nests over
-inner tiles.
+Cost model of NPU transfers: loads and stores of a group's operations between two
+levels, in nests over inner tiles.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from xdsl.ir import Operation, SSAValue
 
-from tlf.analysis.tiling.fused_rounding import is_rounded_by
+from tlf.analysis.tiling.fused_rounding import is_fused_rounding
 from tlf.analysis.tiling.group_tiling import TiledOperation
 from tlf.dialects.interfaces import ContractionInterface
 from tlf.planner.cost.npu.nest_prediction import Nests
@@ -21,7 +21,7 @@ class InnerTransfer(NamedTuple):
 
     op: Operation
     nest: int
-    computes: bool
+    has_instructions: bool
     """True if the operation has its own instructions."""
     loads: tuple[tuple[SSAValue, int], ...]
     """
@@ -31,10 +31,10 @@ class InnerTransfer(NamedTuple):
     """Results stored to the outer level."""
 
 
-def collect_transfers(
+def collect_inner_transfers(
     tiles: Mapping[Operation, TiledOperation],
     nests: Nests,
-    without: Collection[object] = (),
+    excluded: Collection[object] = (),
 ) -> Iterator[InnerTransfer]:
     """
     Yield the transfers of each operation in its nest, in order. Instructions of
@@ -45,7 +45,7 @@ def collect_transfers(
         if tiled.facts.is_buffer_view or tiled.is_moved:
             continue
         nest = nests[op]
-        loaded = loaded_by_nest.setdefault(nest, {*without})
+        loaded = loaded_by_nest.setdefault(nest, {*excluded})
         operand_indices = {
             operand: n for n, operand in reversed([*enumerate(op.operands)])
         }
@@ -64,16 +64,16 @@ def collect_transfers(
         loaded.update(op.operands)
 
 
-def _is_nest_result(operand: SSAValue, nests: Nests, own: int) -> bool:
+def _is_nest_result(operand: SSAValue, nests: Nests, own_nest: int) -> bool:
     """Return `True` if an operand is computed in the nest."""
     owner = operand.owner
-    return isinstance(owner, Operation) and nests.get(owner) == own
+    return isinstance(owner, Operation) and nests.get(owner) == own_nest
 
 
-def _is_live_out(result: SSAValue, nests: Nests, own: int) -> bool:
+def _is_live_out(result: SSAValue, nests: Nests, own_nest: int) -> bool:
     """Return `True` if a result has no users, or users outside of the nest."""
     users = [use.operation for use in result.uses]
-    return not users or any(nests.get(user) != own for user in users)
+    return not users or any(nests.get(user) != own_nest for user in users)
 
 
 def _is_fused_rounding(tiled: TiledOperation, nests: Nests) -> bool:
@@ -87,5 +87,5 @@ def _is_fused_rounding(tiled: TiledOperation, nests: Nests) -> bool:
     return (
         isinstance(product, ContractionInterface)
         and nests.get(product) == nests[tiled.op]
-        and is_rounded_by(product, tiled.op)
+        and is_fused_rounding(product, tiled.op)
     )

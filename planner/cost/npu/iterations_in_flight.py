@@ -1,4 +1,4 @@
-"""NPU cost model: numbers of iterations of a group's loops in flight."""
+"""Cost model of NPU loops: numbers of iterations of a tiled group in flight."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SINGLE = IterationsInFlight()
 """No overlap."""
 
 
-def iterations_in_flight(tiling: GroupTiling, stages: int) -> IterationsInFlight:
+def outer_iterations_in_flight(tiling: GroupTiling, stages: int) -> IterationsInFlight:
     """
     Return the iterations in flight at an outer level: `stages` reduction tiles of one
     tile, or `stages` tiles if reductions are whole.

@@ -1,6 +1,6 @@
 """
-Residency of a group's operands and results in the surrounding level, as planned or
-assumed by the NPU cost model.
+Cost model of NPU residency: operands and results of a group that stay in the
+surrounding level, planned or assumed.
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ from xdsl.ir import SSAValue
 class Residency:
     """Values resident in the level around a group, as whole tensors."""
 
-    resident: frozenset[SSAValue] = frozenset()
+    resident_inputs: frozenset[SSAValue] = frozenset()
     """Inputs that are already resident."""
-    retained: frozenset[SSAValue] = frozenset()
+    retained_results: frozenset[SSAValue] = frozenset()
     """Results that stay resident."""
-    unstored: frozenset[SSAValue] = frozenset()
+    unstored_results: frozenset[SSAValue] = frozenset()
     """Results that are not written to the outermost memory."""
-    loaded: frozenset[SSAValue] = frozenset()
+    whole_loaded_inputs: frozenset[SSAValue] = frozenset()
     """Inputs that are loaded before all tiles."""
-    early: frozenset[SSAValue] = frozenset()
+    early_inputs: frozenset[SSAValue] = frozenset()
     """
     Inputs that are available while an earlier group runs: *early* loads before loops
     may complete before this group starts.
     """
 
     @cached_property
-    def inner_inputs(self) -> frozenset[SSAValue]:
+    def whole_inputs_in_level(self) -> frozenset[SSAValue]:
         """Inputs whose tiles are views."""
-        return self.resident | self.loaded
+        return self.resident_inputs | self.whole_loaded_inputs
 
 
 NO_RESIDENCY = Residency()

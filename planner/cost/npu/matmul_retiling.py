@@ -1,5 +1,6 @@
 """
-Cost model of matmul tiles that are tiled again for an inner memory level of an NPU.
+Cost model, without IR, of matmul tiles that are tiled again for an inner memory level
+of an NPU.
 
 Rows of a product may come from several axes, such as those of an image. Tiles are boxes
 of these axes, and each tile pads its rows to the rows of the systolic array: 28 x 56
@@ -22,7 +23,7 @@ from tlf.analysis.operations.banded_matmul import (
     SystolicArray,
     Windows,
 )
-from tlf.planner.cost.npu.size_options import stepping_sizes
+from tlf.planner.cost.npu.tile_size_options import halves_and_powers_of_two
 from tlf.planner.settings.search_budgets import TILE_SEARCH
 
 SUM_BYTES = 4
@@ -49,20 +50,20 @@ Sizes: TypeAlias = Callable[[int], tuple[int, ...]]
 
 
 @lru_cache(maxsize=1 << 12)
-def search_sizes(extent: int) -> tuple[int, ...]:
+def initial_tile_sizes(extent: int) -> tuple[int, ...]:
     """Return the tile sizes that a search starts from."""
-    return stepping_sizes(extent, 1)
+    return halves_and_powers_of_two(extent, 1)
 
 
 @lru_cache(maxsize=1 << 12)
-def distinct_sizes(extent: int) -> tuple[int, ...]:
+def distinct_tile_sizes(extent: int) -> tuple[int, ...]:
     """Return the smallest tile size for each number of tiles along an axis."""
     few = range(1, isqrt(extent) + 2)
     large = {-(-extent // count) for count in few}
     return tuple(sorted(large | {-(-extent // -(-extent // size)) for size in few}))
 
 
-def padded_work(
+def padded_matmul_work(
     roles: Sequence[str],
     extents: Extents,
     windows: Windows | None,
@@ -70,17 +71,17 @@ def padded_work(
     capacity: int,
 ) -> MatmulWork:
     """Return the total padded work of tiles that fit the accumulator memory."""
-    found = _padded_box_work(roles, extents, array, capacity, search_sizes)
-    for bands in () if windows is None else windows.rank_banded(extents, array):
-        if array.count_steps(bands.work) >= array.count_steps(found):
+    found = _padded_box_work(roles, extents, array, capacity, initial_tile_sizes)
+    for bands in () if windows is None else windows.rank_banded_matmuls(extents, array):
+        if array.steps_of_matmul(bands.banded_work) >= array.steps_of_matmul(found):
             break
         if bands.has_neighbours:
             work = _padded_banded_work(bands, array, capacity)
-            found = min(found, work, key=array.count_steps)
+            found = min(found, work, key=array.steps_of_matmul)
     return found
 
 
-def min_work(
+def min_padded_matmul_work(
     roles: Sequence[str],
     extents: Extents,
     windows: Windows | None,
@@ -90,25 +91,29 @@ def min_work(
     """Return a lower bound of the padded work over all tile sizes."""
     if (
         windows is not None
-        and (best := next(windows.rank_banded(extents, array))).has_neighbours
+        and (best := next(windows.rank_banded_matmuls(extents, array))).has_neighbours
     ):
-        return best.work
-    return _padded_box_work(roles, extents, array, capacity, distinct_sizes)
+        return best.banded_work
+    return _padded_box_work(roles, extents, array, capacity, distinct_tile_sizes)
 
 
 def _padded_banded_work(
     bands: BandedMatmul, array: SystolicArray, capacity: int
 ) -> MatmulWork:
     """Return the padded work of a banded matmul over the initial sizes of a search."""
-    work, rows, most = bands.work, bands.row_role, _max_tile_elements(array, capacity)
+    work, rows, most = (
+        bands.banded_work,
+        bands.row_role,
+        _max_accumulator_rows(array, capacity),
+    )
     axes = _axes_of_side(
         bands.windows.roles, bands.extents, rows, bands.columns_by_iterator
     )
     works = [
-        work._replace(**{rows: min_padded_rows(axes, side, most, search_sizes)})
+        work._replace(**{rows: min_padded_rows(axes, side, most, initial_tile_sizes)})
         for side in array.side_cells
     ]
-    return min(works, key=array.count_steps)
+    return min(works, key=array.steps_of_matmul)
 
 
 def _padded_box_work(
@@ -119,7 +124,10 @@ def _padded_box_work(
     sizes: Sizes,
 ) -> MatmulWork:
     """Return the padded work of boxes of candidate sizes, without banded matmul."""
-    work, most = MatmulWork.of(roles, extents), _max_tile_elements(array, capacity)
+    work, most = (
+        MatmulWork.of_iterators(roles, extents),
+        _max_accumulator_rows(array, capacity),
+    )
     rows, columns = (_axes_of_side(roles, extents, side, {}) for side in "mn")
     works = [
         work._replace(
@@ -128,48 +136,57 @@ def _padded_box_work(
         )
         for down, across in (array.side_cells, array.side_cells[::-1])
     ]
-    return min(works, key=array.count_steps)
+    return min(works, key=array.steps_of_matmul)
 
 
-def _max_tile_elements(array: SystolicArray, capacity: int) -> int:
+def _max_accumulator_rows(array: SystolicArray, capacity: int) -> int:
     """Return the maximum rows of a tile whose accumulators have slots in a memory."""
     return capacity // (SUM_BYTES * SLOTS * array.cols)
 
 
 def _axes_of_side(
-    roles: Sequence[str], extents: Extents, side: str, along: Mapping[int, int]
+    roles: Sequence[str],
+    extents: Extents,
+    side: str,
+    columns_by_axis: Mapping[int, int],
 ) -> tuple[Axis, ...]:
     """
     Return the axes of a side that are longer than 1, each with its number of columns.
     """
     pairs = enumerate(zip(roles, extents, strict=True))
     return tuple(
-        (extent, along.get(index, 1))
+        (extent, columns_by_axis.get(index, 1))
         for index, (role, extent) in pairs
         if role == side and extent > 1
     )
 
 
 @lru_cache(maxsize=1 << 16)
-def min_padded_rows(axes: tuple[Axis, ...], side: int, most: int, sizes: Sizes) -> int:
+def min_padded_rows(
+    axes: tuple[Axis, ...], array_side: int, max_rows: int, sizes: Sizes
+) -> int:
     """
     Return the minimum total rows of tiles that are padded to multiples of `side`. A
     tile has at most `most` rows, or `side` rows if that is more.
     """
     extents = [ceil(extent / columns) for extent, columns in axes]
-    options = [_rows_along(*axis, sizes) for axis in axes]
+    options = [_tile_rows_along_axis(*axis, sizes) for axis in axes]
     tiles = prod(map(len, options))
-    if len(axes) < 2 or side == 1 or not 0 < tiles <= TILE_SEARCH.max_enumerated_boxes:
+    if (
+        len(axes) < 2
+        or array_side == 1
+        or not 0 < tiles <= TILE_SEARCH.max_enumerated_boxes
+    ):
         return prod(extents)
     totals = (
         prod(-(-e // s) for e, s in zip(extents, tile, strict=True))
-        * (-(-prod(tile) // side) * side)
+        * (-(-prod(tile) // array_side) * array_side)
         for tile in product(*options)
-        if prod(tile) <= max(side, most)
+        if prod(tile) <= max(array_side, max_rows)
     )
     return min(totals, default=prod(extents))
 
 
-def _rows_along(extent: int, columns: int, sizes: Sizes) -> list[int]:
+def _tile_rows_along_axis(extent: int, columns: int, sizes: Sizes) -> list[int]:
     """Return the rows along an axis for each candidate tile size."""
     return [size // columns for size in sizes(extent) if size % columns == 0]

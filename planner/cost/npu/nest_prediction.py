@@ -1,6 +1,6 @@
 """
-NPU cost model: prediction of the nests over inner tiles that operations of a group
-share.
+Cost model of NPU nests: prediction of the loop nests over inner tiles that operations
+of a group share.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from xdsl.ir import Operation
 
 from tlf.analysis.tiling.group_analysis import GroupMembers
 from tlf.dialects.target import TargetSpec
+from tlf.planner.fusion.block_grouping import BlockGrouping
 from tlf.planner.fusion.cascade_fusion import CascadeFusion
-from tlf.planner.fusion.grouping import Grouping
 
 Nests: TypeAlias = Mapping[Operation, int]
 """Nest index of each operation, in execution order."""
@@ -27,8 +27,10 @@ class NestPredictor:
 
     def __init__(self, target: TargetSpec, cascades: CascadeFusion | None) -> None:
         innermost, outer, *_ = target.levels.values()
-        self._grouping = Grouping(innermost, target, reports=False, home=outer)
-        self._grouping.cascades = cascades
+        self._grouping = BlockGrouping(
+            innermost, target, collects_remarks=False, default_level=outer
+        )
+        self._grouping.cascade_fusion = cascades
 
     def predict_nests(self, members: GroupMembers) -> Nests:
         """
@@ -36,7 +38,7 @@ class NestPredictor:
         Operations of different blocks share no nest.
         """
         grouping = self._grouping
-        grouping.forms = members.op_facts
+        grouping.op_facts = members.op_facts
         blocks = dict.fromkeys(op.parent for op in members.operations)
         parts = [
             part
@@ -48,18 +50,18 @@ class NestPredictor:
         own: dict[Operation, Hashable] = {
             op: part_of.get(op, op) for op in members.operations
         }
-        return number_nests(members.operations, own)
+        return assign_nest_indices(members.operations, own)
 
 
-def number_nests(
-    operations: Iterable[Operation], parts: Mapping[Operation, Hashable]
+def assign_nest_indices(
+    operations: Iterable[Operation], nest_keys: Mapping[Operation, Hashable]
 ) -> Nests:
     """
     Return the nest index of each operation; nests with equal keys in `parts` are
     shared, and ordered by the position of their last operation. Keys without an
     executed operation have no index.
     """
-    last = {parts[op]: position for position, op in enumerate(operations)}
+    last = {nest_keys[op]: position for position, op in enumerate(operations)}
     order = sorted(last, key=last.__getitem__)
     indices = {part: index for index, part in enumerate(order)}
-    return {op: indices[part] for op, part in parts.items() if part in indices}
+    return {op: indices[part] for op, part in nest_keys.items() if part in indices}

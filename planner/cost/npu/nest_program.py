@@ -1,6 +1,6 @@
 """
-NPU cost model: loops and instructions of a group that is computed in the innermost
-level, built for simulation.
+Cost model of a group in the innermost NPU level: loops and instructions built from its
+tiling for event simulation.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from tlf.analysis.tiling.group_tiling import (
     TiledOperation,
     TileLoop,
 )
-from tlf.dialects.interfaces import ConstantInterface, IndexedInterface
+from tlf.dialects.interfaces import ConstantInterface, IndexedReadInterface
 from tlf.machine.instruction_costs import Cost
 from tlf.planner.cost.npu.event_simulation import Buffer, Item, Loop, Task
 from tlf.planner.cost.npu.execution_steps import ExecutionSteps
 from tlf.planner.cost.npu.in_place_buffers import InPlaceBuffers
-from tlf.planner.cost.npu.indexed_costs import gather_cost_of
+from tlf.planner.cost.npu.indexed_costs import gather_move_cost_of
 from tlf.planner.cost.npu.iterations_in_flight import IterationsInFlight
 from tlf.planner.cost.npu.running_totals import RunningTotalCosts
 from tlf.planner.cost.npu.tile_instructions import TileInstructions
@@ -46,30 +46,34 @@ class NestProgram:
     def __init__(
         self,
         tiling: GroupTiling,
-        moves: TransferCosts,
-        work: TileInstructions,
+        transfer_costs: TransferCosts,
+        tile_instructions: TileInstructions,
         in_flight: IterationsInFlight,
         in_place: InPlaceBuffers | None = None,
-        early: Collection[Operation] = (),
+        early_products: Collection[Operation] = (),
     ) -> None:
         self.tiling = tiling
-        self.moves = moves
-        self.work = work
+        self.moves = transfer_costs
+        self.work = tile_instructions
         self.stages = in_flight.tiles
         self.pieces = in_flight.reduce_stages
         self.in_place = in_place or InPlaceBuffers(tiling, ExecutionSteps(tiling.tiles))
         self.loops = [loop for loop in tiling.loops.values()]
         self.dealt: int | None = None
-        self._early = early
+        self._early = early_products
 
-    def build_items(self, order: Sequence[int] = ()) -> list[Item]:
+    def build_program(self, loop_order: Sequence[int] = ()) -> list[Item]:
         """Return the program, with the loops in the given order."""
-        loops = [self.loops[index] for index in order] if order else self.loops
+        loops = (
+            [self.loops[index] for index in loop_order] if loop_order else self.loops
+        )
         self.dealt = self._find_distributed_loop(loops)
         if self.dealt is None:
-            return list(self._build_nest(loops, 0))
+            return list(self._build_loops_from(loops, 0))
         cores = self.moves.costs.machine.cores
-        return list(serialize_ports(self._build_nest(loops, 0), cores))
+        return list(
+            multiply_port_time_by_cores(self._build_loops_from(loops, 0), cores)
+        )
 
     def _find_distributed_loop(self, loops: Sequence[TileLoop]) -> int | None:
         """Return the index of the loop that is distributed to cores, or `None`."""
@@ -78,12 +82,14 @@ class NestProgram:
             first: parallel_speedup(
                 prod(loop.trips for loop in loops[first:last]), cores
             )
-            for first, last in self._nest_bounds(loops)
+            for first, last in self._loop_ranges_of_nests(loops)
         }
         best = max(speedups, key=lambda first: speedups[first], default=None)
         return best if best is not None and speedups[best] > 1 else None
 
-    def _nest_bounds(self, loops: Sequence[TileLoop]) -> Iterator[tuple[int, int]]:
+    def _loop_ranges_of_nests(
+        self, loops: Sequence[TileLoop]
+    ) -> Iterator[tuple[int, int]]:
         """Yield the range of loop indices of each nest, outermost nest first."""
         first = 0
         while first < len(loops):
@@ -98,56 +104,62 @@ class NestProgram:
             yield first, last
             first = last
 
-    def _build_nest(self, loops: Sequence[TileLoop], done: int) -> Iterator[Item]:
+    def _build_loops_from(
+        self, loops: Sequence[TileLoop], depth: int
+    ) -> Iterator[Item]:
         """
         Yield the loops from index `done` on, after the loads of tiles just outside of
         them.
         """
-        loads = list(self._load_slices(loops, done))
-        if done == len(loops):
-            yield from self._build_body(loads)
+        loads = list(self._load_tiles_at_depth(loops, depth))
+        if depth == len(loops):
+            yield from self._build_iteration_body(loads)
             return
         yield from loads
-        last = dict(self._nest_bounds(loops))[done]
-        trips = prod(loop.trips for loop in loops[done:last])
-        if done == self.dealt:
+        last = dict(self._loop_ranges_of_nests(loops))[depth]
+        trips = prod(loop.trips for loop in loops[depth:last])
+        if depth == self.dealt:
             trips = -(-trips // self.moves.costs.machine.cores)
-        body = tuple(self._build_nest(loops, last))
+        body = tuple(self._build_loops_from(loops, last))
         slots = min(self.stages, trips)
         yield Loop(
-            trips, body, _written_buffers(body) if slots > 1 else frozenset(), slots
+            trips, body, _buffers_written_by(body) if slots > 1 else frozenset(), slots
         )
 
     def _is_nest_boundary(self, loops: Sequence[TileLoop], depth: int) -> bool:
         return any(
             innermost_moving_depth(box, loops) == depth
-            for _, _, box in self._slices_in_scope(LoopLevel.OUTER)
+            for _, _, box in self._tiles_loaded_at_level(LoopLevel.OUTER)
         )
 
-    def _slices_in_scope(self, scope: LoopLevel) -> list[tuple[SSAValue, int, Box]]:
+    def _tiles_loaded_at_level(
+        self, loop_level: LoopLevel
+    ) -> list[tuple[SSAValue, int, Box]]:
         """Return the tiles loaded in a scope, in order of their first use."""
         slices = [
             (value, index, box)
             for (value, slice_scope), boxes in self.tiling.reads.items()
-            if slice_scope is scope
+            if slice_scope is loop_level
             for index, box in enumerate(boxes)
         ]
-        return sorted(slices, key=lambda each: self._first_use(each[0]))
+        return sorted(slices, key=lambda each: self._first_use_step(each[0]))
 
-    def _first_use(self, value: SSAValue) -> int:
+    def _first_use_step(self, value: SSAValue) -> int:
         users = {use.operation for use in value.uses}
         steps = (n for n, op in enumerate(self.tiling.tiles) if op in users)
         return next(steps, 0)
 
-    def _load_slices(self, loops: Sequence[TileLoop], depth: int) -> Iterator[Task]:
-        for value, number, box in self._slices_in_scope(LoopLevel.OUTER):
+    def _load_tiles_at_depth(
+        self, loops: Sequence[TileLoop], depth: int
+    ) -> Iterator[Task]:
+        for value, number, box in self._tiles_loaded_at_level(LoopLevel.OUTER):
             if innermost_moving_depth(box, loops) == depth:
                 ahead = self.stages - 1 if depth else 0
                 yield Task(
                     self.moves.load_cost_of(value, box), (), ((value, number),), ahead
                 )
 
-    def _build_body(self, cuts: Sequence[Task]) -> Iterator[Item]:
+    def _build_iteration_body(self, tile_loads: Sequence[Task]) -> Iterator[Item]:
         """
         Yield the items of an iteration, with `cuts`, the loads of its tiles. A
         prefetched tile that is used only after the reduction loop is loaded after that
@@ -156,15 +168,19 @@ class NestProgram:
         inner = bool(self.tiling.inner_loops)
         slots = min(self.stages, prod(loop.trips for loop in self.loops))
         early = () if inner else self._prefetched_products(slots)
-        deferred = [cut for cut in cuts if cut.ahead and self._is_used_after_loop(cut)]
-        yield from (cut for cut in cuts if cut not in deferred)
+        deferred = [
+            cut
+            for cut in tile_loads
+            if cut.prefetch_distance and self._is_used_after_reduction(cut)
+        ]
+        yield from (cut for cut in tile_loads if cut not in deferred)
         for op in early:
             yield from self._compute_tile(self.tiling.tiles[op], slots - 1)
         for tiled in self.tiling.tiles.values():
             if tiled.loop_level is LoopLevel.INNER or tiled.op in early:
                 continue
             if inner and tiled.op is self.tiling.anchor:
-                yield from self._build_reduction(tiled)
+                yield from self._build_reduction_loop(tiled)
                 yield from deferred
             else:
                 yield from self._compute_tile(tiled)
@@ -172,9 +188,9 @@ class NestProgram:
             self.tiling.results, self.tiling.result_tiles, strict=True
         ):
             cost = self.moves.store_cost_of(value, box)
-            yield Task(cost, tuple(self._buffers_of(value)), ())
+            yield Task(cost, tuple(self._buffers_of_read_boxes(value)), ())
 
-    def _is_used_after_loop(self, cut: Task) -> bool:
+    def _is_used_after_reduction(self, tile_load: Task) -> bool:
         """Return `True` if a tile is used only after the reduction loop."""
         anchor = self.tiling.anchor
         if anchor is None or not self.tiling.inner_loops:
@@ -186,12 +202,12 @@ class NestProgram:
             for op, each in self.tiling.tiles.items()
             if op in above or each.loop_level is LoopLevel.INNER
         ]
-        buffers = set(cut.writes)
+        buffers = set(tile_load.writes)
         return not any(
             buffers.intersection(self._operand_buffers(each)) for each in inside
         )
 
-    def _build_reduction(self, anchor: TiledOperation) -> Iterator[Item]:
+    def _build_reduction_loop(self, anchor: TiledOperation) -> Iterator[Item]:
         """
         Yield the loop over reduction tiles, and the updates of a cascade around it.
         """
@@ -202,36 +218,43 @@ class NestProgram:
             *self._build_reduction_body(anchor, slots),
         ]
         prefetched = frozenset(
-            buffer for task in body if task.ahead for buffer in task.writes
+            buffer for task in body if task.prefetch_distance for buffer in task.writes
         )
         for each in self.tiling.tiles.values():
-            if self.tiling.is_row(each.op) and is_loop_carried(self.tiling, each.op):
+            if self.tiling.is_row_operation(each.op) and is_loop_carried(
+                self.tiling, each.op
+            ):
                 yield from self._compute_tile(each)
         yield Loop(trips, tuple(body), prefetched, slots)
         running = RunningTotalCosts(self.tiling, self.moves.costs)
         for op, each in self.tiling.tiles.items():
-            yield from (self._update_total(op, e) for e in running.clamp_costs_of(op))
+            yield from (
+                self._update_accumulator(op, e) for e in running.clamp_costs_of(op)
+            )
             if is_corrected_after_loop(self.tiling, op):
                 yield from (
-                    self._update_total(op, e) for e in running.correction_costs_of(op)
+                    self._update_accumulator(op, e)
+                    for e in running.correction_costs_of(op)
                 )
             if each.is_recomputed:
                 yield from self._compute_tile(each)
 
-    def _load_reduction_tiles(self, ahead: int) -> Iterator[Task]:
+    def _load_reduction_tiles(self, prefetch_distance: int) -> Iterator[Task]:
         """Yield the loads of an iteration of a reduction."""
-        for value, number, box in self._slices_in_scope(LoopLevel.INNER):
+        for value, number, box in self._tiles_loaded_at_level(LoopLevel.INNER):
             buffer = value, number, LoopLevel.INNER
-            yield Task(self.moves.load_cost_of(value, box), (), (buffer,), ahead)
+            yield Task(
+                self.moves.load_cost_of(value, box), (), (buffer,), prefetch_distance
+            )
 
     def _build_reduction_body(
-        self, anchor: TiledOperation, slots: int
+        self, anchor: TiledOperation, slot_count: int
     ) -> Iterator[Task]:
         """
         Yield the computation of an iteration of a reduction, early products first.
         """
         running = RunningTotalCosts(self.tiling, self.moves.costs)
-        early = self._prefetched_products(slots)
+        early = self._prefetched_products(slot_count)
         inside = [
             each
             for each in self.tiling.tiles.values()
@@ -239,32 +262,36 @@ class NestProgram:
         ]
         for each in inside:
             if each.op in early:
-                yield from self._compute_tile(each, slots - 1)
+                yield from self._compute_tile(each, slot_count - 1)
         for each in inside:
             yield from (
-                self._update_total(each.op, e) for e in running.clamp_costs_of(each.op)
+                self._update_accumulator(each.op, e)
+                for e in running.clamp_costs_of(each.op)
             )
         for each in inside:
             yield from (
-                self._update_total(each.op, e)
+                self._update_accumulator(each.op, e)
                 for e in running.correction_costs_of(each.op)
             )
             if each.op not in early:
                 yield from self._compute_tile(each)
             yield from (
-                self._update_total(each.op, e) for e in running.clamp_costs_of(each.op)
+                self._update_accumulator(each.op, e)
+                for e in running.clamp_costs_of(each.op)
             )
 
-    def _prefetched_products(self, slots: int) -> Collection[Operation]:
+    def _prefetched_products(self, slot_count: int) -> Collection[Operation]:
         """Return the products that are issued before their own iteration."""
-        return self._early if slots > 1 else ()
+        return self._early if slot_count > 1 else ()
 
-    def _update_total(self, op: Operation, cost: Cost) -> Task:
+    def _update_accumulator(self, op: Operation, cost: Cost) -> Task:
         """Return the task that updates an operation's accumulator."""
-        buffers = tuple(self._buffers_of(op.results[0]))
+        buffers = tuple(self._buffers_of_read_boxes(op.results[0]))
         return Task(cost, buffers, buffers)
 
-    def _compute_tile(self, tiled: TiledOperation, ahead: int = 0) -> Iterator[Task]:
+    def _compute_tile(
+        self, tiled: TiledOperation, prefetch_distance: int = 0
+    ) -> Iterator[Task]:
         op = tiled.op
         if op in self.in_place.rounded:
             return
@@ -275,25 +302,38 @@ class NestProgram:
         is_result = op.results[0] in self.tiling.results
         is_filled = is_result and isinstance(op, ConstantInterface)
         for cost in (
-            self.work.fill_costs_of(tiled) if is_filled else self.work.costs_of(tiled)
+            self.work.constant_fill_costs_of(tiled)
+            if is_filled
+            else self.work.instruction_costs_of(tiled)
         ):
-            yield Task(cost, reads, tuple(self._buffers_of(op.results[0])), ahead)
+            yield Task(
+                cost,
+                reads,
+                tuple(self._buffers_of_read_boxes(op.results[0])),
+                prefetch_distance,
+            )
 
-    def _gather_tile(self, tiled: TiledOperation, reads: tuple[Buffer, ...]) -> Task:
+    def _gather_tile(
+        self, tiled: TiledOperation, read_buffers: tuple[Buffer, ...]
+    ) -> Task:
         """Return the move that gathers an operation's operand by indices."""
         op, moves = tiled.op, self.moves
-        assert isinstance(op, IndexedInterface)
+        assert isinstance(op, IndexedReadInterface)
         extents = [interval.tile_extent for interval in tiled.result]
-        cost = gather_cost_of(moves.costs, op, extents, moves.near, moves.far)
-        index_reads = tuple(each for each in reads if each not in (op.operands[0],))
+        cost = gather_move_cost_of(moves.costs, op, extents, moves.near, moves.far)
+        index_reads = tuple(
+            each for each in read_buffers if each not in (op.operands[0],)
+        )
         ahead = self.stages - 1 if self.loops else 0
-        return Task(cost, index_reads, tuple(self._buffers_of(op.results[0])), ahead)
+        return Task(
+            cost, index_reads, tuple(self._buffers_of_read_boxes(op.results[0])), ahead
+        )
 
     def _operand_buffers(self, tiled: TiledOperation) -> Iterator[object]:
         for operand in dict.fromkeys(tiled.op.operands):
-            yield from self._buffers_of(operand)
+            yield from self._buffers_of_read_boxes(operand)
 
-    def _buffers_of(self, value: SSAValue) -> Iterator[object]:
+    def _buffers_of_read_boxes(self, value: SSAValue) -> Iterator[object]:
         """Yield the buffers of a value, one for each box in which it is read."""
         owner = self.in_place.buffer_owner_of(value)
         boxes = 0
@@ -307,22 +347,26 @@ class NestProgram:
             yield owner
 
 
-def serialize_ports(items: Iterable[Item], cores: int) -> Iterator[Item]:
+def multiply_port_time_by_cores(items: Iterable[Item], cores: int) -> Iterator[Item]:
     """Multiply the shared port time of a core's moves by the number of cores."""
     for item in items:
         if isinstance(item, Loop):
-            yield replace(item, body=tuple(serialize_ports(item.body, cores)))
+            yield replace(
+                item, body=tuple(multiply_port_time_by_cores(item.body, cores))
+            )
             continue
-        shared = tuple((port, cycles * cores) for port, cycles in item.cost.shared)
-        yield replace(item, cost=replace(item.cost, shared=shared))
+        shared = tuple(
+            (port, cycles * cores) for port, cycles in item.cost.channel_occupancy
+        )
+        yield replace(item, cost=replace(item.cost, channel_occupancy=shared))
 
 
-def _written_buffers(body: Sequence[Item]) -> frozenset[Buffer]:
+def _buffers_written_by(body: Sequence[Item]) -> frozenset[Buffer]:
     """Return the buffers that a body writes, except those slotted by inner loops."""
     buffers: set[Buffer] = set()
     for item in body:
         if isinstance(item, Task):
             buffers.update(item.writes)
         else:
-            buffers |= _written_buffers(item.body) - item.slotted
+            buffers |= _buffers_written_by(item.body) - item.multi_buffers
     return frozenset(buffers)

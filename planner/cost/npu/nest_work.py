@@ -1,6 +1,6 @@
 """
-Cost model of a nest over inner tiles: its work for one tile of an outer level of an
-NPU.
+Cost model of a nest over inner NPU tiles, without IR: its work for one tile of an outer
+level.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from tlf.machine.instruction_costs import Cost
 class NestThroughput:
     """Throughput limits of nests over inner tiles."""
 
-    issue: float
+    issue_cycles: float
     """Control processor cycles per instruction."""
-    fill: float
+    half_memory_fill_cycles: float
     """Cycles to move half of the innermost memory."""
-    array: int
+    matrix_engine: int
     """Engine of matrix products."""
-    moves: Sequence[int]
+    move_engines: Sequence[int]
     """Engines of moves to and from the innermost memory."""
 
 
@@ -29,12 +29,12 @@ class NestThroughput:
 class NestWork:
     """Work of a nest over inner tiles for a tile of the outer level."""
 
-    busy: dict[int, float] = field(default_factory=dict[int, float])
+    busy_cycles_by_engine: dict[int, float] = field(default_factory=dict[int, float])
     """Busy cycles by engine."""
-    latencies: dict[int, int] = field(default_factory=dict[int, int])
+    latency_by_engine: dict[int, int] = field(default_factory=dict[int, int])
     """Latency of the results, by engine."""
-    instructions: int = 0
-    alone: float = 0
+    instruction_count: int = 0
+    exposed_fraction: float = 0
     """
     Fraction of the other engines' cycles that overlap nothing: those for the first
     reduction tile of each inner tile, if dependent reductions are tiled.
@@ -42,41 +42,49 @@ class NestWork:
 
     def add_instruction(self, cost: Cost, cycles: float) -> None:
         """Add the cycles and the latency of an instruction."""
-        self.busy[cost.queue] = self.busy.get(cost.queue, 0) + cycles
-        known = self.latencies.get(cost.queue, 0)
-        self.latencies[cost.queue] = max(known, cost.latency)
-        self.instructions += 1
+        self.busy_cycles_by_engine[cost.queue] = (
+            self.busy_cycles_by_engine.get(cost.queue, 0) + cycles
+        )
+        known = self.latency_by_engine.get(cost.queue, 0)
+        self.latency_by_engine[cost.queue] = max(known, cost.latency)
+        self.instruction_count += 1
 
-    def estimate_cycles(self, pace: NestThroughput) -> float:
+    def estimate_cycles(self, throughput: NestThroughput) -> float:
         """
         Return the cycles of the busiest engine or of the control processor. Nothing
         overlaps with the first and last inner tiles: their latencies, and the cycles of
         the other engines for them, are added.
         """
         busiest, others = self.busiest_and_other_cycles()
-        tiles = max(1.0, self._min_inner_tiles(pace))
-        issued = tiles * self.instructions * pace.issue
-        exposed = min(others, max(self.head_tail_cycles(pace), self.alone * others))
-        return max(busiest + exposed, issued) + sum(self.latencies.values())
+        tiles = max(1.0, self._min_inner_tiles(throughput))
+        issued = tiles * self.instruction_count * throughput.issue_cycles
+        exposed = min(
+            others,
+            max(self.head_and_tail_cycles(throughput), self.exposed_fraction * others),
+        )
+        return max(busiest + exposed, issued) + sum(self.latency_by_engine.values())
 
     def busiest_and_other_cycles(self) -> tuple[float, float]:
         """Return the cycles of the busiest engine, and those of all others."""
-        busiest = max(self.busy.values())
-        return busiest, sum(self.busy.values()) - busiest
+        busiest = max(self.busy_cycles_by_engine.values())
+        return busiest, sum(self.busy_cycles_by_engine.values()) - busiest
 
-    def head_tail_cycles(self, pace: NestThroughput) -> float:
+    def head_and_tail_cycles(self, throughput: NestThroughput) -> float:
         """
         Return the head and tail latency that other engines add to a nest. Tiles of
         products fill the array, and the memory as far as necessary; other tiles are as
         small as the control processor can issue.
         """
-        if pace.array in self.busy:
-            return pace.fill
+        if throughput.matrix_engine in self.busy_cycles_by_engine:
+            return throughput.half_memory_fill_cycles
         busiest, others = self.busiest_and_other_cycles()
-        max_tiles = busiest / (self.instructions * pace.issue)
-        return others / max(self._min_inner_tiles(pace), max_tiles)
+        max_tiles = busiest / (self.instruction_count * throughput.issue_cycles)
+        return others / max(self._min_inner_tiles(throughput), max_tiles)
 
-    def _min_inner_tiles(self, pace: NestThroughput) -> float:
+    def _min_inner_tiles(self, throughput: NestThroughput) -> float:
         """Return the minimum number of inner tiles, two of which fill the memory."""
-        moved = sum(self.busy.get(queue, 0) for queue in pace.moves)
-        return moved / pace.fill
+        moved = sum(
+            self.busy_cycles_by_engine.get(queue, 0)
+            for queue in throughput.move_engines
+        )
+        return moved / throughput.half_memory_fill_cycles

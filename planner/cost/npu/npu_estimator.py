@@ -1,5 +1,6 @@
 """
-NPU cost model as an estimator: tile plans of groups ranked by their estimated time.
+Cost model of NPUs as an estimator: search for the tile plan of a group with the least
+estimated time.
 """
 
 from __future__ import annotations
@@ -18,12 +19,12 @@ from tlf.dialects import graph, tile
 from tlf.dialects.target import Level, TargetSpec
 from tlf.dialects.tile import Mapping
 from tlf.planner.context import Memo
-from tlf.planner.cost.npu.inner_search import STAGES, InnerModel, InnerSearch
+from tlf.planner.cost.npu.candidate_shortlist import TileCandidate
+from tlf.planner.cost.npu.inner_search import STAGES, InnerCostModel, InnerSearch
 from tlf.planner.cost.npu.nest_prediction import NestPredictor, Nests
-from tlf.planner.cost.npu.outer_model import OuterModel
+from tlf.planner.cost.npu.outer_model import OuterCostModel
 from tlf.planner.cost.npu.outer_plan import OuterPlan
 from tlf.planner.cost.npu.outer_search import OuterSearch
-from tlf.planner.cost.npu.shortlist import TileCandidate
 from tlf.planner.fusion.cascade_fusion import CascadeFusion
 from tlf.planner.search_space import UNRESTRICTED, SearchSpace
 from tlf.planner.settings.search_budgets import TILE_SEARCH
@@ -47,23 +48,27 @@ class NpuEstimator:
         self,
         target: TargetSpec,
         level: Level,
-        freedom: SearchSpace = UNRESTRICTED,
+        search_space: SearchSpace = UNRESTRICTED,
         memo: Memo | None = None,
     ) -> None:
         memo = Memo() if memo is None else memo
         self.target = target
         self.level = level
-        self.freedom = freedom
+        self.freedom = search_space
         self.is_nearest = level is next(iter(target.levels.values()))
-        self.machinery = InnerModel(target, level)
+        self.machinery = InnerCostModel(target, level)
         if not self.is_nearest:
-            self.outer = OuterModel(target, level)
+            self.outer = OuterCostModel(target, level)
             self.nesting = nest_predictor_on(target, memo)
         self._structures = StructuralKeys()
         self._known: dict[Hashable, Plans] = {}
-        configuration = repr((target.data, level.name, freedom))
-        self._answers: dict[Hashable, int | None] = memo.table("cycles", configuration)
-        self._plans: dict[Hashable, Plans] = memo.table("plans", configuration)
+        configuration = repr((target.data, level.name, search_space))
+        self._answers: dict[Hashable, int | None] = memo.results_table_for(
+            "cycles", configuration
+        )
+        self._plans: dict[Hashable, Plans] = memo.results_table_for(
+            "plans", configuration
+        )
 
     @property
     def can_estimate_cascades(self) -> bool:
@@ -74,17 +79,17 @@ class NpuEstimator:
         return self.is_nearest
 
     @staticmethod
-    def of(
+    def create_for_level(
         target: TargetSpec,
         level: Level,
-        freedom: SearchSpace = UNRESTRICTED,
+        search_space: SearchSpace = UNRESTRICTED,
         memo: Memo | None = None,
     ) -> NpuEstimator | None:
         """
         Return an estimator for a level, or `None` if there is no model of the target.
         """
         return (
-            NpuEstimator(target, level, freedom, memo)
+            NpuEstimator(target, level, search_space, memo)
             if has_timing_model(target)
             else None
         )
@@ -97,28 +102,34 @@ class NpuEstimator:
         """
         Return the fastest plan, then alternatives that take little longer, if known.
         """
-        structure = self._structures.key_of(members.operations, members.results)
+        structure = self._structures.structural_key_of(
+            members.operations, members.results
+        )
         key = structure, _execution_count(members.root)
         if key not in self._known:
-            find = self._find_inner_plans if self.is_nearest else self._outer_search_of
+            find = self._find_inner_plans if self.is_nearest else self._find_outer_plans
             self._known[key] = _memoize_by_structure(self._plans, members, find)
         return self._known[key]
 
     def estimate_cycles(self, members: GroupMembers) -> int | None:
         """Return the approximate cycles of a group by itself with its best tiles."""
-        find = self._inner_cycles if self.is_nearest else self._outer_cycles
+        find = (
+            self._estimate_inner_cycles
+            if self.is_nearest
+            else self._estimate_outer_cycles
+        )
         return _memoize_by_structure(self._answers, members, find)
 
-    def _inner_cycles(self, members: GroupMembers) -> int | None:
+    def _estimate_inner_cycles(self, members: GroupMembers) -> int | None:
         try:
             candidate = self._inner_search_of(
                 members, TILE_SEARCH.max_coarse_points
-            ).find_rough()
+            ).find_approximate_best()
         except TilingError:
             return None
         return None if candidate is None else candidate.cycles
 
-    def _outer_cycles(self, members: GroupMembers) -> int | None:
+    def _estimate_outer_cycles(self, members: GroupMembers) -> int | None:
         plan = self._find_outer_plan(members)
         return None if plan is None else plan.cost.total_cycles
 
@@ -126,33 +137,43 @@ class NpuEstimator:
         search = self._inner_search_of(members)
         if (best := search.find_best()) is None:
             return ()
-        candidates = search.candidates_near(best)[: TILE_SEARCH.alternative_plans + 1]
-        return tuple(self._to_attribute(candidate) for candidate in candidates)
+        candidates = search.candidates_near_best(best)[
+            : TILE_SEARCH.alternative_plans + 1
+        ]
+        return tuple(self._to_plan_attribute(candidate) for candidate in candidates)
 
-    def _to_attribute(self, choice: TileCandidate) -> graph.PlanAttr:
+    def _to_plan_attribute(self, candidate: TileCandidate) -> graph.PlanAttr:
         return graph.PlanAttr(
             self.level.name,
-            choice.tile,
-            choice.reduce,
+            candidate.tile_sizes,
+            candidate.reduction_tile_sizes,
             Mapping.CORE if self.target.cores > 1 else Mapping.LOOP,
-            stages=choice.stages.tiles,
-            reduce_stages=choice.stages.reduce_stages,
+            stages=candidate.stages.tiles,
+            reduce_stages=candidate.stages.reduce_stages,
         )
 
     def _inner_search_of(
-        self, members: GroupMembers, grid: int = TILE_SEARCH.max_grid_points
+        self, members: GroupMembers, max_grid_points: int = TILE_SEARCH.max_grid_points
     ) -> InnerSearch:
         """Return a tile search for a group at the innermost level."""
-        axes = self.freedom.restrict_axes(members.tileable_axes(self.machinery.rules))
-        stages = self.freedom.restrict_stages(STAGES)
+        axes = self.freedom.restrict_tileable_axes(
+            members.tileable_axes(self.machinery.rules)
+        )
+        stages = self.freedom.restrict_stage_counts(STAGES)
         executions = _execution_count(members.root)
         return InnerSearch(
-            members, axes, self.level, self.machinery, executions, stages, grid
+            members,
+            axes,
+            self.level,
+            self.machinery,
+            executions,
+            stages,
+            max_grid_points,
         )
 
-    def _outer_search_of(self, members: GroupMembers) -> Plans:
+    def _find_outer_plans(self, members: GroupMembers) -> Plans:
         best = self._find_outer_plan(members)
-        return () if best is None else (best.to_attribute(self.level.name),)
+        return () if best is None else (best.to_plan_attribute(self.level.name),)
 
     def _find_outer_plan(self, members: GroupMembers) -> OuterPlan | None:
         nests = self.nesting.predict_nests(members)
@@ -167,13 +188,13 @@ def nest_predictor_on(target: TargetSpec, memo: Memo | None = None) -> NestPredi
     Return a predictor of the nests that `graph-group` forms for the innermost memory.
     """
     innermost = next(iter(target.levels.values()))
-    estimator = NpuEstimator.of(target, innermost, memo=memo)
+    estimator = NpuEstimator.create_for_level(target, innermost, memo=memo)
     return NestPredictor(
         target, None if estimator is None else CascadeFusion(target, estimator)
     )
 
 
-def nests_of(
+def predict_nests_of(
     members: GroupMembers, target: TargetSpec, memo: Memo | None = None
 ) -> Nests:
     """Return the nests of one group."""
@@ -181,7 +202,7 @@ def nests_of(
 
 
 def _memoize_by_structure(
-    known: dict[Hashable, T], members: GroupMembers, find: Callable[[GroupMembers], T]
+    cache: dict[Hashable, T], members: GroupMembers, find: Callable[[GroupMembers], T]
 ) -> T:
     """
     Return the result of `find` for a group, computed once for all groups of equal
@@ -189,9 +210,9 @@ def _memoize_by_structure(
     """
     structure = structural_key_of(members.operations, members.results)
     key = structure, _execution_count(members.root)
-    if key not in known:
-        known[key] = find(members)
-    return known[key]
+    if key not in cache:
+        cache[key] = find(members)
+    return cache[key]
 
 
 def _execution_count(op: Operation) -> int:

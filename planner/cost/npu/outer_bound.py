@@ -1,5 +1,5 @@
 """
-Lower bounds of the NPU cost model: a group's cost at an outer level over all of its
+Cost model of lower bounds: least cost of a group at an outer NPU level over all of its
 tilings.
 
 Source: the two bounds of a roofline (Williams et al. 2009), moves and work, each a
@@ -34,9 +34,12 @@ from xdsl.ir import Operation, SSAValue
 
 from tlf.analysis.tiling.group_tiling import LoopLevel, TileLoop, max_end, min_start
 from tlf.dialects.types import byte_count, dtype_of, tensor_type
-from tlf.planner.cost.covered_extents import clip_extent, covered_extent
+from tlf.planner.cost.covered_extents import (
+    count_indices_in_bounds,
+    covered_index_count,
+)
 from tlf.planner.cost.npu.channel_traffic import ChannelTraffic
-from tlf.planner.cost.npu.inner_transfers import collect_transfers
+from tlf.planner.cost.npu.inner_transfers import collect_inner_transfers
 from tlf.planner.cost.npu.level_residency import Residency
 from tlf.planner.cost.npu.nest_work import NestWork
 from tlf.planner.cost.npu.tiled_group import TiledGroup
@@ -74,22 +77,28 @@ class OuterBound:
         self.smallest = smallest
         self.model = largest.model
 
-    def bound_with(self, keeping: Residency) -> CostBound:
+    def bound_with_residency(self, residency: Residency) -> CostBound:
         """
         Return the lower bounds of the group's cost with some values resident in the
         level.
         """
-        resident = keeping.inner_inputs
-        loads = {v: n for v, n in self._min_load_bytes.items() if v not in resident}
-        loads |= {v: byte_count(tensor_type(v)) for v in keeping.loaded}
-        stores = [n for v, n in self._store_bytes.items() if v not in keeping.unstored]
-        late = [n for value, n in loads.items() if value not in keeping.early]
+        resident = residency.whole_inputs_in_level
+        loads = {
+            v: n for v, n in self._min_load_bytes_by_input.items() if v not in resident
+        }
+        loads |= {v: byte_count(tensor_type(v)) for v in residency.whole_loaded_inputs}
+        stores = [
+            n
+            for v, n in self._store_bytes_by_result.items()
+            if v not in residency.unstored_results
+        ]
+        late = [n for value, n in loads.items() if value not in residency.early_inputs]
         latencies = bool(late) + bool(stores)
         moved = self._min_channel_cycles(late) + self._min_channel_cycles(stores)
         cycles = latencies * self.model.latency + self._multi_tile_bound(moved)
         return CostBound(
             round(
-                min(cycles, self._single_tile_bound(keeping))
+                min(cycles, self._single_tile_bound(residency))
                 - TILE_SEARCH.rounding_tolerance
             ),
             sum(loads.values()) + sum(stores),
@@ -97,155 +106,174 @@ class OuterBound:
             - TILE_SEARCH.rounding_tolerance,
         )
 
-    def streamable_cycles(self, values: AbstractSet[SSAValue]) -> int:
+    def streamable_load_cycles(self, values: AbstractSet[SSAValue]) -> int:
         """
         Return the channel cycles of the inputs among `values` that loops load in tiles.
         """
-        return self._min_load_cycles(values & self._sliced_inputs)
+        return self._min_load_cycles(values & self._inputs_loaded_in_tiles)
 
-    def min_early_cycles(self, keeping: Residency) -> int:
+    def min_early_load_cycles(self, residency: Residency) -> int:
         """
         Return a lower bound of the cycles of early loads: those of inputs that loops do
         not load in tiles.
         """
-        values = keeping.early - keeping.inner_inputs - self._sliced_inputs
+        values = (
+            residency.early_inputs
+            - residency.whole_inputs_in_level
+            - self._inputs_loaded_in_tiles
+        )
         return self._min_load_cycles(values)
 
     def _min_load_cycles(self, values: AbstractSet[SSAValue]) -> int:
         """Return a lower bound of the channel cycles of loading some inputs."""
         sizes = [
-            self._min_load_bytes[value]
+            self._min_load_bytes_by_input[value]
             for value in values
-            if value in self._min_load_bytes
+            if value in self._min_load_bytes_by_input
         ]
         return round(self._min_channel_cycles(sizes) - TILE_SEARCH.rounding_tolerance)
 
-    def _min_channel_cycles(self, sizes: Sequence[int]) -> float:
+    def _min_channel_cycles(self, byte_counts: Sequence[int]) -> float:
         """Return a lower bound of the channel cycles of values with the given bytes."""
-        return sum(map(self.model.far.min_channel_cycles, sizes))
+        return sum(map(self.model.far.min_channel_cycles, byte_counts))
 
-    def _single_tile_bound(self, keeping: Residency) -> float:
+    def _single_tile_bound(self, residency: Residency) -> float:
         """
         Return a lower bound of the cycles of the largest tile, with all possible loads
         early.
         """
         loads: dict[SSAValue, ChannelTraffic] = {}
-        for value, _, moved in self.largest.loads_with_residency(keeping):
-            if value not in keeping.early:
+        for value, _, moved in self.largest.loads_with_residency(residency):
+            if value not in residency.early_inputs:
                 loads[value] = loads.get(value, ChannelTraffic()) + moved
-        stores = {v: n for v, n in self.largest.stores if v not in keeping.unstored}
+        stores = {
+            v: n
+            for v, n in self.largest.stores_by_result
+            if v not in residency.unstored_results
+        }
         return self.largest.time_from_first_load(1, loads, {}, stores)
 
-    def _multi_tile_bound(self, moved: float) -> float:
+    def _multi_tile_bound(self, move_cycles: float) -> float:
         """
         Return a lower bound of the cycles of several tiles whose moves take `moved`
         cycles, without latencies.
         """
-        counts, works = self._work_bounds
-        times = np.maximum(works + moved / counts, moved + works[0] / counts)
-        times[-1] = max(works[-1], moved)
+        counts, works = self._compute_bounds_by_tile_count
+        times = np.maximum(
+            works + move_cycles / counts, move_cycles + works[0] / counts
+        )
+        times[-1] = max(works[-1], move_cycles)
         return float(times.min())
 
     @cached_property
-    def _work_bounds(self) -> tuple[Numbers, Numbers]:
+    def _compute_bounds_by_tile_count(self) -> tuple[Numbers, Numbers]:
         """
         Numbers of tiles from 2 to `max_distinct_tiles`, and a lower bound of the
         compute cycles for each.
         """
         tiling, nests = self.largest.tiling, self.largest.nests
-        transfers = [*collect_transfers(tiling.tiles, nests, self._shrinking_values)]
+        transfers = [
+            *collect_inner_transfers(
+                tiling.tiles, nests, self._values_shrinking_with_tiles
+            )
+        ]
         works = self.model.work_by_nest(tiling, nests, transfers, self.model.least)
-        shares = [(each, self._sliding_share_of(nest)) for nest, each in works.items()]
+        shares = [
+            (each, self._min_unshared_fraction_of_nest(nest))
+            for nest, each in works.items()
+        ]
         counts = np.arange(2, TILE_SEARCH.max_distinct_tiles + 1, dtype=np.float64)
         least = np.zeros_like(counts)
         for each, share in shares:
             least += self._min_nest_cycles(each, share, counts)
         return counts, least
 
-    def _min_nest_cycles(self, work: NestWork, share: float, tiles: Numbers) -> Numbers:
+    def _min_nest_cycles(
+        self, work: NestWork, unshared_fraction: float, tile_counts: Numbers
+    ) -> Numbers:
         """
         Return lower bounds of the cycles of a nest for numbers of tiles. `share` is the
         fraction of its work that is not in the first windows.
         """
         busiest, others = work.busiest_and_other_cycles()
-        total, fill = busiest + others, work.head_tail_cycles(self.model.pace)
-        issue = self.model.pace.issue
+        total, fill = busiest + others, work.head_and_tail_cycles(self.model.pace)
+        issue = self.model.pace.issue_cycles
         busy = np.maximum(
-            share * np.minimum(total, busiest + tiles * fill),
-            work.instructions * issue * tiles,
+            unshared_fraction * np.minimum(total, busiest + tile_counts * fill),
+            work.instruction_count * issue * tile_counts,
         )
         least = np.maximum(busy, min(total, busiest + fill))
-        return least + tiles * sum(work.latencies.values())
+        return least + tile_counts * sum(work.latency_by_engine.values())
 
-    def _sliding_share_of(self, number: int) -> float:
+    def _min_unshared_fraction_of_nest(self, nest: int) -> float:
         """
         Return the minimum fraction of a nest's work that sliding tiles do not reuse.
         """
         large, small = self.largest, self.smallest.tiling
         shares = [
-            _sliding_share(least, whole)
+            _unshared_fraction_of_axis(least, whole)
             for op, tiled in large.tiling.tiles.items()
-            if large.nests[op] == number
+            if large.nests[op] == nest
             for least, whole in zip(small.tiles[op].box, tiled.box, strict=True)
         ]
         return min(shares, default=1.0)
 
     @cached_property
-    def _sliced_inputs(self) -> frozenset[SSAValue]:
+    def _inputs_loaded_in_tiles(self) -> frozenset[SSAValue]:
         """Inputs that loops load in tiles if tiles are small."""
         loads = self.smallest.loads_with_residency()
         return frozenset(value for value, depth, _ in loads if depth)
 
     @cached_property
-    def _min_load_bytes(self) -> dict[SSAValue, int]:
+    def _min_load_bytes_by_input(self) -> dict[SSAValue, int]:
         """Minimum bytes loaded of each input."""
         return {key[0]: self._min_input_bytes(key) for key in self.largest.tiling.reads}
 
     @cached_property
-    def _store_bytes(self) -> dict[SSAValue, int]:
+    def _store_bytes_by_result(self) -> dict[SSAValue, int]:
         """Bytes stored of each result."""
         results = self.largest.tiling.results
         return {value: byte_count(tensor_type(value)) for value in results}
 
     @cached_property
-    def _shrinking_values(self) -> set[Operation | SSAValue]:
+    def _values_shrinking_with_tiles(self) -> set[Operation | SSAValue]:
         """Operations and values of which small tiles cover less than the whole."""
         large, small = self.largest.tiling, self.smallest.tiling
         shrinking = set[Operation | SSAValue]()
         for op, tiled in large.tiles.items():
             least = small.tiles[op]
-            if _is_covering_less(least.box, tiled.box):
+            if _has_smaller_coverage(least.box, tiled.box):
                 shrinking.add(op)
-            if _is_covering_less(least.result, tiled.result):
+            if _has_smaller_coverage(least.result, tiled.result):
                 shrinking.update(op.results)
         for key, boxes in large.reads.items():
             least = small.reads[key]
-            if len(least) > 1 or _is_covering_less(least[0], boxes[0]):
+            if len(least) > 1 or _has_smaller_coverage(least[0], boxes[0]):
                 shrinking.add(key[0])
         return shrinking
 
-    def _min_input_bytes(self, key: tuple[SSAValue, LoopLevel]) -> int:
+    def _min_input_bytes(self, input_and_level: tuple[SSAValue, LoopLevel]) -> int:
         """Return the minimum bytes of an input that tiles of any size read."""
-        type_ = tensor_type(key[0])
+        type_ = tensor_type(input_and_level[0])
         shape = type_.get_shape()
         counts = [
-            prod(map(_min_extent, box, shape))
-            for box in self.smallest.tiling.reads[key]
+            prod(map(_min_covered_extent, box, shape))
+            for box in self.smallest.tiling.reads[input_and_level]
         ]
         return max(counts) * dtype_of(type_.element_type).itemsize
 
 
-def _min_extent(interval: Interval, extent: int) -> int:
+def _min_covered_extent(interval: Interval, extent: int) -> int:
     """
     Return the minimum number of indices of an axis that tiles of any size cover over
     all iterations.
     """
     first = min_start(interval)
-    whole = clip_extent(first, max_end(interval) - first, extent)
-    return min(whole, covered_extent(interval, extent))
+    whole = count_indices_in_bounds(first, max_end(interval) - first, extent)
+    return min(whole, covered_index_count(interval, extent))
 
 
-def _sliding_share(small: Interval, large: Interval) -> float:
+def _unshared_fraction_of_axis(small: Interval, large: Interval) -> float:
     """
     Return the fraction of an axis that tiles do not share with their predecessors.
     """
@@ -258,16 +286,19 @@ def _sliding_share(small: Interval, large: Interval) -> float:
     return 1 - max(0, shared) / max(1, large.tile_extent)
 
 
-def _is_covering_less(small: Box, large: Box) -> bool:
+def _has_smaller_coverage(small: Box, large: Box) -> bool:
     """
     Return `True` if the small tile covers fewer indices of some axis over all
     iterations than the large one.
     """
     pairs = zip(small, large, strict=True)
-    return any(_total_extent(each) < whole.tile_extent for each, whole in pairs)
+    return any(
+        _extent_summed_over_iterations(each) < whole.tile_extent
+        for each, whole in pairs
+    )
 
 
-def _total_extent(interval: Interval) -> int:
+def _extent_summed_over_iterations(interval: Interval) -> int:
     """Return the number of indices of an interval, summed over all iterations."""
     symbols = (symbol for symbol, _ in interval.offset.terms)
     return interval.tile_extent * prod(

@@ -17,18 +17,21 @@ from tlf.analysis.tiling.group_tiling import (
     GroupTiling,
     LoopLevel,
     TiledOperation,
-    elements_of_box,
+    count_elements_of_box,
 )
 from tlf.dialects.interfaces import ContractionInterface
 from tlf.dialects.target import Level, TargetSpec
-from tlf.dialects.target.npu_machine import machine_of
+from tlf.dialects.target.npu_machine import build_npu_machine
 from tlf.machine.instruction_costs import Cost, InstructionCosts
-from tlf.planner.cost.npu.inner_transfers import InnerTransfer, collect_transfers
-from tlf.planner.cost.npu.matmul_retiling import min_work, padded_work
+from tlf.planner.cost.npu.inner_transfers import InnerTransfer, collect_inner_transfers
+from tlf.planner.cost.npu.matmul_retiling import (
+    min_padded_matmul_work,
+    padded_matmul_work,
+)
 from tlf.planner.cost.npu.nest_prediction import Nests
 from tlf.planner.cost.npu.nest_work import NestThroughput, NestWork
 from tlf.planner.cost.npu.reduce_stages import (
-    initial_nest_of,
+    initializing_nest_of,
     is_accumulated_over_stages,
 )
 from tlf.planner.cost.npu.tile_instructions import TileInstructions
@@ -38,7 +41,7 @@ from tlf.planner.settings.search_budgets import TILE_SEARCH
 from tlf.support.affine.index_access import Box
 
 
-class OuterModel:
+class OuterCostModel:
     """Cost model of groups that are tiled for an outer level."""
 
     def __init__(self, target: TargetSpec, level: Level) -> None:
@@ -46,71 +49,75 @@ class OuterModel:
         index = names.index(level.name)
         self.level = level
         self.rules = tile_rules_of(target, level.name)
-        self.costs = InstructionCosts(machine_of(target))
+        self.costs = InstructionCosts(build_npu_machine(target))
         self.far = TransferCosts(
-            self.costs, level.name, names[index + 1], ordered=self.rules.is_axis_ordered
+            self.costs,
+            level.name,
+            names[index + 1],
+            is_axis_ordered=self.rules.is_axis_ordered,
         )
         inner_rules = tile_rules_of(target, names[index - 1])
         self.near = TransferCosts(
             self.costs,
             names[index - 1],
             level.name,
-            ordered=inner_rules.is_axis_ordered,
+            is_axis_ordered=inner_rules.is_axis_ordered,
         )
         self.latency = target.levels[names[index + 1]].latency
         self.bandwidth = target.levels[names[index + 1]].bandwidth
         inner = target.levels[names[index - 1]]
         self.work, self.least = (
             TileInstructions(self.costs, partial(work, capacity=inner.capacity))
-            for work in (padded_work, min_work)
+            for work in (padded_matmul_work, min_padded_matmul_work)
         )
         self.nearest = inner.capacity
         array = SystolicArray.of(self.costs.machine)
         self.columns = 1 if array is None else array.cols
         self.pace = NestThroughput(
-            issue=self.costs.machine.issue_cycles * CONTROL_CODE.issue_instructions,
-            fill=inner.capacity / 2 / level.bandwidth,
-            array=self.costs.queues["matrix"],
-            moves=[
+            issue_cycles=self.costs.machine.issue_cycles
+            * CONTROL_CODE.issue_instructions,
+            half_memory_fill_cycles=inner.capacity / 2 / level.bandwidth,
+            matrix_engine=self.costs.queues["matrix"],
+            move_engines=[
                 self.costs.queues[each] for each in (self.near.load, self.near.store)
             ],
         )
 
-    def compute_cycles(
-        self, tiling: GroupTiling, nests: Nests, done: Iterable[InnerTransfer] = ()
+    def compute_cycles_of_tile(
+        self, tiling: GroupTiling, nests: Nests, transfers: Iterable[InnerTransfer] = ()
     ) -> float:
         """
         Return the compute cycles of a tile, nest after nest. Prefetched nests run in
         parallel with the others: nests of equal prefetch distance are sequential, and
         the busy cycles of an engine add up over all nests.
         """
-        works = self.work_by_nest(tiling, nests, done)
+        works = self.work_by_nest(tiling, nests, transfers)
         in_order, busy = dict[int, float](), dict[int, float]()
-        for index, distance in _lead_by_nest(tiling, nests).items():
+        for index, distance in _prefetch_distance_by_nest(tiling, nests).items():
             if (nest := works.get(index)) is not None:
                 cycles = nest.estimate_cycles(self.pace)
                 in_order[distance] = in_order.get(distance, 0) + cycles
-                for engine, cycles in nest.busy.items():
+                for engine, cycles in nest.busy_cycles_by_engine.items():
                     busy[engine] = busy.get(engine, 0) + cycles
         if len(in_order) < 2:
             return sum(in_order.values())
         return max(*in_order.values(), *busy.values())
 
     def cycles_by_nest(
-        self, tiling: GroupTiling, nests: Nests, done: Iterable[InnerTransfer] = ()
+        self, tiling: GroupTiling, nests: Nests, transfers: Iterable[InnerTransfer] = ()
     ) -> dict[int, float]:
         """Return the cycles of each nest over inner tiles for a tile."""
         return {
             number: each.estimate_cycles(self.pace)
-            for number, each in self.work_by_nest(tiling, nests, done).items()
+            for number, each in self.work_by_nest(tiling, nests, transfers).items()
         }
 
     def work_by_nest(
         self,
         tiling: GroupTiling,
         nests: Nests,
-        done: Iterable[InnerTransfer] = (),
-        work: TileInstructions | None = None,
+        transfers: Iterable[InnerTransfer] = (),
+        tile_instructions: TileInstructions | None = None,
     ) -> dict[int, NestWork]:
         """
         Return the work of nests over inner tiles for a tile, by nest; nests without
@@ -118,38 +125,46 @@ class OuterModel:
         the cost of instructions.
         """
         works: dict[int, NestWork] = {}
-        for each in done or collect_transfers(tiling.tiles, nests):
+        for each in transfers or collect_inner_transfers(tiling.tiles, nests):
             nest = works.setdefault(each.nest, NestWork())
-            for cost in self._instruction_costs(tiling, each, work or self.work):
-                nest.add_instruction(cost, self._cycles_of_cost(cost))
-        self._add_partial_sums(tiling, nests, works)
+            for cost in self._instruction_and_move_costs(
+                tiling, each, tile_instructions or self.work
+            ):
+                nest.add_instruction(cost, self._cycles_in_cores_or_port(cost))
+        self._add_partial_sum_moves(tiling, nests, works)
         if tiling.cascade is not None:
-            works[nests[tiling.cascade.anchor]].alone = self._first_stage_share(tiling)
-        if work is None:
+            works[
+                nests[tiling.cascade.anchor]
+            ].exposed_fraction = self._array_fill_fraction(tiling)
+        if tile_instructions is None:
             self._add_operand_reloads(tiling, nests, works)
-        return {number: each for number, each in works.items() if each.busy}
+        return {
+            number: each for number, each in works.items() if each.busy_cycles_by_engine
+        }
 
-    def _add_partial_sums(
-        self, tiling: GroupTiling, nests: Nests, found: dict[int, NestWork]
+    def _add_partial_sum_moves(
+        self, tiling: GroupTiling, nests: Nests, works_of_nests: dict[int, NestWork]
     ) -> None:
         """Add the moves of accumulators between the stages of a reduction."""
         for op, tiled in tiling.tiles.items():
             if not is_accumulated_over_stages(tiling, op):
                 continue
-            nest, value = found[nests[op]], op.results[0]
-            size = elements_of_box(tiled.result) * TEMPORARY_BYTES
+            nest, value = works_of_nests[nests[op]], op.results[0]
+            size = count_elements_of_box(tiled.result) * TEMPORARY_BYTES
             blocks = max(1, ceil(size / self.nearest * TILE_SEARCH.accumulator_shares))
             cost = self.near.load_cost_of(value, tiled.result)
-            nest.add_instruction(cost, self._cycles_of_cost(cost))
-            for cost in self._operand_loads(tiling, tiled):
+            nest.add_instruction(cost, self._cycles_in_cores_or_port(cost))
+            for cost in self._operand_load_costs(tiling, tiled):
                 nest.add_instruction(
-                    cost, self._cycles_of_cost(cost) * (sqrt(blocks) - 1) / 2
+                    cost, self._cycles_in_cores_or_port(cost) * (sqrt(blocks) - 1) / 2
                 )
-            initial = found.setdefault(initial_nest_of(nests[op]), NestWork())
+            initial = works_of_nests.setdefault(
+                initializing_nest_of(nests[op]), NestWork()
+            )
             cost = self.near.store_cost_of(value, tiled.result)
-            initial.add_instruction(cost, self._cycles_of_cost(cost))
+            initial.add_instruction(cost, self._cycles_in_cores_or_port(cost))
 
-    def _first_stage_share(self, tiling: GroupTiling) -> float:
+    def _array_fill_fraction(self, tiling: GroupTiling) -> float:
         """
         Return the fraction of a reduction tile of this level that fills the array once.
         """
@@ -157,27 +172,28 @@ class OuterModel:
         return min(1, self.columns / loop.tile)
 
     def _add_operand_reloads(
-        self, tiling: GroupTiling, nests: Nests, found: dict[int, NestWork]
+        self, tiling: GroupTiling, nests: Nests, works_of_nests: dict[int, NestWork]
     ) -> None:
         """Add the moves of factors that are loaded more than once."""
         for op, tiled in tiling.tiles.items():
             if not tiled.facts.is_product:
                 continue
-            costs = list(self._operand_loads(tiling, tiled))
+            costs = list(self._operand_load_costs(tiling, tiled))
             if len(costs) != 2:
                 continue
-            sums = elements_of_box(tiled.result) * TEMPORARY_BYTES
+            sums = count_elements_of_box(tiled.result) * TEMPORARY_BYTES
             left, right = (
-                self._cycles_of_cost(cost) * self.level.bandwidth for cost in costs
+                self._cycles_in_cores_or_port(cost) * self.level.bandwidth
+                for cost in costs
             )
-            times = reload_counts(left, right, sums, self.nearest / 2)
+            times = factor_load_counts(left, right, sums, self.nearest / 2)
             for cost, count in zip(costs, times, strict=True):
                 if count > 1:
-                    found[nests[op]].add_instruction(
-                        cost, self._cycles_of_cost(cost) * (count - 1)
+                    works_of_nests[nests[op]].add_instruction(
+                        cost, self._cycles_in_cores_or_port(cost) * (count - 1)
                     )
 
-    def _operand_loads(
+    def _operand_load_costs(
         self, tiling: GroupTiling, tiled: TiledOperation
     ) -> Iterator[Cost]:
         """
@@ -191,33 +207,36 @@ class OuterModel:
             if (box := _read_box_of(tiling, tiled, index)) is not None:
                 yield self.near.load_cost_of(operand, box)
 
-    def _cycles_of_cost(self, cost: Cost) -> float:
+    def _cycles_in_cores_or_port(self, cost: Cost) -> float:
         """
         Return the cycles of an instruction, in the cores or at a port that they share.
         """
         share = cost.cycles / self.costs.machine.cores
-        for _, cycles in cost.shared:
+        for _, cycles in cost.channel_occupancy:
             share = max(share, cycles)
         return share
 
-    def _instruction_costs(
-        self, tiling: GroupTiling, exchange: InnerTransfer, work: TileInstructions
+    def _instruction_and_move_costs(
+        self,
+        tiling: GroupTiling,
+        transfer: InnerTransfer,
+        tile_instructions: TileInstructions,
     ) -> Iterator[Cost]:
         """
         Yield the costs of a tile: its instructions, and its moves to and from the
         innermost memory.
         """
-        tiled = tiling.tiles[exchange.op]
-        if exchange.computes:
-            yield from work.costs_of(tiled)
-        for operand, index in exchange.loads:
+        tiled = tiling.tiles[transfer.op]
+        if transfer.has_instructions:
+            yield from tile_instructions.instruction_costs_of(tiled)
+        for operand, index in transfer.loads:
             if (box := _read_box_of(tiling, tiled, index)) is not None:
                 yield self.near.load_cost_of(operand, box)
-        for result in exchange.stores:
+        for result in transfer.stores:
             yield self.near.store_cost_of(result, tiled.result)
 
 
-def _lead_by_nest(tiling: GroupTiling, nests: Nests) -> dict[int, int]:
+def _prefetch_distance_by_nest(tiling: GroupTiling, nests: Nests) -> dict[int, int]:
     """Return the prefetch distance of each nest over inner tiles, in iterations."""
     distances: dict[int, int] = {}
     for op in tiling.tiles:
@@ -248,7 +267,9 @@ def _available_box_of(tiling: GroupTiling, value: SSAValue) -> Box | None:
     return None
 
 
-def reload_counts(left: float, right: float, sums: int, room: float) -> tuple[int, int]:
+def factor_load_counts(
+    left_bytes: float, right_bytes: float, accumulator_bytes: int, capacity: float
+) -> tuple[int, int]:
     """
     Return the number of loads of two factors of `left` and `right` bytes through `room`
     bytes: blocks of one factor stay while the whole other factor is read, or blocks of
@@ -259,12 +280,14 @@ def reload_counts(left: float, right: float, sums: int, room: float) -> tuple[in
     game" (STOC 1981): a block of one array stays, and the others are read for each
     block.
     """
-    options = [(1, ceil(left / room)), (ceil(right / room), 1)]
-    blocks = ceil(sums / room)
+    options = [(1, ceil(left_bytes / capacity)), (ceil(right_bytes / capacity), 1)]
+    blocks = ceil(accumulator_bytes / capacity)
     options += [(ceil(blocks / rows), rows) for rows in _powers_of_two(blocks)]
-    return min(options, key=lambda option: option[0] * left + option[1] * right)
+    return min(
+        options, key=lambda option: option[0] * left_bytes + option[1] * right_bytes
+    )
 
 
-def _powers_of_two(blocks: int) -> list[int]:
+def _powers_of_two(limit: int) -> list[int]:
     """Return the powers of two up to a number of blocks."""
-    return [1 << octave for octave in range(blocks.bit_length())]
+    return [1 << octave for octave in range(limit.bit_length())]

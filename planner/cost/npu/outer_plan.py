@@ -1,6 +1,6 @@
 """
-Planned tiles of a group at an outer level of an NPU, with their estimated cost and
-rank.
+Cost model result: planned tiles of a group at an outer NPU level, with their estimated
+cost and rank.
 """
 
 from __future__ import annotations
@@ -28,25 +28,30 @@ are computed an iteration early.
 class OuterPlan:
     """Tiling of a group and its cost."""
 
-    tile: Sizes
-    sliding: int | None
+    tile_sizes: Sizes
+    sliding_axis: int | None
     stages: int
     """Iterations in flight: of reduction tiles, or of tiles."""
     cost: OuterCost
     required_bytes: int
     """Bytes required in the level."""
-    reduce: Sizes = ()
+    reduction_tile_sizes: Sizes = ()
     """Sizes of the reduction tiles; empty if the reduction is whole."""
     has_prefetch: bool = False
     """True if the values that windows read are computed an iteration early."""
 
     @property
-    def key(self) -> PlanKey:
+    def plan_key(self) -> PlanKey:
         """Key of the plan in `OuterSearch.plan_for`."""
-        return (*self.tile, *self.reduce), self.sliding, self.stages, self.has_prefetch
+        return (
+            (*self.tile_sizes, *self.reduction_tile_sizes),
+            self.sliding_axis,
+            self.stages,
+            self.has_prefetch,
+        )
 
     @property
-    def min_rank(self) -> int:
+    def min_rank_from_moves(self) -> int:
         """Lower bound of the first component of the rank, from the moves."""
         moved = round(self.cost.channel_cycles)
         return moved + moved // TILE_SEARCH.traffic_divisor
@@ -64,12 +69,12 @@ class OuterPlan:
             self.required_bytes,
         )
 
-    def to_attribute(
+    def to_plan_attribute(
         self,
         level: str,
-        keep: Sequence[int] = (),
-        hold: Sequence[int] = (),
-        reload: Sequence[int] = (),
+        retained_results: Sequence[int] = (),
+        resident_operands: Sequence[int] = (),
+        reloaded_operands: Sequence[int] = (),
     ) -> graph.PlanAttr:
         """
         Return the plan as an attribute: the results `keep` are retained in the level,
@@ -78,14 +83,14 @@ class OuterPlan:
         """
         return graph.PlanAttr(
             level,
-            self.tile,
-            self.reduce,
-            stages=1 if self.reduce else self.stages,
+            self.tile_sizes,
+            self.reduction_tile_sizes,
+            stages=1 if self.reduction_tile_sizes else self.stages,
             reduce_stages=self.stages,
-            sliding=() if self.sliding is None else (self.sliding,),
-            retain=keep,
-            resident=hold,
-            reload=reload,
+            sliding=() if self.sliding_axis is None else (self.sliding_axis,),
+            retain=retained_results,
+            resident=resident_operands,
+            reload=reloaded_operands,
             prefetch_distance=int(self.has_prefetch),
         )
 
@@ -97,20 +102,23 @@ KnownFootprints: TypeAlias = "dict[PlanKey, tuple[Footprint, int] | None]"
 """Footprints of plans by key, with the required bytes."""
 
 
-def min_cycles_of(only: OuterCost | None) -> float:
+def min_cycles_from_single_tile(single_tile_cost: OuterCost | None) -> float:
     """
     Return a lower bound of the cycles of any tiling, from the cost of a single tile; 0
     if that cost is unknown.
     """
-    if only is None:
+    if single_tile_cost is None:
         return 0
-    return max(only.channel_cycles, only.compute_cycles)
+    return max(single_tile_cost.channel_cycles, single_tile_cost.compute_cycles)
 
 
-def is_near_optimal(plan: OuterPlan, only: OuterCost) -> bool:
+def is_near_optimal(plan: OuterPlan, single_tile_cost: OuterCost) -> bool:
     """Return `True` if a plan is close to the lower bounds of traffic and of time."""
     cost = plan.cost
     return (
-        cost.total_cycles <= min_cycles_of(only) * TILE_SEARCH.near_optimal_ratio
-        and cost.payload_bytes <= only.payload_bytes * TILE_SEARCH.near_optimal_ratio
+        cost.total_cycles
+        <= min_cycles_from_single_tile(single_tile_cost)
+        * TILE_SEARCH.near_optimal_ratio
+        and cost.payload_bytes
+        <= single_tile_cost.payload_bytes * TILE_SEARCH.near_optimal_ratio
     )

@@ -1,4 +1,7 @@
-"""Search for the best tile plan at an outer level, with whole or staged reductions."""
+"""
+Search for the best tile plan of a group at an outer NPU level, with whole or staged
+reductions.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,8 @@ from typing import Self
 
 from tlf.planner.cost.npu.level_residency import Residency
 from tlf.planner.cost.npu.outer_plan import OuterPlan, Sizes
-from tlf.planner.cost.npu.size_options import halving_sizes
 from tlf.planner.cost.npu.tile_search import TileSearch
+from tlf.planner.cost.npu.tile_size_options import halves_of_extent
 from tlf.planner.settings.search_budgets import TILE_SEARCH
 
 
@@ -18,7 +21,7 @@ from tlf.planner.settings.search_budgets import TILE_SEARCH
 class OuterSearch(TileSearch):
     """Search for the fastest plan of a group, with whole or staged reductions."""
 
-    _staged: dict[Sizes, OuterSearch] = field(
+    _searches_by_reduction_tile: dict[Sizes, OuterSearch] = field(
         default_factory=dict[Sizes, "OuterSearch"]
     )
     """Searches by reduction tile sizes."""
@@ -26,19 +29,23 @@ class OuterSearch(TileSearch):
         default_factory=dict[Residency, "dict[Sizes, OuterSearch]"]
     )
 
-    def with_residency(self, keeping: Residency, room: int) -> Self:
-        search = super().with_residency(keeping, room)
-        search._staged = self._staged_by_residency.setdefault(keeping, {})
+    def with_residency(self, new_residency: Residency, new_capacity: int) -> Self:
+        search = super().with_residency(new_residency, new_capacity)
+        search._searches_by_reduction_tile = self._staged_by_residency.setdefault(
+            new_residency, {}
+        )
         return search
 
     def find_best(self) -> OuterPlan | None:
         best = super().find_best()
-        stage_sizes = [] if self.reduce else self._candidate_stage_sizes()
-        if not stage_sizes or (best is not None and not self._is_poor(best)):
+        stage_sizes = (
+            [] if self.reduction_tile_sizes else self._candidate_reduction_tiles()
+        )
+        if not stage_sizes or (best is not None and not self._is_far_from_bound(best)):
             return best
         worse = 0
         for reduce in stage_sizes:
-            plan = self._search_stages(reduce).find_best()
+            plan = self._search_with_reduction_tile(reduce).find_best()
             if plan is not None and (best is None or plan.rank < best.rank):
                 best, worse = plan, 0
             elif (
@@ -48,34 +55,36 @@ class OuterSearch(TileSearch):
                 break
         return best
 
-    def rank_plans(self, count: int) -> list[OuterPlan]:
+    def find_best_plans(self, count: int) -> list[OuterPlan]:
         """
         Return the best `count` plans of those evaluated on the way to the best one, of
         the neighbours of the best one with tiles in flight, and of those that recompute
         products.
         """
-        for roll in (None, *self._sliding_axes()):
-            for stages in self.search_space.restrict_stages((TILE_SEARCH.stages, 1)):
+        for roll in (None, *self._axes_with_overlapping_tiles()):
+            for stages in self.search_space.restrict_stage_counts(
+                (TILE_SEARCH.stages, 1)
+            ):
                 for start in self._start_plans(roll, stages):
                     self._hill_climb(start)
         self.single_tile_plan()
         in_flight = (
             plan
-            for plan in self._evaluated_plans()
+            for plan in self._evaluated_plans_that_fit()
             if plan.stages >= TILE_SEARCH.stages
         )
         if (best := min(in_flight, key=_rank_of, default=None)) is not None:
             self._refine_plan(best)
-        if not self.reduce:
-            self._evaluate_recomputing()
-        plans = [*self._evaluated_plans()]
-        for search in self._staged.values():
-            plans += search.rank_plans(count)
+        if not self.reduction_tile_sizes:
+            self._evaluate_recomputing_plans()
+        plans = [*self._evaluated_plans_that_fit()]
+        for search in self._searches_by_reduction_tile.values():
+            plans += search.find_best_plans(count)
         return sorted(plans, key=_rank_of)[:count]
 
-    def _evaluated_plans(self) -> Iterator[OuterPlan]:
+    def _evaluated_plans_that_fit(self) -> Iterator[OuterPlan]:
         """Yield the evaluated plans that fit, except those with prefetch."""
-        for plan in self.known.values():
+        for plan in self.known_plans.values():
             if (
                 plan is not None
                 and not plan.has_prefetch
@@ -83,30 +92,40 @@ class OuterSearch(TileSearch):
             ):
                 yield plan
 
-    def _evaluate_recomputing(self) -> None:
+    def _evaluate_recomputing_plans(self) -> None:
         """Evaluate two tiles in flight along axes that recompute products per tile."""
         whole = self.axes.parallel
         for axis, size in enumerate(whole):
-            if size % 2 or self.axes.free[axis] or not self.search_space.can_tile(axis):
+            if (
+                size % 2
+                or self.axes.free[axis]
+                or not self.search_space.can_tile_axis(axis)
+            ):
                 continue
             sizes = (*whole[:axis], size // 2, *whole[axis + 1 :])
-            for stages in self.search_space.restrict_stages((TILE_SEARCH.stages,)):
+            for stages in self.search_space.restrict_stage_counts(
+                (TILE_SEARCH.stages,)
+            ):
                 self.plan_for(sizes, None, stages)
 
     def min_bytes(self) -> int | None:
         least = super().min_bytes()
-        if self.reduce or (least is not None and least <= self.capacity):
+        if self.reduction_tile_sizes or (least is not None and least <= self.capacity):
             return least
-        *_, smallest = self._candidate_stage_sizes() or [None]
-        staged = None if smallest is None else self._search_stages(smallest).min_bytes()
+        *_, smallest = self._candidate_reduction_tiles() or [None]
+        staged = (
+            None
+            if smallest is None
+            else self._search_with_reduction_tile(smallest).min_bytes()
+        )
         return min((each for each in (least, staged) if each is not None), default=None)
 
     def plan_for(
         self,
         sizes: Sequence[int],
-        roll: int | None,
+        sliding_axis: int | None,
         stages: int,
-        leads: bool = False,
+        has_prefetch: bool = False,
     ) -> OuterPlan | None:
         """
         Return the plan with the given tile sizes, followed by reduction tile sizes, or
@@ -114,21 +133,23 @@ class OuterSearch(TileSearch):
         """
         count = len(self.axes.parallel)
         if len(sizes) == count:
-            return super().plan_for(sizes, roll, stages, leads)
+            return super().plan_for(sizes, sliding_axis, stages, has_prefetch)
         reduce = tuple(sizes[count:])
-        return self._search_stages(reduce).plan_for(sizes[:count], roll, stages, leads)
+        return self._search_with_reduction_tile(reduce).plan_for(
+            sizes[:count], sliding_axis, stages, has_prefetch
+        )
 
-    def _is_poor(self, plan: OuterPlan) -> bool:
+    def _is_far_from_bound(self, plan: OuterPlan) -> bool:
         """Return `True` if the time of a plan is far from the lower bound."""
         if self.lower_bounds is None:
             return True
         return (
             plan.cost.total_cycles
             > TILE_SEARCH.staged_reduction_ratio
-            * self.lower_bounds.bound_with(self.residency).cycles
+            * self.lower_bounds.bound_with_residency(self.residency).cycles
         )
 
-    def _candidate_stage_sizes(self) -> list[Sizes]:
+    def _candidate_reduction_tiles(self) -> list[Sizes]:
         """
         Return reduction tiles along the longest free axis of the reduction, largest
         first.
@@ -140,20 +161,25 @@ class OuterSearch(TileSearch):
         longest = max(free, key=axes.reduction.__getitem__)
         return [
             (*axes.reduction[:longest], size, *axes.reduction[longest + 1 :])
-            for size in reversed(halving_sizes(axes.reduction[longest], 1)[:-1])
+            for size in reversed(halves_of_extent(axes.reduction[longest], 1)[:-1])
         ]
 
-    def _search_stages(self, reduce: Sizes) -> OuterSearch:
+    def _search_with_reduction_tile(self, reduction_tile: Sizes) -> OuterSearch:
         """Return the search for plans with the given reduction tile sizes."""
-        if reduce not in self._staged:
-            created = self._staged[reduce] = copy(self)
-            created.reduce, created.known, created._footprints, created._staged = (
-                reduce,
+        if reduction_tile not in self._searches_by_reduction_tile:
+            created = self._searches_by_reduction_tile[reduction_tile] = copy(self)
+            (
+                created.reduction_tile_sizes,
+                created.known_plans,
+                created._known_footprints,
+                created._searches_by_reduction_tile,
+            ) = (
+                reduction_tile,
                 {},
                 {},
                 {},
             )
-        search = self._staged[reduce]
+        search = self._searches_by_reduction_tile[reduction_tile]
         search.capacity = self.capacity
         return search
 

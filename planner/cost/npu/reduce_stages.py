@@ -1,6 +1,6 @@
 """
-NPU cost model of a reduction in stages over its tiles: inner nests that run once per
-stage.
+Cost model of an NPU reduction in stages over its tiles: inner nests of a group that run
+once per stage.
 
 Accumulators are stored in the level of the loop. A nest fills them before the loop, the
 nest of the reduction loads and stores them in each stage, and the operations after the
@@ -26,10 +26,12 @@ def reduce_stage_count(tiling: GroupTiling) -> int:
 
 def is_accumulated_over_stages(tiling: GroupTiling, op: Operation) -> bool:
     """Return `True` if an operation accumulates over the stages of a reduction."""
-    return bool(tiling.inner_loops) and (op is tiling.anchor or tiling.is_step(op))
+    return bool(tiling.inner_loops) and (
+        op is tiling.anchor or tiling.is_cascade_step(op)
+    )
 
 
-def split_nests(tiling: GroupTiling, nests: Nests) -> Nests:
+def split_nests_at_stage_loop(tiling: GroupTiling, nests: Nests) -> Nests:
     """Return the nests split into those before the loop, in the loop and after it."""
     split: dict[Operation, int] = {}
     phase = BEFORE
@@ -45,11 +47,11 @@ def split_nests(tiling: GroupTiling, nests: Nests) -> Nests:
     return split
 
 
-def is_in_stage_loop(tiling: GroupTiling, number: int) -> bool:
+def is_nest_in_stage_loop(tiling: GroupTiling, nest: int) -> bool:
     """Return `True` if a nest runs once per stage."""
-    return bool(tiling.inner_loops) and number % PHASES == IN_LOOP
+    return bool(tiling.inner_loops) and nest % PHASES == IN_LOOP
 
 
-def initial_nest_of(number: int) -> int:
+def initializing_nest_of(nest: int) -> int:
     """Return the nest that initializes the accumulators of a nest."""
-    return number - IN_LOOP + BEFORE
+    return nest - IN_LOOP + BEFORE

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 from xdsl.ir import Operation, SSAValue
 
-from tlf.analysis.recurrence.formula import Apply, Formula
-from tlf.analysis.tiling.cascade_tiles import limits_in_loop
-from tlf.analysis.tiling.group_tiling import GroupTiling, elements_of_box
+from tlf.analysis.recurrence.formula import ElementwiseFormula, Formula
+from tlf.analysis.tiling.cascade_tiles import running_value_limits_in_loop
+from tlf.analysis.tiling.group_tiling import GroupTiling, count_elements_of_box
 from tlf.machine.instruction_costs import Cost, InstructionCosts
 
 SLOW = ("exp", "div")
@@ -25,11 +25,11 @@ class RunningTotalCosts:
 
     tiling: GroupTiling
     costs: InstructionCosts
-    _known: set[Formula] = field(default_factory=set[Formula])
+    _computed_formulas: set[Formula] = field(default_factory=set[Formula])
 
     def clamp_costs_of(self, op: Operation) -> Iterator[Cost]:
         """Yield the costs of clamping a total to finite numbers for its users."""
-        for _ in limits_in_loop(self.tiling, op):
+        for _ in running_value_limits_in_loop(self.tiling, op):
             yield self.costs.cost_of_elementwise(self._element_count(op.results[0]))
 
     def correction_costs_of(self, op: Operation) -> Iterator[Cost]:
@@ -43,22 +43,25 @@ class RunningTotalCosts:
         if (correction := self.tiling.correction_of(op)) is None:
             return
         count = max(map(self._element_count, correction.values))
-        for name in self._new_operations_of(correction.formula):
+        for name in self._uncomputed_operations_of(correction.formula):
             yield self.costs.cost_of_elementwise(count, name in SLOW)
         if not correction.is_bounded:
             yield self.costs.cost_of_elementwise(count)
         yield self.costs.cost_of_elementwise(self._element_count(op.results[0]))
 
-    def _new_operations_of(self, formula: Formula) -> Iterator[str]:
+    def _uncomputed_operations_of(self, formula: Formula) -> Iterator[str]:
         """Yield the operations of a formula that have not been computed already."""
-        if not isinstance(formula, Apply) or formula in self._known:
+        if (
+            not isinstance(formula, ElementwiseFormula)
+            or formula in self._computed_formulas
+        ):
             return
-        self._known.add(formula)
+        self._computed_formulas.add(formula)
         for operand in formula.operands:
-            yield from self._new_operations_of(operand)
+            yield from self._uncomputed_operations_of(operand)
         yield formula.name
 
     def _element_count(self, value: SSAValue) -> int:
         owner = value.owner
         assert isinstance(owner, Operation)
-        return elements_of_box(self.tiling.tiles[owner].result)
+        return count_elements_of_box(self.tiling.tiles[owner].result)

@@ -1,5 +1,5 @@
 """
-NPU cost model: peak bytes of a memory level occupied by the live tiles of a group.
+Cost model of NPU memory: peak bytes of a level that the live tiles of a group occupy.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from typing import NamedTuple
 
 from xdsl.ir import Operation, SSAValue
 
-from tlf.analysis.tiling.box_covering import is_moved_by
+from tlf.analysis.tiling.box_covering import is_box_moved_by
 from tlf.analysis.tiling.cascade_tiles import is_loop_carried
 from tlf.analysis.tiling.group_tiling import (
     TEMPORARY_BYTES,
     GroupTiling,
     LoopLevel,
     TileLoop,
-    elements_of_box,
+    count_elements_of_box,
     is_same_box,
 )
 from tlf.dialects.interfaces import (
@@ -33,7 +33,7 @@ from tlf.planner.cost.npu.in_place_buffers import InPlaceBuffers
 from tlf.planner.cost.npu.iterations_in_flight import IterationsInFlight
 from tlf.planner.cost.npu.nest_prediction import Nests
 from tlf.support.affine.index_access import Box, Interval
-from tlf.support.allocation import align, peak_live_bytes
+from tlf.support.allocation import align_offset, peak_live_bytes
 
 BEFORE = -1
 """Step before a sliding-window loop, in which the initial windows are computed."""
@@ -45,39 +45,41 @@ class BufferRow(NamedTuple):
     kind: str
     """`input`, `window`, `value`, `output`, `held` or `temporary`."""
     value: SSAValue
-    size: int
+    byte_count: int
     """Bytes, including those for further iterations."""
-    start: int
-    end: int
+    start_step: int
+    end_step: int
     """End of the live range `[start, end)`."""
     box: Box
     """The stored tile."""
-    ahead: int = 0
+    in_flight_bytes: int = 0
     """Bytes of the buffer for further iterations in flight."""
     is_reduce_stage: bool = False
     """True if the further iterations are stages of a reduction."""
 
-    def with_iterations(self, further: int) -> BufferRow:
+    def with_further_iterations(self, count: int) -> BufferRow:
         """Return the buffer extended by some further iterations in flight."""
-        ahead = self.ahead * further
-        return self._replace(size=self.size + ahead, ahead=ahead)
+        ahead = self.in_flight_bytes * count
+        return self._replace(byte_count=self.byte_count + ahead, in_flight_bytes=ahead)
 
 
 @dataclass(frozen=True)
 class Footprint:
     """Buffers of a group's tiles in one level, with their live ranges in steps."""
 
-    rows: tuple[BufferRow, ...]
+    buffer_rows: tuple[BufferRow, ...]
 
     @cached_property
     def peak_bytes(self) -> int:
         """Maximum number of live bytes over all steps."""
-        return peak_live_bytes((row.start, row.end, row.size) for row in self.rows)
+        return peak_live_bytes(
+            (row.start_step, row.end_step, row.byte_count) for row in self.buffer_rows
+        )
 
     @property
     def total_bytes(self) -> int:
         """Total bytes of all buffers, without sharing."""
-        return sum(row.size for row in self.rows)
+        return sum(row.byte_count for row in self.buffer_rows)
 
 
 class TileBuffers:
@@ -87,8 +89,8 @@ class TileBuffers:
         self,
         tiling: GroupTiling,
         nests: Nests | None = None,
-        apart: Collection[SSAValue] = (),
-        held: Collection[SSAValue] = (),
+        uncounted_inputs: Collection[SSAValue] = (),
+        resident_values: Collection[SSAValue] = (),
         steps: ExecutionSteps | None = None,
     ) -> None:
         """
@@ -102,8 +104,8 @@ class TileBuffers:
         """
         if steps is None or len(steps.of) != len(tiling.tiles):
             steps = ExecutionSteps(tiling.tiles, nests)
-        self.apart = apart
-        self.held = held
+        self.apart = uncounted_inputs
+        self.held = resident_values
         self.tiling = tiling
         self.nearest = nests is None
         self.one_by_one = nests is not None and bool(tiling.inner_loops)
@@ -113,7 +115,11 @@ class TileBuffers:
         self.end = steps.end
         self.results = set(tiling.results)
         self.in_place = InPlaceBuffers(tiling, steps) if self.nearest else None
-        slices = ConcatSlices(tiling, (*apart, *held)) if nests is not None else None
+        slices = (
+            ConcatSlices(tiling, (*uncounted_inputs, *resident_values))
+            if nests is not None
+            else None
+        )
         self.joined = slices
         self.rows = tuple(self._collect_rows())
         """
@@ -125,12 +131,12 @@ class TileBuffers:
         Return the footprint of `in_flight` iterations, or of all iterations if there
         are fewer.
         """
-        tiles = _max_in_flight(self.tiling.loops, in_flight.tiles) - 1
-        stages = _max_in_flight(self.tiling.inner_loops, in_flight.reduce_stages) - 1
+        tiles = _limit_in_flight(self.tiling.loops, in_flight.tiles) - 1
+        stages = _limit_in_flight(self.tiling.inner_loops, in_flight.reduce_stages) - 1
         return Footprint(
             tuple(
-                row.with_iterations(stages if row.is_reduce_stage else tiles)
-                if row.ahead
+                row.with_further_iterations(stages if row.is_reduce_stage else tiles)
+                if row.in_flight_bytes
                 else row
                 for row in self.rows
             )
@@ -142,7 +148,11 @@ class TileBuffers:
             *self._initial_window_rows(),
             *self._value_rows(),
         ):
-            yield row._replace(start=BEFORE) if self._is_live_before(row) else row
+            yield (
+                row._replace(start_step=BEFORE)
+                if self._is_live_in_initial_windows(row)
+                else row
+            )
 
     def _value_rows(self) -> Iterator[BufferRow]:
         for op in self.tiling.tiles:
@@ -157,36 +167,38 @@ class TileBuffers:
                 continue
             is_staged = scope is LoopLevel.INNER
             if value in self.held:
-                yield self._whole_value_row(value)
+                yield self._row_of_whole_value(value)
                 continue
             for index, box in enumerate(boxes):
                 window = self.tiling.windows.get((value, index))
                 size = self._bytes_of_box(value, box)
                 if window is not None:
                     ahead = self._bytes_of_box(value, window.new_part)
-                    row = self._permanent_row("window", value, size, box, ahead)
+                    row = self._row_live_in_all_steps("window", value, size, box, ahead)
                     yield row._replace(is_reduce_stage=True) if is_staged else row
                 elif is_staged and _is_loop_variant(box):
-                    row = self._permanent_row("input", value, size, box, size)
-                    yield self._limit_to_loop(row._replace(is_reduce_stage=True))
+                    row = self._row_live_in_all_steps("input", value, size, box, size)
+                    yield self._limit_to_reduction_loop(
+                        row._replace(is_reduce_stage=True)
+                    )
                 elif self.one_by_one and self._is_sliced_each_iteration(box):
-                    yield self._transient_row(value, size, box)
+                    yield self._row_live_during_use(value, size, box)
                 elif self.tiling.loops or self.nearest:
                     ahead = size if _is_loop_variant(box) else 0
-                    yield self._permanent_row("input", value, size, box, ahead)
+                    yield self._row_live_in_all_steps("input", value, size, box, ahead)
                 else:
-                    yield self._transient_row(value, size, box)
+                    yield self._row_live_during_use(value, size, box)
 
-    def _is_live_before(self, row: BufferRow) -> bool:
+    def _is_live_in_initial_windows(self, row: BufferRow) -> bool:
         """
         Return `True` if a buffer is also live when the initial windows are computed.
         """
-        if self.tiling.rolling_loop is None or row.start:
+        if self.tiling.rolling_loop is None or row.start_step:
             return False
         if row.kind == "window":
             return True
         is_input = row.kind in {"input", "held"}
-        return is_input and not is_moved_by(row.box, (self.tiling.rolling_loop,))
+        return is_input and not is_box_moved_by(row.box, (self.tiling.rolling_loop,))
 
     def _initial_window_rows(self) -> Iterator[BufferRow]:
         """
@@ -203,30 +215,33 @@ class TileBuffers:
         for (value, scope), boxes in start.reads.items():
             if scope is LoopLevel.INNER or value in self.apart or value in self.held:
                 continue
-            loop_boxes = self._loop_boxes(value, scope)
+            loop_boxes = self._boxes_read_in_loop(value, scope)
             for box in boxes:
                 if any(is_same_box(box, each) for each in loop_boxes):
                     continue
                 size = self._bytes_of_box(value, box)
-                if outer_loops and not is_moved_by(box, outer_loops[-1:]):
-                    yield self._permanent_row("window", value, size, box)
+                if outer_loops and not is_box_moved_by(box, outer_loops[-1:]):
+                    yield self._row_live_in_all_steps("window", value, size, box)
                 elif not self._is_initial_window(value, box):
                     yield BufferRow("window", value, size, BEFORE, 0, box)
         yield from self._window_producer_rows(start)
 
-    def _window_producer_rows(self, start: GroupTiling) -> Iterator[BufferRow]:
+    def _window_producer_rows(self, initial_tiling: GroupTiling) -> Iterator[BufferRow]:
         """
         Yield the values that are computed for the initial windows and are not windows.
         """
-        for op, tiled in start.tiles.items():
+        for op, tiled in initial_tiling.tiles.items():
             for value in self._buffered_results(op):
                 if (value, 0) not in self.tiling.windows:
                     size = self._bytes_of_box(value, tiled.result)
                     yield BufferRow("value", value, size, BEFORE, 0, tiled.result)
 
-    def _loop_boxes(self, value: SSAValue, scope: LoopLevel) -> list[Box]:
+    def _boxes_read_in_loop(self, value: SSAValue, loop_level: LoopLevel) -> list[Box]:
         """Return the boxes of an input that the loop reads without a sliding window."""
-        windows, boxes = self.tiling.windows, self.tiling.reads.get((value, scope), ())
+        windows, boxes = (
+            self.tiling.windows,
+            self.tiling.reads.get((value, loop_level), ()),
+        )
         return [box for index, box in enumerate(boxes) if (value, index) not in windows]
 
     def _is_initial_window(self, value: SSAValue, box: Box) -> bool:
@@ -239,17 +254,19 @@ class TileBuffers:
             for (windowed, _), window in self.tiling.windows.items()
         )
 
-    def _whole_value_row(self, value: SSAValue) -> BufferRow:
+    def _row_of_whole_value(self, value: SSAValue) -> BufferRow:
         """Return a buffer of a whole value, independent of its tiles."""
         shape = tensor_type(value).get_shape()
         box = tuple(Interval.whole(extent) for extent in shape)
-        return self._permanent_row("held", value, self._bytes_of_box(value, box), box)
+        return self._row_live_in_all_steps(
+            "held", value, self._bytes_of_box(value, box), box
+        )
 
     def _is_sliced_each_iteration(self, box: Box) -> bool:
         """Return `True` if a tile changes in each iteration of the innermost loop."""
-        return is_moved_by(box, list(self.tiling.loops.values())[-1:])
+        return is_box_moved_by(box, list(self.tiling.loops.values())[-1:])
 
-    def _transient_row(self, value: SSAValue, size: int, box: Box) -> BufferRow:
+    def _row_live_during_use(self, value: SSAValue, size: int, box: Box) -> BufferRow:
         """
         Return a buffer that is live from the step before its first use to its last use.
         """
@@ -258,47 +275,47 @@ class TileBuffers:
             "input", value, size, max(0, min(uses) - 1), max(uses) + 1, box
         )
 
-    def _limit_to_loop(self, row: BufferRow) -> BufferRow:
+    def _limit_to_reduction_loop(self, row: BufferRow) -> BufferRow:
         """Return a buffer that is live only in the loop over reduction tiles."""
         if self.nearest:
             return row
         uses = self.steps.use_steps_of(row.value)
-        return row._replace(start=min(uses), end=max(uses) + 1)
+        return row._replace(start_step=min(uses), end_step=max(uses) + 1)
 
-    def _permanent_row(
-        self, kind: str, value: SSAValue, size: int, box: Box, ahead: int = 0
+    def _row_live_in_all_steps(
+        self, kind: str, value: SSAValue, size: int, box: Box, in_flight_bytes: int = 0
     ) -> BufferRow:
         """Return a buffer that is live in all steps."""
-        return BufferRow(kind, value, size, 0, self.end + 1, box, ahead)
+        return BufferRow(kind, value, size, 0, self.end + 1, box, in_flight_bytes)
 
     def _row_of_value(self, value: SSAValue) -> BufferRow:
         owner = value.owner
         assert isinstance(owner, Operation)
         box = self.tiling.tiles[owner].result
         if value in self.held and self.tiling.loops:
-            return self._whole_value_row(value)
+            return self._row_of_whole_value(value)
         size = self._bytes_of_box(value, box)
         if (window := self.tiling.windows.get((value, 0))) is not None:
             ahead = self._bytes_of_box(value, window.new_part)
-            return self._permanent_row("window", value, size, box, ahead)
+            return self._row_live_in_all_steps("window", value, size, box, ahead)
         if self.tiling.tiles[owner].is_moved and self.tiling.loops:
-            return self._permanent_row("input", value, size, box, size)
-        first, last = self.step[owner], self._last_use(value)
+            return self._row_live_in_all_steps("input", value, size, box, size)
+        first, last = self.step[owner], self._last_use_step(value)
         if any(each in self.results for each in self._values_in_buffer(value)):
-            row = self._permanent_row("output", value, size, box, size)
+            row = self._row_live_in_all_steps("output", value, size, box, size)
             is_single = self.one_by_one or not (self.nearest or self.tiling.loops)
             return (
-                self._extend_over_subviews(row._replace(start=first))
+                self._extend_over_subviews(row._replace(start_step=first))
                 if is_single
                 else row
             )
         if self.nearest and isinstance(owner, ContractionInterface):
-            row = self._permanent_row("value", value, size, box, size)
+            row = self._row_live_in_all_steps("value", value, size, box, size)
             return row._replace(
                 is_reduce_stage=self.tiling.tiles[owner].loop_level is LoopLevel.INNER
             )
         if self.nearest and is_loop_carried(self.tiling, owner):
-            return self._permanent_row("value", value, size, box)
+            return self._row_live_in_all_steps("value", value, size, box)
         return self._extend_over_subviews(
             BufferRow("value", value, size, first, last + 1, box)
         )
@@ -306,7 +323,7 @@ class TileBuffers:
     def _extend_over_subviews(self, row: BufferRow) -> BufferRow:
         """Return a buffer that is live as long as the values in its subviews."""
         for subview in (
-            () if self.joined is None else self.joined.operands_of(row.value)
+            () if self.joined is None else self.joined.slice_operands_of(row.value)
         ):
             definition = (
                 self.step.get(subview.owner)
@@ -314,17 +331,17 @@ class TileBuffers:
                 else None
             )
             if definition is None:
-                return self._permanent_row(
-                    row.kind, row.value, row.size, row.box, row.size
+                return self._row_live_in_all_steps(
+                    row.kind, row.value, row.byte_count, row.box, row.byte_count
                 )
-            end = max(row.end, self._last_use(subview) + 1)
-            row = row._replace(start=min(row.start, definition), end=end)
+            end = max(row.end_step, self._last_use_step(subview) + 1)
+            row = row._replace(start_step=min(row.start_step, definition), end_step=end)
         return row
 
     def _buffered_results(self, op: Operation) -> Iterator[SSAValue]:
         """Yield the results of an operation that have their own buffers."""
         for value in op.results:
-            if self._has_own_buffer(value) and self._is_stored(value, op):
+            if self._has_own_buffer(value) and self._is_stored_in_level(value, op):
                 yield value
 
     def _has_own_buffer(self, value: SSAValue) -> bool:
@@ -336,14 +353,14 @@ class TileBuffers:
             return value not in self.joined.parts
         return self.in_place is None or value not in self.in_place.shares
 
-    def _values_in_buffer(self, place: SSAValue) -> Iterator[SSAValue]:
+    def _values_in_buffer(self, owner: SSAValue) -> Iterator[SSAValue]:
         return (
-            iter((place,))
+            iter((owner,))
             if self.in_place is None
-            else self.in_place.values_sharing_buffer(place)
+            else self.in_place.values_sharing_buffer(owner)
         )
 
-    def _is_stored(self, value: SSAValue, op: Operation) -> bool:
+    def _is_stored_in_level(self, value: SSAValue, op: Operation) -> bool:
         """Return `True` if a result of an operation has a buffer in this level."""
         if self.nearest or value in self.results:
             return True
@@ -353,10 +370,10 @@ class TileBuffers:
             return False
         return self.steps.has_later_users(value)
 
-    def _last_use(self, value: SSAValue) -> int:
+    def _last_use_step(self, value: SSAValue) -> int:
         if self.in_place is None:
             return max(self.steps.use_steps_of(value), default=self.end)
-        return self.in_place.last_use_of_buffer(value)
+        return self.in_place.last_use_step_of_buffer(value)
 
     def _temporary_rows(self, op: Operation) -> Iterator[BufferRow]:
         """
@@ -364,18 +381,18 @@ class TileBuffers:
         """
         if not isinstance(op, ElementwiseInterface):
             return
-        if count := self.tiling.op_facts.of(op).temporary_count:
+        if count := self.tiling.op_facts.facts_of(op).temporary_count:
             box = self.tiling.tiles[op].result
-            size = count * TEMPORARY_BYTES * elements_of_box(box)
+            size = count * TEMPORARY_BYTES * count_elements_of_box(box)
             step = self.step[op]
-            size = self._align(size)
+            size = self._align_byte_count(size)
             yield BufferRow("temporary", op.results[0], size, step, step + 1, box)
 
     def _bytes_of_box(self, value: SSAValue, box: Box) -> int:
         size = self._item_bytes(value)
         for interval in box:
             size *= interval.tile_extent
-        return self._align(size)
+        return self._align_byte_count(size)
 
     def _item_bytes(self, value: SSAValue) -> int:
         """
@@ -387,8 +404,8 @@ class TileBuffers:
                     return self.steps.item_bytes_of(cast.results[0])
         return self.steps.item_bytes_of(value)
 
-    def _align(self, size: int) -> int:
-        return align(size, self.tiling.rules.alignment)
+    def _align_byte_count(self, size: int) -> int:
+        return align_offset(size, self.tiling.rules.alignment)
 
 
 def _is_loop_variant(box: Box) -> bool:
@@ -396,7 +413,7 @@ def _is_loop_variant(box: Box) -> bool:
     return any(interval.offset.terms for interval in box)
 
 
-def _max_in_flight(loops: Mapping[int, TileLoop], stages: int) -> int:
+def _limit_in_flight(loops: Mapping[int, TileLoop], stages: int) -> int:
     """
     Return the number of iterations of some loops in flight: `stages`, or all iterations
     if there are fewer.

@@ -12,7 +12,7 @@ from tlf.analysis.operations.banded_matmul import (
 )
 from tlf.analysis.operations.op_facts import OpFacts
 from tlf.analysis.tiling.banded_windows import banded_windows_of
-from tlf.analysis.tiling.group_tiling import TiledOperation, elements_of_box
+from tlf.analysis.tiling.group_tiling import TiledOperation, count_elements_of_box
 from tlf.analysis.work.vector_step_costs import is_multi_step, scalar_steps
 from tlf.dialects.interfaces import (
     ContractionInterface,
@@ -27,7 +27,9 @@ from tlf.planner.cost.npu.matmul_retiling import RetiledWork
 class TileInstructions:
     """Cost of computing tiles on a machine with engines named `matrix` and `vector`."""
 
-    def __init__(self, costs: InstructionCosts, cut: RetiledWork | None = None) -> None:
+    def __init__(
+        self, costs: InstructionCosts, retiled_work: RetiledWork | None = None
+    ) -> None:
         """
         `cut` computes the work of products that are tiled again for an inner memory.
         """
@@ -36,10 +38,10 @@ class TileInstructions:
         self._costs: dict[tuple[int, bool], Cost] = {}
         self._known: dict[OpFacts, tuple[bool, ...]] = {}
         self._products: dict[tuple[OpFacts, tuple[int, ...], bool], Cost] = {}
-        self._cut = cut
+        self._cut = retiled_work
         self._array = SystolicArray.of(costs.machine)
 
-    def costs_of(self, tiled: TiledOperation) -> Iterator[Cost]:
+    def instruction_costs_of(self, tiled: TiledOperation) -> Iterator[Cost]:
         """
         Yield the costs of a tile's instructions, in order, without an initial fill.
         """
@@ -47,32 +49,32 @@ class TileInstructions:
         if facts.is_buffer_view:
             return
         if isinstance(op, ContractionInterface):
-            yield self._product_costs(op, tiled)
+            yield self._product_cost(op, tiled)
         elif facts.is_accumulating:
-            yield self._elementwise_costs(elements_of_box(tiled.box))
+            yield self._elementwise_cost(count_elements_of_box(tiled.box))
         elif isinstance(op, ElementwiseInterface):
             count = self._compute_costs_of(tiled)
-            for slow in self._slow_operations(op, facts):
-                yield self._elementwise_costs(count, slow)
+            for slow in self._slow_operation_flags(op, facts):
+                yield self._elementwise_cost(count, slow)
         else:
-            yield self._elementwise_costs(self._compute_costs_of(tiled))
+            yield self._elementwise_cost(self._compute_costs_of(tiled))
 
-    def fill_costs_of(self, tiled: TiledOperation) -> Iterator[Cost]:
+    def constant_fill_costs_of(self, tiled: TiledOperation) -> Iterator[Cost]:
         """
         Yield the cost of filling the tile of a constant that is a result of a group.
         """
-        yield self._elementwise_costs(elements_of_box(tiled.result))
+        yield self._elementwise_cost(count_elements_of_box(tiled.result))
 
     def _compute_costs_of(self, tiled: TiledOperation) -> int:
-        return elements_of_box(tiled.computed_box)
+        return count_elements_of_box(tiled.computed_box)
 
-    def _elementwise_costs(self, count: int, slow: bool = False) -> Cost:
-        key = count, slow
+    def _elementwise_cost(self, count: int, is_slow: bool = False) -> Cost:
+        key = count, is_slow
         if (known := self._costs.get(key)) is None:
             known = self._costs[key] = self.costs.cost_of_elementwise(*key)
         return known
 
-    def _product_costs(self, op: ContractionInterface, tiled: TiledOperation) -> Cost:
+    def _product_cost(self, op: ContractionInterface, tiled: TiledOperation) -> Cost:
         """
         Return the cost of a product; the roles of its iterators follow from the
         operands and results that they index.
@@ -81,12 +83,14 @@ class TileInstructions:
         windows = banded_windows_of(op, tiled.box, tiled.facts)
         key = tiled.facts, extents, windows is None
         if (known := self._products.get(key)) is None:
-            work = self._matmul_work_of(tiled.facts.roles, extents, windows)
-            known = self.costs.cost_of_fastest_matmul(*work, kind=self._kind_of(op))
+            work = self._matmul_work_of(tiled.facts.iterator_roles, extents, windows)
+            known = self.costs.cost_of_fastest_matmul(
+                *work, kind=self._product_kind_of(op)
+            )
             self._products[key] = known
         return known
 
-    def _kind_of(self, op: ContractionInterface) -> str:
+    def _product_kind_of(self, op: ContractionInterface) -> str:
         """
         Return the kind of a product by its element type; the slowest kind for a type
         that the matrix engine lacks, which is rejected later.
@@ -102,22 +106,30 @@ class TileInstructions:
     ) -> MatmulWork:
         """Return the matrix product of a tile, as a banded matmul if that is faster."""
         if (array := self._array) is None:
-            return MatmulWork.of(roles, extents)
+            return MatmulWork.of_iterators(roles, extents)
         if self._cut is not None:
             return self._cut(roles, extents, windows, array)
-        bands = None if windows is None else BandedMatmul.of(windows, extents, array)
-        return MatmulWork.of(roles, extents) if bands is None else bands.work
+        bands = (
+            None
+            if windows is None
+            else BandedMatmul.find_fastest(windows, extents, array)
+        )
+        return (
+            MatmulWork.of_iterators(roles, extents)
+            if bands is None
+            else bands.banded_work
+        )
 
-    def _slow_operations(
-        self, op: ElementwiseInterface, form: OpFacts
+    def _slow_operation_flags(
+        self, op: ElementwiseInterface, facts: OpFacts
     ) -> tuple[bool, ...]:
         """Return a flag for each scalar operation of a body, `True` if it is slow."""
-        if (known := self._known.get(form)) is not None:
+        if (known := self._known.get(facts)) is not None:
             return known
         types = [tensor_type(each).element_type for each in op.operands]
         result = str(tensor_type(op.results[0]).element_type)
         key = op.name, " ".join(map(str, types)), f"{result} {op.properties}"
         if key not in self._bodies:
             self._bodies[key] = tuple(map(is_multi_step, scalar_steps(op)))
-        self._known[form] = self._bodies[key]
+        self._known[facts] = self._bodies[key]
         return self._bodies[key]

@@ -1,4 +1,7 @@
-"""Search for tile sizes, sliding axis and stages of a group at an outer level."""
+"""
+Search for tile sizes, sliding axis and stages of a group at an outer NPU level, by hill
+climb.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ from tlf.planner.cost.npu.execution_steps import ExecutionSteps
 from tlf.planner.cost.npu.level_residency import Residency
 from tlf.planner.cost.npu.nest_prediction import Nests
 from tlf.planner.cost.npu.outer_bound import OuterBound
-from tlf.planner.cost.npu.outer_model import OuterModel
+from tlf.planner.cost.npu.outer_model import OuterCostModel
 from tlf.planner.cost.npu.outer_plan import (
     KnownFootprints,
     KnownPlans,
@@ -27,15 +30,15 @@ from tlf.planner.cost.npu.outer_plan import (
     PlanKey,
     Sizes,
     is_near_optimal,
-    min_cycles_of,
-)
-from tlf.planner.cost.npu.size_options import (
-    divisor_sizes,
-    halving_sizes,
-    nearby_sizes,
-    size_options,
+    min_cycles_from_single_tile,
 )
 from tlf.planner.cost.npu.tile_footprint import Footprint
+from tlf.planner.cost.npu.tile_size_options import (
+    halves_of_extent,
+    sizes_dividing_longest,
+    tile_size_options,
+    tile_sizes_near_best,
+)
 from tlf.planner.cost.npu.tiled_group import OuterCost, TiledGroup
 from tlf.planner.search_space import UNRESTRICTED, SearchSpace
 from tlf.planner.settings.search_budgets import TILE_SEARCH
@@ -54,33 +57,35 @@ class TileSearch:
 
     members: GroupMembers
     nests: Nests
-    model: OuterModel
+    model: OuterCostModel
     capacity: int
     residency: Residency = field(default_factory=Residency)
     search_space: SearchSpace = UNRESTRICTED
-    reduce: Sizes = ()
+    reduction_tile_sizes: Sizes = ()
     """Sizes of the reduction tiles; empty if the reduction is whole."""
-    known: KnownPlans = field(default_factory=dict[PlanKey, "OuterPlan | None"])
-    tilings: Tilings = field(default_factory=dict[TilingKey, "GroupTiling | None"])
+    known_plans: KnownPlans = field(default_factory=dict[PlanKey, "OuterPlan | None"])
+    known_tilings: Tilings = field(
+        default_factory=dict[TilingKey, "GroupTiling | None"]
+    )
     """Tilings of the group by key."""
-    _footprints: KnownFootprints = field(
+    _known_footprints: KnownFootprints = field(
         default_factory=dict[PlanKey, "tuple[Footprint, int] | None"]
     )
-    _tiled: dict[TilingKey, TiledGroup | None] = field(
+    _known_tiled_groups: dict[TilingKey, TiledGroup | None] = field(
         default_factory=dict[TilingKey, "TiledGroup | None"]
     )
-    _by_residency: dict[Residency, tuple[KnownPlans, KnownFootprints]] = field(
+    _known_by_residency: dict[Residency, tuple[KnownPlans, KnownFootprints]] = field(
         default_factory=dict[Residency, "tuple[KnownPlans, KnownFootprints]"]
     )
 
     def __post_init__(self) -> None:
         self.limit = self.capacity
         self.steps = ExecutionSteps(self.members.operations, self.nests)
-        self.axes = self.search_space.restrict_axes(
+        self.axes = self.search_space.restrict_tileable_axes(
             self.members.tileable_axes(self.model.rules)
         )
         self.chains = [
-            halving_sizes(extent, 1) if free else (extent,)
+            halves_of_extent(extent, 1) if free else (extent,)
             for extent, free in zip(self.axes.parallel, self.axes.free, strict=True)
         ]
 
@@ -88,7 +93,7 @@ class TileSearch:
         """Return the plan with a single tile, or `None` if it does not fit."""
         return self.plan_for(self.axes.parallel, None, 1)
 
-    def with_residency(self, keeping: Residency, room: int) -> Self:
+    def with_residency(self, new_residency: Residency, new_capacity: int) -> Self:
         """
         Return the search for plans that fit `room` bytes, with values resident in the
         level.
@@ -96,29 +101,31 @@ class TileSearch:
         # The lower bounds are valid for any residency.
         _ = self.lower_bounds
         search = copy(self)
-        search.residency, search.capacity = keeping, room
-        if keeping.retained:
-            search.chains = [divisor_sizes(each) for each in self.chains]
-        search.known, search._footprints = self._by_residency.setdefault(
-            keeping, ({}, {})
+        search.residency, search.capacity = new_residency, new_capacity
+        if new_residency.retained_results:
+            search.chains = [sizes_dividing_longest(each) for each in self.chains]
+        search.known_plans, search._known_footprints = (
+            self._known_by_residency.setdefault(new_residency, ({}, {}))
         )
         return search
 
     def find_best(self) -> OuterPlan | None:
         """Return the best plan, or `None` if not even the smallest tiles fit."""
         single = self.single_tile_plan()
-        if single is not None and self._is_optimal(single):
+        if single is not None and self._is_plan_optimal(single):
             return single
         single_cost = self._single_tile_cost() if single is None else single.cost
-        floor = min_cycles_of(single_cost)
+        floor = min_cycles_from_single_tile(single_cost)
         if (
             single is not None
             and floor <= TILE_SEARCH.serial_latencies * self.model.latency
         ):
             return single
         plans = [single] if single is not None else []
-        for roll in (None, *self._sliding_axes()):
-            for stages in self.search_space.restrict_stages((TILE_SEARCH.stages, 1)):
+        for roll in (None, *self._axes_with_overlapping_tiles()):
+            for stages in self.search_space.restrict_stage_counts(
+                (TILE_SEARCH.stages, 1)
+            ):
                 for start in self._start_plans(roll, stages):
                     plans.append(self._hill_climb(start))
                     if single_cost is not None and is_near_optimal(
@@ -136,7 +143,7 @@ class TileSearch:
         best = min(
             map(self._refine_plan, close), key=lambda plan: plan.rank, default=None
         )
-        return best and self._deepen_pipeline(best)
+        return best and self._increase_stages(best)
 
     @cached_property
     def lower_bounds(self) -> OuterBound | None:
@@ -149,21 +156,21 @@ class TileSearch:
             return None
         return OuterBound(largest, smallest)
 
-    def _is_optimal(self, plan: OuterPlan) -> bool:
+    def _is_plan_optimal(self, plan: OuterPlan) -> bool:
         """
         Return `True` if no other plan can take less time, or the same time with fewer
         bytes.
         """
         if self.lower_bounds is None:
             return False
-        least = self.lower_bounds.bound_with(self.residency)
+        least = self.lower_bounds.bound_with_residency(self.residency)
         cycles = (
             max(least.cycles, least.channel_cycles)
             + least.channel_cycles // TILE_SEARCH.traffic_divisor
         )
         return plan.rank[:2] <= (cycles, least.bytes)
 
-    def streamable_cycles(self, values: AbstractSet[SSAValue]) -> int:
+    def streamable_load_cycles(self, values: AbstractSet[SSAValue]) -> int:
         """
         Return the channel cycles of the inputs among `values` that loops of small tiles
         load.
@@ -171,14 +178,14 @@ class TileSearch:
         return (
             0
             if self.lower_bounds is None
-            else self.lower_bounds.streamable_cycles(values)
+            else self.lower_bounds.streamable_load_cycles(values)
         )
 
-    def with_prefetch(self, plan: OuterPlan) -> OuterPlan | None:
+    def plan_with_prefetch(self, plan: OuterPlan) -> OuterPlan | None:
         """Return the plan with windows computed one iteration ahead, if possible."""
-        if plan.sliding is None or plan.has_prefetch:
+        if plan.sliding_axis is None or plan.has_prefetch:
             return None
-        return self.plan_for(plan.tile, plan.sliding, plan.stages, True)
+        return self.plan_for(plan.tile_sizes, plan.sliding_axis, plan.stages, True)
 
     def min_bytes(self) -> int | None:
         """
@@ -186,7 +193,7 @@ class TileSearch:
         if all are illegal.
         """
         sizes = tuple(chain[0] for chain in self.chains)
-        rolls = (None, *self._sliding_axes())
+        rolls = (None, *self._axes_with_overlapping_tiles())
         plans = [
             self.single_tile_plan(),
             *(self.plan_for(sizes, roll, 1) for roll in rolls),
@@ -204,9 +211,9 @@ class TileSearch:
             return None
         return single.cost_of(1, single.footprint_of(1, self.residency), self.residency)
 
-    def _sliding_axes(self) -> Iterator[int]:
+    def _axes_with_overlapping_tiles(self) -> Iterator[int]:
         """Yield the axes along which tiles overlap."""
-        if not self.search_space.sliding:
+        if not self.search_space.allows_sliding:
             return
         for axis, extent in enumerate(self.axes.parallel):
             if not self.axes.free[axis] or extent == 1:
@@ -217,43 +224,47 @@ class TileSearch:
             if tiled is not None and tiled.tiling.windows:
                 yield axis
 
-    def _start_plans(self, roll: int | None, stages: int) -> Iterator[OuterPlan]:
+    def _start_plans(
+        self, sliding_axis: int | None, stages: int
+    ) -> Iterator[OuterPlan]:
         if (
             stages == 1
-            and roll is None
+            and sliding_axis is None
             and (whole := self.single_tile_plan()) is not None
         ):
             yield whole
             return
         axes = list(range(len(self.chains)))
-        if roll is None:
+        if sliding_axis is None:
             orders = [axes[::-1], axes]
         else:
             # Strips of one image in sequence, or strips of many images.
-            sliding_last = _move_to_end(axes[::-1], roll)
-            orders = [_move_to_end(sliding_last, 0), sliding_last]
+            sliding_last = _move_axis_to_end(axes[::-1], sliding_axis)
+            orders = [_move_axis_to_end(sliding_last, 0), sliding_last]
         visited = set[Sizes]()
         for order in orders:
             sizes = tuple(each[0] for each in self.chains)
-            if self._footprint_for(sizes, roll, stages) is None:
+            if self._footprint_for(sizes, sliding_axis, stages) is None:
                 continue
             for axis in order:
-                sizes = self._expand_axis(sizes, axis, roll, stages)
-            if sizes not in visited and (plan := self.plan_for(sizes, roll, stages)):
+                sizes = self._expand_tile_along(sizes, axis, sliding_axis, stages)
+            if sizes not in visited and (
+                plan := self.plan_for(sizes, sliding_axis, stages)
+            ):
                 visited.add(sizes)
                 yield plan
 
-    def _expand_axis(
-        self, sizes: Sizes, axis: int, roll: int | None, stages: int
+    def _expand_tile_along(
+        self, sizes: Sizes, axis: int, sliding_axis: int | None, stages: int
     ) -> Sizes:
         """Return the sizes with the largest option along an axis that fits."""
-        chain = self._fine_sizes(axis)
+        chain = self._all_sizes_along(axis)
         # A tile of the whole axis does not slide.
-        low, high = 0, max(0, len(chain) - 1 - (axis == roll))
+        low, high = 0, max(0, len(chain) - 1 - (axis == sliding_axis))
         while low < high:
             middle = (low + high + 1) // 2
             grown = (*sizes[:axis], chain[middle], *sizes[axis + 1 :])
-            if self._footprint_for(grown, roll, stages) is not None:
+            if self._footprint_for(grown, sliding_axis, stages) is not None:
                 low = middle
             else:
                 high = middle - 1
@@ -262,9 +273,9 @@ class TileSearch:
     def _hill_climb(self, best: OuterPlan) -> OuterPlan:
         """Return the local optimum: no neighbour and no exchange is better."""
         while True:
-            better = _select_best(self._neighbour_plans(best), best)
+            better = _select_best_plan(self._neighbour_plans(best), best)
             if better is best:
-                better = _select_best(self._traded_plans(best), best)
+                better = _select_best_plan(self._plans_with_exchanged_sizes(best), best)
             if better is best:
                 return best
             best = better
@@ -273,17 +284,20 @@ class TileSearch:
         """Return the plan, or a better one with similar tile sizes."""
         if best.stages == 1:
             return best
-        while (better := _select_best(self._nearby_plans(best), best)) is not best:
+        while (
+            better := _select_best_plan(self._plans_with_nearby_sizes(best), best)
+        ) is not best:
             best = better
         return best
 
-    def _deepen_pipeline(self, plan: OuterPlan) -> OuterPlan:
+    def _increase_stages(self, plan: OuterPlan) -> OuterPlan:
         """Return the plan with the most stages that fit and make it faster."""
-        if plan.stages < TILE_SEARCH.stages or not self.search_space.restrict_stages(
-            (plan.stages + 1,)
+        if (
+            plan.stages < TILE_SEARCH.stages
+            or not self.search_space.restrict_stage_counts((plan.stages + 1,))
         ):
             return plan
-        deeper = self.plan_for(plan.tile, plan.sliding, plan.stages + 1)
+        deeper = self.plan_for(plan.tile_sizes, plan.sliding_axis, plan.stages + 1)
         if deeper is None or deeper.cost.total_cycles > plan.cost.total_cycles:
             return plan
         if (
@@ -291,26 +305,26 @@ class TileSearch:
             and deeper.cost.total_cycles == plan.cost.total_cycles
         ):
             return plan
-        return self._deepen_pipeline(deeper)
+        return self._increase_stages(deeper)
 
-    def _nearby_plans(self, plan: OuterPlan) -> Iterator[OuterPlan | None]:
+    def _plans_with_nearby_sizes(self, plan: OuterPlan) -> Iterator[OuterPlan | None]:
         """Yield the plans with any size to evaluate along an axis."""
-        for axis, size in enumerate(plan.tile):
-            for other in self._fine_sizes(axis, nearby_sizes):
+        for axis, size in enumerate(plan.tile_sizes):
+            for other in self._all_sizes_along(axis, tile_sizes_near_best):
                 if other != size:
                     yield self._resize_plan(plan, {axis: other})
 
-    def _fine_sizes(
-        self, axis: int, sizes: Callable[[int], Sizes] = size_options
+    def _all_sizes_along(
+        self, axis: int, sizes_of_extent: Callable[[int], Sizes] = tile_size_options
     ) -> Sizes:
         """
         Return all sizes to evaluate along an axis; `sizes` computes them from an
         extent.
         """
         chain = self.chains[axis]
-        if self.residency.retained or len(chain) < 2:
+        if self.residency.retained_results or len(chain) < 2:
             return chain
-        return sizes(max(chain))
+        return sizes_of_extent(max(chain))
 
     def _neighbour_plans(self, plan: OuterPlan) -> Iterator[OuterPlan | None]:
         """
@@ -319,20 +333,22 @@ class TileSearch:
         the next.
         """
         for axis in range(len(self.chains)):
-            below, above = self._adjacent_sizes(plan.tile, axis)
-            if axis != plan.sliding:
+            below, above = self._adjacent_sizes(plan.tile_sizes, axis)
+            if axis != plan.sliding_axis:
                 below, above = below[-1:], above[:1]
             for size in (*below, *above):
                 yield self._resize_plan(plan, {axis: size})
 
-    def _traded_plans(self, plan: OuterPlan) -> Iterator[OuterPlan | None]:
+    def _plans_with_exchanged_sizes(
+        self, plan: OuterPlan
+    ) -> Iterator[OuterPlan | None]:
         """
         Yield the plans with the next size up along one axis and a smaller size along
         another.
         """
         for grown, shrunk in permutations(range(len(self.chains)), 2):
-            _, above = self._adjacent_sizes(plan.tile, grown)
-            below, _ = self._adjacent_sizes(plan.tile, shrunk)
+            _, above = self._adjacent_sizes(plan.tile_sizes, grown)
+            below, _ = self._adjacent_sizes(plan.tile_sizes, shrunk)
             for size in above[:1]:
                 smaller = (
                     self._resize_plan(plan, {grown: size, shrunk: other})
@@ -349,111 +365,130 @@ class TileSearch:
     def _resize_plan(
         self, plan: OuterPlan, sizes: Mapping[int, int]
     ) -> OuterPlan | None:
-        tile = (sizes.get(axis, size) for axis, size in enumerate(plan.tile))
-        return self.plan_for(tuple(tile), *plan.key[1:])
+        tile = (sizes.get(axis, size) for axis, size in enumerate(plan.tile_sizes))
+        return self.plan_for(tuple(tile), *plan.plan_key[1:])
 
     def plan_for(
         self,
         sizes: Sequence[int],
-        roll: int | None,
+        sliding_axis: int | None,
         stages: int,
-        leads: bool = False,
+        has_prefetch: bool = False,
     ) -> OuterPlan | None:
         """
         Return the plan with the given sizes, or `None` if it is illegal or does not
         fit.
         """
-        key = tuple(sizes), roll, stages, leads
+        key = tuple(sizes), sliding_axis, stages, has_prefetch
         if self._footprint_for(*key) is None:
             return None
-        if key not in self.known:
-            self.known[key] = self._make_plan(*key)
-        return self.known[key]
+        if key not in self.known_plans:
+            self.known_plans[key] = self._make_plan(*key)
+        return self.known_plans[key]
 
     def _make_plan(
-        self, sizes: Sizes, roll: int | None, stages: int, leads: bool
+        self, sizes: Sizes, sliding_axis: int | None, stages: int, has_prefetch: bool
     ) -> OuterPlan | None:
-        tiled = self._tiled_group_for(sizes, roll, leads)
-        memory = self._footprint_for(sizes, roll, stages, leads)
+        tiled = self._tiled_group_for(sizes, sliding_axis, has_prefetch)
+        memory = self._footprint_for(sizes, sliding_axis, stages, has_prefetch)
         if tiled is None or memory is None:
             return None
         footprint, required = memory
         cost = tiled.cost_of(stages, footprint, self.residency)
-        return OuterPlan(sizes, roll, stages, cost, required, self.reduce, leads)
+        return OuterPlan(
+            sizes,
+            sliding_axis,
+            stages,
+            cost,
+            required,
+            self.reduction_tile_sizes,
+            has_prefetch,
+        )
 
     def _footprint_for(
-        self, sizes: Sizes, roll: int | None, stages: int, leads: bool = False
+        self,
+        sizes: Sizes,
+        sliding_axis: int | None,
+        stages: int,
+        has_prefetch: bool = False,
     ) -> tuple[Footprint, int] | None:
         """
         Return the buffers of legal sizes and their bytes, or `None` if they do not fit.
         """
-        key = sizes, roll, stages, leads
-        if key not in self._footprints:
-            self._footprints[key] = self._compute_footprint(*key)
-        found = self._footprints[key]
+        key = sizes, sliding_axis, stages, has_prefetch
+        if key not in self._known_footprints:
+            self._known_footprints[key] = self._compute_footprint(*key)
+        found = self._known_footprints[key]
         return None if found is None or found[1] > self.capacity else found
 
     def _compute_footprint(
-        self, sizes: Sizes, roll: int | None, stages: int, leads: bool
+        self, sizes: Sizes, sliding_axis: int | None, stages: int, has_prefetch: bool
     ) -> tuple[Footprint, int] | None:
-        if (tiled := self._tiled_group_for(sizes, roll, leads)) is None:
+        if (tiled := self._tiled_group_for(sizes, sliding_axis, has_prefetch)) is None:
             return None
-        if roll is not None and not tiled.tiling.windows:
+        if sliding_axis is not None and not tiled.tiling.windows:
             return None
-        if leads and not tiled.tiling.prefetch_distances:
+        if has_prefetch and not tiled.tiling.prefetch_distances:
             return None
         if stages > 1 and not (tiled.tiling.loops or tiled.tiling.inner_loops):
             return None
-        if not tiled.is_legal(self.residency):
+        if not tiled.is_legal_with_residency(self.residency):
             return None
         footprint = tiled.footprint_of(stages, self.residency)
         required = footprint.peak_bytes
         return None if required > self.limit else (footprint, required)
 
     def _tiled_group_for(
-        self, sizes: Sizes, roll: int | None, leads: bool = False
+        self, sizes: Sizes, sliding_axis: int | None, has_prefetch: bool = False
     ) -> TiledGroup | None:
         """
         Return the group with tiles of the given sizes, or `None` if these are illegal.
         """
         rolling = (
             None
-            if roll is None
-            else RollingPolicy(roll, self.residency.inner_inputs, leads)
+            if sliding_axis is None
+            else RollingPolicy(
+                sliding_axis, self.residency.whole_inputs_in_level, has_prefetch
+            )
         )
-        key = sizes, self.reduce, rolling
-        if key not in self._tiled:
-            self._tiled[key] = self._make_tiled_group(key)
-        return self._tiled[key]
+        key = sizes, self.reduction_tile_sizes, rolling
+        if key not in self._known_tiled_groups:
+            self._known_tiled_groups[key] = self._make_tiled_group(key)
+        return self._known_tiled_groups[key]
 
     def _make_tiled_group(self, key: TilingKey) -> TiledGroup | None:
-        if key not in self.tilings:
-            self.tilings[key] = self._analyse_tiling(*key)
-        tiling = self.tilings[key]
+        if key not in self.known_tilings:
+            self.known_tilings[key] = self._analyse_tiling(*key)
+        tiling = self.known_tilings[key]
         if tiling is None:
             return None
         return TiledGroup(self.model, tiling, self.nests, self.steps)
 
     def _analyse_tiling(
-        self, sizes: Sizes, reduce: Sizes, rolling: RollingPolicy | None
+        self,
+        sizes: Sizes,
+        reduction_tile_sizes: Sizes,
+        rolling_policy: RollingPolicy | None,
     ) -> GroupTiling | None:
         try:
-            return self.members.tiling_with(sizes, reduce, self.model.rules, rolling)
+            return self.members.analyze_tiles_of_sizes(
+                sizes, reduction_tile_sizes, self.model.rules, rolling_policy
+            )
         except TilingError:
             return None
 
 
-def _select_best(plans: Iterable[OuterPlan | None], best: OuterPlan) -> OuterPlan:
+def _select_best_plan(plans: Iterable[OuterPlan | None], best: OuterPlan) -> OuterPlan:
     """Return the best of some plans, or `best` if none is better."""
     for plan in plans:
         # Skip the cost of computation if the moves alone exceed the best rank.
-        if plan is None or plan.min_rank > best.rank[0]:
+        if plan is None or plan.min_rank_from_moves > best.rank[0]:
             continue
         if plan.rank < best.rank:
             best = plan
     return best
 
 
-def _move_to_end(axes: Sequence[int], axis: int) -> list[int]:
+def _move_axis_to_end(axes: Sequence[int], axis: int) -> list[int]:
     """Return the axes with `axis` moved to the end."""
     return [*(each for each in axes if each != axis), axis]

@@ -20,23 +20,23 @@ from math import prod
 
 from xdsl.ir import Operation, SSAValue
 
-from tlf.analysis.tiling.box_covering import is_moved_by
+from tlf.analysis.tiling.box_covering import is_box_moved_by
 from tlf.analysis.tiling.group_tiling import (
     GroupTiling,
     is_same_box,
     max_end,
 )
 from tlf.dialects.types import tensor_type
-from tlf.planner.cost.npu.channel_traffic import ChannelTraffic, GroupTransfers
+from tlf.planner.cost.npu.channel_traffic import ChannelTraffic, GroupTransferTraffic
 from tlf.planner.cost.npu.execution_steps import ExecutionSteps
-from tlf.planner.cost.npu.iterations_in_flight import iterations_in_flight
+from tlf.planner.cost.npu.iterations_in_flight import outer_iterations_in_flight
 from tlf.planner.cost.npu.level_residency import NO_RESIDENCY, Residency
-from tlf.planner.cost.npu.nest_prediction import Nests, number_nests
-from tlf.planner.cost.npu.outer_model import OuterModel
+from tlf.planner.cost.npu.nest_prediction import Nests, assign_nest_indices
+from tlf.planner.cost.npu.outer_model import OuterCostModel
 from tlf.planner.cost.npu.reduce_stages import (
-    is_in_stage_loop,
+    is_nest_in_stage_loop,
     reduce_stage_count,
-    split_nests,
+    split_nests_at_stage_loop,
 )
 from tlf.planner.cost.npu.tile_footprint import Footprint, TileBuffers
 from tlf.support.affine.index_access import Box, Interval
@@ -50,22 +50,22 @@ class OuterCost:
     """
 
     loads: ChannelTraffic
-    ahead: ChannelTraffic
+    early_loads: ChannelTraffic
     """Early loads, which `loads` includes."""
-    in_loops: bool
+    has_loads_in_loops: bool
     """True if loops load tiles; loads of later groups cannot precede these."""
     stores: ChannelTraffic
     footprint: Footprint
-    _find_compute: Callable[[], float] = field(repr=False, compare=False)
-    _find_time: Callable[[], float] = field(repr=False, compare=False)
+    _compute_cycles_on_demand: Callable[[], float] = field(repr=False, compare=False)
+    _exact_cycles_on_demand: Callable[[], float] = field(repr=False, compare=False)
     """
     Cycles if early loads are complete before, and moves overlap as far as possible.
     """
 
     @property
-    def early_cycles(self) -> int:
+    def early_load_cycles(self) -> int:
         """Cycles of early loads."""
-        return round(self.ahead.cycles)
+        return round(self.early_loads.cycles)
 
     @property
     def payload_bytes(self) -> int:
@@ -80,29 +80,35 @@ class OuterCost:
     @cached_property
     def total_cycles(self) -> int:
         """Total cycles, at least those of all moves."""
-        return round(max(self._exact_cycles, self.channel_cycles))
+        return round(max(self._cycles_with_full_overlap, self.channel_cycles))
 
     @cached_property
     def cycles_after_prefetch(self) -> int:
         """Cycles if early loads are complete before the group starts."""
-        return round(max(self._exact_cycles, self.channel_cycles - self.ahead.cycles))
+        return round(
+            max(
+                self._cycles_with_full_overlap,
+                self.channel_cycles - self.early_loads.cycles,
+            )
+        )
 
     @cached_property
     def compute_cycles(self) -> float:
         """Cycles of all computation without stalls."""
-        return self._find_compute()
+        return self._compute_cycles_on_demand()
 
     @cached_property
-    def _exact_cycles(self) -> float:
-        return self._find_time()
+    def _cycles_with_full_overlap(self) -> float:
+        return self._exact_cycles_on_demand()
 
     @property
-    def idle_cycles(self) -> int:
+    def channel_idle_cycles(self) -> int:
         """Cycles in which the channel is idle, with early loads complete."""
         return max(
             0,
             round(
-                self.cycles_after_prefetch - (self.channel_cycles - self.early_cycles)
+                self.cycles_after_prefetch
+                - (self.channel_cycles - self.early_load_cycles)
             ),
         )
 
@@ -115,7 +121,7 @@ class TiledGroup:
 
     def __init__(
         self,
-        model: OuterModel,
+        model: OuterCostModel,
         tiling: GroupTiling,
         nests: Nests,
         steps: ExecutionSteps | None = None,
@@ -127,54 +133,63 @@ class TiledGroup:
         self.model = model
         self.tiling = tiling
         self.pieces = reduce_stage_count(tiling)
-        self.nests = split_nests(tiling, nests) if tiling.inner_loops else nests
+        self.nests = (
+            split_nests_at_stage_loop(tiling, nests) if tiling.inner_loops else nests
+        )
         if tiling.prefetch_distances:
-            self.nests = number_nests(tiling.tiles, nests)
+            self.nests = assign_nest_indices(tiling.tiles, nests)
         if steps is None or tiling.inner_loops or tiling.prefetch_distances:
             steps = ExecutionSteps(tiling.tiles, self.nests)
         self.steps = steps
-        self._movements = GroupTransfers(tiling, model.far)
+        self._movements = GroupTransferTraffic(tiling, model.far)
         self._whole_loads: dict[SSAValue, ChannelTraffic] = {}
 
-    def footprint_of(self, stages: int, keeping: Residency = NO_RESIDENCY) -> Footprint:
+    def footprint_of(
+        self, stages: int, residency: Residency = NO_RESIDENCY
+    ) -> Footprint:
         """Return the buffers of the group in the level."""
-        whole = keeping.loaded | keeping.retained
+        whole = residency.whole_loaded_inputs | residency.retained_results
         buffers = TileBuffers(
-            self.tiling, self.nests, keeping.resident, whole, self.steps
+            self.tiling, self.nests, residency.resident_inputs, whole, self.steps
         )
-        return buffers.footprint_of(iterations_in_flight(self.tiling, stages))
+        return buffers.footprint_of(outer_iterations_in_flight(self.tiling, stages))
 
-    def is_legal(self, keeping: Residency) -> bool:
+    def is_legal_with_residency(self, residency: Residency) -> bool:
         """
         Return `True` if tiles of retained results can be computed in place, and all
         operands read by indices are in the outer memory.
         """
         tiling = self.tiling
         if any(
-            op.operands[0] in keeping.inner_inputs for op in tiling.gathered_operations
+            op.operands[0] in residency.whole_inputs_in_level
+            for op in tiling.gathered_operations
         ):
             return False
         pairs = zip(tiling.results, tiling.result_tiles, strict=True)
         return not tiling.loops or all(
-            _is_exact_cover(tiling, value, box)
+            _has_exact_tile_cover(tiling, value, box)
             for value, box in pairs
-            if value in keeping.retained
+            if value in residency.retained_results
         )
 
     def cost_of(
-        self, stages: int, footprint: Footprint, keeping: Residency = NO_RESIDENCY
+        self, stages: int, footprint: Footprint, residency: Residency = NO_RESIDENCY
     ) -> OuterCost:
         """Return the cost of the group with the given buffers."""
         early, in_loops = ChannelTraffic(), dict[int, ChannelTraffic]()
         outside: dict[SSAValue, ChannelTraffic] = {}
-        for value, depth, traffic in self.loads_with_residency(keeping):
+        for value, depth, traffic in self.loads_with_residency(residency):
             if depth:
                 in_loops[depth] = in_loops.get(depth, ChannelTraffic()) + traffic
-            elif value in keeping.early:
+            elif value in residency.early_inputs:
                 early += traffic
             else:
                 outside[value] = outside.get(value, ChannelTraffic()) + traffic
-        stored = {v: each for v, each in self.stores if v not in keeping.unstored}
+        stored = {
+            v: each
+            for v, each in self.stores_by_result
+            if v not in residency.unstored_results
+        }
         stores = sum(stored.values(), ChannelTraffic())
         return OuterCost(
             sum((*outside.values(), *in_loops.values()), early),
@@ -187,22 +202,22 @@ class TiledGroup:
         )
 
     def loads_with_residency(
-        self, keeping: Residency = NO_RESIDENCY
+        self, residency: Residency = NO_RESIDENCY
     ) -> Iterator[tuple[SSAValue, int, ChannelTraffic]]:
         """Yield the loads of each input, with the depth of the surrounding loops."""
-        resident = keeping.inner_inputs
-        for value, depth, traffic in self._loads:
+        resident = residency.whole_inputs_in_level
+        for value, depth, traffic in self._loads_with_depth:
             if value not in resident:
                 yield value, depth, traffic
-        for value in keeping.loaded:
-            yield value, 0, self._load_whole(value)
+        for value in residency.whole_loaded_inputs:
+            yield value, 0, self._traffic_of_whole_load(value)
 
-    def _load_whole(self, value: SSAValue) -> ChannelTraffic:
+    def _traffic_of_whole_load(self, value: SSAValue) -> ChannelTraffic:
         """Return the traffic of loading a whole input."""
         if value not in self._whole_loads:
             shape = tensor_type(value).get_shape()
             whole = tuple(Interval.whole(extent) for extent in shape)
-            self._whole_loads[value] = self._movements.load_traffic(value, whole)
+            self._whole_loads[value] = self._movements.traffic_of_load(value, whole)
         return self._whole_loads[value]
 
     @property
@@ -225,33 +240,35 @@ class TiledGroup:
 
     def _serial_tile_cycles(self, tiling: GroupTiling) -> float:
         """Return the cycles of tiles that are computed sequentially."""
-        transfers = self.steps.transfers_of(tiling.tiles)
-        return self.model.compute_cycles(tiling, self.nests, transfers)
+        transfers = self.steps.inner_transfers_of(tiling.tiles)
+        return self.model.compute_cycles_of_tile(tiling, self.nests, transfers)
 
     @cached_property
     def _cycles_by_nest(self) -> dict[int, float]:
         """Cycles of each nest over inner tiles, for a tile."""
-        transfers = self.steps.transfers_of(self.tiling.tiles)
+        transfers = self.steps.inner_transfers_of(self.tiling.tiles)
         each = self.model.cycles_by_nest(self.tiling, self.nests, transfers)
         return {
-            nest: cycles * (self.pieces if is_in_stage_loop(self.tiling, nest) else 1)
+            nest: cycles
+            * (self.pieces if is_nest_in_stage_loop(self.tiling, nest) else 1)
             for nest, cycles in each.items()
         }
 
     @cached_property
-    def stores(self) -> tuple[tuple[SSAValue, ChannelTraffic], ...]:
+    def stores_by_result(self) -> tuple[tuple[SSAValue, ChannelTraffic], ...]:
         """Stores of each result."""
         pairs = zip(self.tiling.results, self.tiling.result_tiles, strict=True)
         return tuple(
-            (value, self._movements.store_traffic(value, box)) for value, box in pairs
+            (value, self._movements.traffic_of_store(value, box))
+            for value, box in pairs
         )
 
     @cached_property
-    def _loads(self) -> tuple[tuple[SSAValue, int, ChannelTraffic], ...]:
+    def _loads_with_depth(self) -> tuple[tuple[SSAValue, int, ChannelTraffic], ...]:
         """Loads of each input, with the depth of the surrounding loops."""
-        return tuple(self._find_loads())
+        return tuple(self._find_loads_with_depth())
 
-    def _find_loads(self) -> Iterator[tuple[SSAValue, int, ChannelTraffic]]:
+    def _find_loads_with_depth(self) -> Iterator[tuple[SSAValue, int, ChannelTraffic]]:
         tiling, movements = self.tiling, self._movements
         for (value, _), boxes in tiling.reads.items():
             for index, box in enumerate(boxes):
@@ -259,18 +276,18 @@ class TiledGroup:
                 if window is None:
                     yield (
                         value,
-                        movements.loop_depth(box),
-                        movements.load_traffic(value, box),
+                        movements.depth_of_moving_loop(box),
+                        movements.traffic_of_load(value, box),
                     )
                     continue
                 yield (
                     value,
                     len(movements.loops),
-                    movements.load_traffic(value, window.new_part),
+                    movements.traffic_of_load(value, window.new_part),
                 )
         for op in tiling.gathered_operations:
             depth = len(movements.outer)
-            yield op.results[0], depth, movements.gather_traffic(tiling.tiles[op])
+            yield op.results[0], depth, movements.traffic_of_gather(tiling.tiles[op])
         yield from self._initial_window_loads()
 
     def _initial_window_loads(self) -> Iterator[tuple[SSAValue, int, ChannelTraffic]]:
@@ -280,34 +297,33 @@ class TiledGroup:
             return
         for key, boxes in tiling.prologue.reads.items():
             later = tiling.reads.get(key, boxes)
-            if later is boxes or any(is_moved_by(each, (sliding,)) for each in later):
+            if later is boxes or any(
+                is_box_moved_by(each, (sliding,)) for each in later
+            ):
                 for box in boxes:
                     depth = len(self._movements.loops)
-                    yield key[0], depth, self._movements.load_traffic(key[0], box)
+                    yield key[0], depth, self._movements.traffic_of_load(key[0], box)
 
     def time_from_first_load(
         self,
         stages: int,
-        once: Mapping[SSAValue, ChannelTraffic],
-        loads: Mapping[int, ChannelTraffic],
+        loads_before_loops: Mapping[SSAValue, ChannelTraffic],
+        loads_by_depth: Mapping[int, ChannelTraffic],
         stores: Mapping[SSAValue, ChannelTraffic],
     ) -> float:
         """Return the cycles from the first load that no earlier group can issue."""
         tiles = self.tile_count
-        initial = sum(each.cycles for each in once.values())
-        load = sum(each.cycles for each in loads.values()) / tiles
+        initial = sum(each.cycles for each in loads_before_loops.values())
+        load = sum(each.cycles for each in loads_by_depth.values()) / tiles
         store = sum(each.cycles for each in stores.values()) / tiles
-        load_latency = self.model.latency if once or load else 0
+        load_latency = self.model.latency if loads_before_loops or load else 0
         store_latency = self.model.latency if stores else 0
         if self.tiling.inner_loops:
-            return (
-                load_latency
-                + initial
-                + tiles * (self._staged_reduction_cycles(stages, load) + store)
-                + store_latency
-            )
+            reduction = tiles * (self._staged_reduction_cycles(stages, load) + store)
+            return load_latency + initial + reduction + store_latency
         if tiles == 1:
-            return load_latency + store_latency + self._single_tile_cycles(once, stores)
+            tile_cycles = self._single_tile_cycles(loads_before_loops, stores)
+            return load_latency + store_latency + tile_cycles
         work = self.compute_cycles / tiles
         if stages == 1:
             wait = self.model.latency if load else store_latency
@@ -323,33 +339,33 @@ class TiledGroup:
         steady = max(
             (tiles - 1) * max(load + store, work), (tiles - 1) // stages * slots
         )
-        restart = self._restart_cycles(stages, loads, store)
-        return (
-            load_latency
-            + initial
-            + load
-            + steady
-            + work
-            + store
-            + store_latency
-            + restart
-        )
+        restart = self._inner_loop_restart_cycles(stages, loads_by_depth, store)
+        start = load_latency + initial + load
+        return start + steady + work + store + store_latency + restart
 
-    def _restart_cycles(
-        self, stages: int, loads: Mapping[int, ChannelTraffic], store: float
+    def _inner_loop_restart_cycles(
+        self,
+        stages: int,
+        loads_by_depth: Mapping[int, ChannelTraffic],
+        store_cycles: float,
     ) -> float:
         """Return the cycles that restarting inner loops adds for each outer tile."""
         loops = self._movements.outer
-        outer = max((depth for depth in loads if depth < len(loops)), default=0)
+        outer = max(
+            (depth for depth in loads_by_depth if depth < len(loops)), default=0
+        )
         if not outer:
             return 0
         times = prod(loop.trips for loop in loops[:outer])
-        hoisted = sum(n.cycles for depth, n in loads.items() if depth <= outer) / times
-        load = sum(n.cycles for depth, n in loads.items() if depth > outer)
-        iteration = self.model.latency + load / self.tile_count + store
+        hoisted = (
+            sum(n.cycles for depth, n in loads_by_depth.items() if depth <= outer)
+            / times
+        )
+        load = sum(n.cycles for depth, n in loads_by_depth.items() if depth > outer)
+        iteration = self.model.latency + load / self.tile_count + store_cycles
         return (times - 1) * iteration + (min(stages, times) - 1) * hoisted
 
-    def _staged_reduction_cycles(self, stages: int, load: float) -> float:
+    def _staged_reduction_cycles(self, stages: int, load_cycles: float) -> float:
         """
         Return the cycles of a tile with a staged reduction: the next reduction tile is
         loaded while one is accumulated. `load` is the channel cycles of all stages.
@@ -358,15 +374,17 @@ class TiledGroup:
         work = sum(
             cycles
             for nest, cycles in self._cycles_by_nest.items()
-            if is_in_stage_loop(self.tiling, nest)
+            if is_nest_in_stage_loop(self.tiling, nest)
         )
         latency, pieces = self.model.latency, self.pieces
         outside = sum(self._cycles_by_nest.values()) - work
-        work, load = work / pieces, load / pieces
-        stage = latency + load + work
+        work, load_cycles = work / pieces, load_cycles / pieces
+        stage = latency + load_cycles + work
         if stages == 1:
             return outside + pieces * stage
-        steady = max((pieces - 1) * max(load, work), (pieces - 1) // stages * stage)
+        steady = max(
+            (pieces - 1) * max(load_cycles, work), (pieces - 1) // stages * stage
+        )
         return outside + stage + steady
 
     def _single_tile_cycles(
@@ -381,7 +399,7 @@ class TiledGroup:
         """
         operands: dict[int, float] = {}
         for value, traffic in loads.items():
-            first = self.steps.first_use_of(value)
+            first = self.steps.first_use_step_of(value)
             operands[first] = operands.get(first, 0.0) + traffic.cycles
         results: dict[int, float] = {}
         for value, traffic in stores.items():
@@ -398,13 +416,13 @@ class TiledGroup:
         return max(time, stored)
 
 
-def _is_exact_cover(tiling: GroupTiling, value: SSAValue, piece: Box) -> bool:
+def _has_exact_tile_cover(tiling: GroupTiling, value: SSAValue, tile: Box) -> bool:
     """Return `True` if the tiles partition a result, each equal to its `piece`."""
     owner = value.owner
     if not isinstance(owner, Operation) or (value, 0) in tiling.windows:
         return False
-    if not is_same_box(tiling.tiles[owner].result, piece):
+    if not is_same_box(tiling.tiles[owner].result, tile):
         return False
     shape = tensor_type(value).get_shape()
-    ends = map(max_end, piece)
+    ends = map(max_end, tile)
     return all(end == extent for end, extent in zip(ends, shape, strict=True))

@@ -9,14 +9,14 @@ from typing import TypeAlias
 
 from xdsl.ir import SSAValue
 
-from tlf.dialects.encoding import layout_of
-from tlf.dialects.npu import dma_engine
+from tlf.dialects.encoding_attribute import layout_of
+from tlf.dialects.npu import dma_engine_name
 from tlf.dialects.types import dtype_of, tensor_type
 from tlf.machine.instruction_costs import Cost, InstructionCosts, TransferEnd
-from tlf.planner.cost.burst_phases import burst_phases_of
-from tlf.support.affine.axis_orders import candidate_orders, row_major
+from tlf.planner.cost.bus_burst_phases import burst_phases_of
+from tlf.support.affine.axis_orders import candidate_axis_orders, row_major_order
 from tlf.support.affine.index_access import Box
-from tlf.support.allocation.buffer import align
+from tlf.support.allocation.buffer_model import align_offset
 
 Sizes: TypeAlias = tuple[int, ...]
 
@@ -32,137 +32,164 @@ class TransferCosts:
     """
 
     def __init__(
-        self, costs: InstructionCosts, near: str, far: str, *, ordered: bool
+        self,
+        costs: InstructionCosts,
+        inner_level: str,
+        outer_level: str,
+        *,
+        is_axis_ordered: bool,
     ) -> None:
         self.costs = costs
-        self.near, self.far = near, far
-        self.ordered = ordered
+        self.near, self.far = inner_level, outer_level
+        self.ordered = is_axis_ordered
         self.layouts: Mapping[SSAValue, Sequence[int]] = {}
         """Layouts of values that override those of their types."""
         self.free: AbstractSet[SSAValue] = frozenset()
         """Values of any axis order: each box is moved in the best order."""
         self.phased = False
         """True if offsets within a burst count; otherwise moves start at a burst."""
-        self.burst = costs.machine.levels[far].burst
-        levels = [costs.machine.levels[name] for name in (near, far)]
+        self.burst = costs.machine.levels[outer_level].burst
+        levels = [costs.machine.levels[name] for name in (inner_level, outer_level)]
         shared = [level.bandwidth for level in levels if level.shared]
         self.bandwidth = min(shared) if shared else max(e.bandwidth for e in levels)
         """Bytes per cycle of the bandwidth that moves share with others."""
-        self.load = dma_engine(far, near)
-        self.store = dma_engine(near, far)
+        self.load = dma_engine_name(outer_level, inner_level)
+        self.store = dma_engine_name(inner_level, outer_level)
         self._known: dict[MoveKey, Cost] = {}
         self._orders: dict[Sizes, tuple[Sizes, ...]] = {}
         self._measures: dict[SSAValue, tuple[Sizes, int, Sizes]] = {}
 
     def load_cost_of(self, value: SSAValue, box: Box) -> Cost:
         """Return the cost of loading a box into the inner level."""
-        return self._cheapest_move(self.load, value, box, inward=True)
+        return self._cheapest_move_cost(self.load, value, box, is_load=True)
 
     def store_cost_of(self, value: SSAValue, box: Box) -> Cost:
         """Return the cost of storing a box to the outer level."""
-        return self._cheapest_move(self.store, value, box, inward=False)
+        return self._cheapest_move_cost(self.store, value, box, is_load=False)
 
     def min_channel_cycles(self, payload: int) -> float:
         """Return a lower bound of the channel cycles of a payload in whole bursts."""
         farther = self.costs.machine.levels[self.far]
-        bursts = align(payload, self.burst)
+        bursts = align_offset(payload, self.burst)
         return max(payload / self.bandwidth, bursts / farther.bandwidth)
 
-    def storage_of(self, value: SSAValue) -> tuple[Sizes, int, Sizes]:
+    def shape_item_and_layout_of(self, value: SSAValue) -> tuple[Sizes, int, Sizes]:
         """Return the shape of a tensor, the bytes per element, and its layout."""
         if (known := self._measures.get(value)) is None:
             type_ = tensor_type(value)
             item = dtype_of(type_.element_type).itemsize
             shape = type_.get_shape()
-            known = shape, item, tuple(layout_of(type_)) or row_major(len(shape))
+            known = shape, item, tuple(layout_of(type_)) or row_major_order(len(shape))
             self._measures[value] = known
         return known
 
-    def _cheapest_move(
-        self, engine: str, value: SSAValue, box: Box, *, inward: bool
+    def _cheapest_move_cost(
+        self, engine: str, value: SSAValue, box: Box, *, is_load: bool
     ) -> Cost:
-        whole, item, layout = self.storage_of(value)
+        whole, item, layout = self.shape_item_and_layout_of(value)
         extents = [interval.tile_extent for interval in box]
         shape = tuple(map(min, extents, whole))
-        orders = self._candidate_orders(value, whole, layout)
+        orders = self._candidate_axis_orders(value, whole, layout)
         starts: Sizes = (0,)
         costs: list[Cost] = []
         for axes in orders:
             if self.phased and self.burst > item:
                 plain = range(len(whole))
                 starts = burst_phases_of(
-                    box, _strides_of(whole, item, axes, plain), self.burst
+                    box,
+                    _strides_in_traversal_order(whole, item, axes, plain),
+                    self.burst,
                 )
             key = engine, whole, shape, item, axes, starts
             if (known := self._known.get(key)) is None:
-                known = self._known[key] = self._cost_of_move(*key, inward=inward)
+                known = self._known[key] = self._mean_cost_over_phases(
+                    *key, is_load=is_load
+                )
             costs.append(known)
-        return min(costs, key=_channel_cycles) if len(costs) > 1 else costs[0]
+        return min(costs, key=_shared_resource_cycles) if len(costs) > 1 else costs[0]
 
-    def _candidate_orders(
-        self, value: SSAValue, whole: Sizes, layout: Sizes
+    def _candidate_axis_orders(
+        self, value: SSAValue, tensor_shape: Sizes, layout: Sizes
     ) -> Sequence[Sizes]:
         """Return the possible orders of the axes of a tensor."""
         if not self.free or value not in self.free:
             override = self.layouts.get(value) if self.layouts else None
             return (tuple(override or layout),)
-        if whole not in self._orders:
-            self._orders[whole] = tuple(candidate_orders(whole))
-        return self._orders[whole]
+        if tensor_shape not in self._orders:
+            self._orders[tensor_shape] = tuple(candidate_axis_orders(tensor_shape))
+        return self._orders[tensor_shape]
 
-    def _cost_of_move(
+    def _mean_cost_over_phases(
         self,
         engine: str,
-        whole: Sizes,
-        shape: Sizes,
-        item: int,
-        axes: Sizes,
-        starts: Sizes,
+        tensor_shape: Sizes,
+        box_shape: Sizes,
+        item_bytes: int,
+        axis_order: Sizes,
+        start_phases: Sizes,
         *,
-        inward: bool,
+        is_load: bool,
     ) -> Cost:
         """
         Return the cost of moving a box of some shape, averaged over its start phases.
         """
-        walked = tuple(shape[axis] for axis in axes)
-        inner = axes if self.ordered else tuple(range(len(whole)))
-        near = TransferEnd(0, walked, _strides_of(shape, item, inner, axes))
+        walked = tuple(box_shape[axis] for axis in axis_order)
+        inner = axis_order if self.ordered else tuple(range(len(tensor_shape)))
+        near = TransferEnd(
+            0,
+            walked,
+            _strides_in_traversal_order(box_shape, item_bytes, inner, axis_order),
+        )
         costs: list[Cost] = []
-        for start in starts:
-            far = TransferEnd(start, walked, _strides_of(whole, item, axes, axes))
-            ends = (far, near) if inward else (near, far)
-            costs.append(self.costs.cost_of_move(engine, *ends, item))
-        return _mean_cost(costs)
+        for start in start_phases:
+            far = TransferEnd(
+                start,
+                walked,
+                _strides_in_traversal_order(
+                    tensor_shape, item_bytes, axis_order, axis_order
+                ),
+            )
+            ends = (far, near) if is_load else (near, far)
+            costs.append(self.costs.cost_of_move(engine, *ends, item_bytes))
+        return _mean_cost_of_moves(costs)
 
 
-def _channel_cycles(cost: Cost) -> int:
+def _shared_resource_cycles(cost: Cost) -> int:
     """
     Return the cycles of a move on shared resources, or its own cycles if there are
     none.
     """
-    return max((busy for _, busy in cost.shared), default=cost.cycles)
+    return max((busy for _, busy in cost.channel_occupancy), default=cost.cycles)
 
 
-def _mean_cost(costs: Sequence[Cost]) -> Cost:
+def _mean_cost_of_moves(costs: Sequence[Cost]) -> Cost:
     """Return the mean cost of some moves by one engine."""
     first, count = costs[0], len(costs)
     shared = tuple(
-        (channel, round(sum(each.shared[index][1] for each in costs) / count))
-        for index, (channel, _) in enumerate(first.shared)
+        (
+            channel,
+            round(sum(each.channel_occupancy[index][1] for each in costs) / count),
+        )
+        for index, (channel, _) in enumerate(first.channel_occupancy)
     )
     cycles = round(sum(each.cycles for each in costs) / count)
-    return replace(first, cycles=cycles, shared=shared) if count > 1 else first
+    return (
+        replace(first, cycles=cycles, channel_occupancy=shared) if count > 1 else first
+    )
 
 
-def _strides_of(
-    shape: Sequence[int], item: int, axes: Sequence[int], walked: Sequence[int]
+def _strides_in_traversal_order(
+    shape: Sequence[int],
+    item_bytes: int,
+    axis_order: Sequence[int],
+    traversal_order: Sequence[int],
 ) -> tuple[int, ...]:
     """
     Return the byte strides, in the order `walked`, of a contiguous array with the axis
     order `axes`.
     """
     strides: dict[int, int] = {}
-    for axis in reversed(axes):
-        strides[axis] = item
-        item *= shape[axis]
-    return tuple(strides[axis] for axis in walked)
+    for axis in reversed(axis_order):
+        strides[axis] = item_bytes
+        item_bytes *= shape[axis]
+    return tuple(strides[axis] for axis in traversal_order)

@@ -1,4 +1,7 @@
-"""Cost model of NPU programs: index values as affine functions of loop counters."""
+"""
+Cost model of NPU tile programs: index operations read as affine functions of loop
+counters.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from xdsl.dialects.affine import ApplyOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
-from tlf.dialects.affine_values import sum_of_expression
+from tlf.dialects.affine_values import affine_sum_of_map
 from tlf.dialects.mixed_offsets import Index
 from tlf.planner.cost.program.instruction_nests import LoopCounter
 from tlf.support.affine.index_access import AffineSum
@@ -27,19 +30,19 @@ class AffineIndices:
     def __init__(self) -> None:
         self.known: dict[SSAValue, AffineSum] = {}
 
-    def bind_counter(self, value: SSAValue, variable: LoopCounter) -> None:
+    def bind_counter(self, value: SSAValue, counter: LoopCounter) -> None:
         """Bind a value to the counter of a loop."""
-        if variable.trips == 1:
-            self.known[value] = AffineSum(variable.lower)
+        if counter.trips == 1:
+            self.known[value] = AffineSum(counter.lower)
         else:
-            self.known[value] = AffineSum.of(variable)
+            self.known[value] = AffineSum.of_symbol(counter)
 
-    def to_affine(self, index: Index) -> AffineSum:
+    def to_affine_sum(self, index: Index) -> AffineSum:
         """Return an index as an affine function of loop counters."""
         if isinstance(index, int):
             return AffineSum(index)
         if index not in self.known and isinstance(owner := index.owner, ApplyOp):
-            self.record_operation(owner)
+            self.record_affine_apply(owner)
         if (known := self.known.get(index)) is None:
             user = next(iter(index.uses)).operation
             raise UnpredictableTimeError(
@@ -47,14 +50,14 @@ class AffineIndices:
             )
         return known
 
-    def to_affine_all(self, indices: Sequence[Index]) -> tuple[AffineSum, ...]:
+    def to_affine_sums(self, indices: Sequence[Index]) -> tuple[AffineSum, ...]:
         """Return indices as affine functions of loop counters."""
-        return tuple(self.to_affine(index) for index in indices)
+        return tuple(self.to_affine_sum(index) for index in indices)
 
-    def record_operation(self, op: ApplyOp) -> None:
+    def record_affine_apply(self, op: ApplyOp) -> None:
         """Record the affine function that an operation computes."""
-        operands = [self.to_affine(each) for each in op.mapOperands]
-        if (form := sum_of_expression(op.map.data, operands)) is None:
+        operands = [self.to_affine_sum(each) for each in op.mapOperands]
+        if (form := affine_sum_of_map(op.map.data, operands)) is None:
             raise UnpredictableTimeError(
                 op, f"expected a linear index, got {op.map.data.results[0]}"
             )

@@ -1,6 +1,6 @@
 """
-Cost model of NPU programs: buffers that share bytes, at offsets as `mem-plan` assigns
-them.
+Cost model of NPU tile programs, on its schedule instead of IR: buffers that share
+bytes, at offsets as `mem-plan` assigns them.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from tlf.planner.cost.program.instruction_nests import Buffer, Instruction, Item
 from tlf.planner.cost.program.multibuffer_capacity import LiveRanges
 from tlf.support.allocation import (
     Allocation,
+    BufferUse,
     Loops,
-    Use,
-    align,
-    allocate_program,
-    engine_stage,
+    align_offset,
+    allocate_program_buffers,
+    pipeline_stage_of_engine,
 )
 from tlf.support.allocation import Buffer as Live
 
@@ -30,10 +30,10 @@ def find_shared_buffers(items: Sequence[Item], target: TargetSpec) -> Sharing:
     Return the buffers that share bytes in the levels of a target. The outermost level
     is excluded, as its capacity is sufficient.
     """
-    live_ranges = LiveRanges.of(items)
+    live_ranges = LiveRanges.from_schedule(items)
     shared: dict[Buffer, list[Buffer]] = {}
     for level in target.levels.values():
-        if level is not target.outermost:
+        if level is not target.outermost_level:
             _find_shared_in_level(
                 buffers_in_level(live_ranges, level),
                 level,
@@ -44,35 +44,37 @@ def find_shared_buffers(items: Sequence[Item], target: TargetSpec) -> Sharing:
     return shared
 
 
-def buffers_in_level(spans: LiveRanges, level: Level) -> list[Buffer]:
+def buffers_in_level(live_ranges: LiveRanges, level: Level) -> list[Buffer]:
     """Return the buffers of a level in program order."""
-    buffers = [each for each in spans.buffers if each.level == level.name]
-    return sorted(buffers, key=lambda each: each.order)
+    buffers = [each for each in live_ranges.buffer_ranges if each.level == level.name]
+    return sorted(buffers, key=lambda each: each.level_position)
 
 
 def to_allocation_buffers(
-    buffers: Sequence[Buffer], level: Level, spans: LiveRanges
+    buffers: Sequence[Buffer], level: Level, live_ranges: LiveRanges
 ) -> list[Live]:
     """Return buffers in the form of the static allocator."""
-    return [_to_allocation_buffer(each, level, spans) for each in buffers]
+    return [_to_allocation_buffer(each, level, live_ranges) for each in buffers]
 
 
 def allocate_buffers(
-    lives: Sequence[Live], level: Level, uses: Sequence[Use] | None = None
+    allocation_buffers: Sequence[Live],
+    level: Level,
+    uses: Sequence[BufferUse] | None = None,
 ) -> Allocation:
     """Return the offsets that the static allocator assigns to buffers."""
-    return allocate_program(lives, level.capacity, uses)
+    return allocate_program_buffers(allocation_buffers, level.capacity, uses)
 
 
 def _find_shared_in_level(
     buffers: Sequence[Buffer],
     level: Level,
-    spans: LiveRanges,
-    levels: Sequence[str],
-    found: dict[Buffer, list[Buffer]],
+    live_ranges: LiveRanges,
+    level_names: Sequence[str],
+    sharing: dict[Buffer, list[Buffer]],
 ) -> None:
-    lives = to_allocation_buffers(buffers, level, spans)
-    uses = [_use_of_buffer(each, spans, levels) for each in buffers]
+    lives = to_allocation_buffers(buffers, level, live_ranges)
+    uses = [_allocator_use_of(each, live_ranges, level_names) for each in buffers]
     allocation = allocate_buffers(lives, level, uses)
     ranges = [
         (buffer, offset, offset + live.size)
@@ -80,50 +82,58 @@ def _find_shared_in_level(
     ]
     for (one, low, high), (other, start, end) in combinations(ranges, 2):
         if low < end and start < high:
-            found.setdefault(one, []).append(other)
-            found.setdefault(other, []).append(one)
+            sharing.setdefault(one, []).append(other)
+            sharing.setdefault(other, []).append(one)
 
 
-def _use_of_buffer(buffer: Buffer, spans: LiveRanges, levels: Sequence[str]) -> Use:
+def _allocator_use_of(
+    buffer: Buffer, live_ranges: LiveRanges, level_names: Sequence[str]
+) -> BufferUse:
     """Return the uses of a buffer as input of the static allocator."""
-    first, last = spans.uses[buffer]
-    return Use(
-        spans.steps[first],
-        spans.steps[last],
-        _engine_stage(first, levels),
-        _engine_stage(last, levels),
-        _loop_ranges(buffer, spans),
+    first, last = live_ranges.first_and_last_uses[buffer]
+    return BufferUse(
+        live_ranges.instruction_positions[first],
+        live_ranges.instruction_positions[last],
+        _engine_stage_of(first, level_names),
+        _engine_stage_of(last, level_names),
+        _surrounding_loop_ranges(buffer, live_ranges),
     )
 
 
-def _engine_stage(step: Instruction, levels: Sequence[str]) -> int:
+def _engine_stage_of(instruction: Instruction, level_names: Sequence[str]) -> int:
     move = None
-    if step.moves is not None:
-        source, destination = (levels.index(each.level) for each in step.moves)
+    if instruction.move_endpoints is not None:
+        source, destination = (
+            level_names.index(each.level) for each in instruction.move_endpoints
+        )
         move = source, destination
-    return engine_stage(len(levels), move, product=step.product)
+    return pipeline_stage_of_engine(
+        len(level_names), move, is_product=instruction.is_product
+    )
 
 
-def _loop_ranges(buffer: Buffer, spans: LiveRanges) -> Loops:
+def _surrounding_loop_ranges(buffer: Buffer, live_ranges: LiveRanges) -> Loops:
     """Return the live ranges of the nests around a buffer, outermost first."""
     nest = (
-        buffer.home
+        buffer.allocation_nest
         if buffer.multibuffer_nest is None
-        else buffer.multibuffer_nest.around
+        else buffer.multibuffer_nest.surrounding_nest
     )
     ranges: list[tuple[int, int]] = []
     while nest is not None:
-        first, last = spans.nests[nest]
+        first, last = live_ranges.nest_ranges[nest]
         ranges.append((first, last + 1))
-        nest = nest.around
+        nest = nest.surrounding_nest
     return ranges[::-1]
 
 
-def _to_allocation_buffer(buffer: Buffer, level: Level, spans: LiveRanges) -> Live:
+def _to_allocation_buffer(
+    buffer: Buffer, level: Level, live_ranges: LiveRanges
+) -> Live:
     size = buffer.bytes
     if buffer.multibuffer_nest is not None:
-        size = align(size, level.alignment) * buffer.multibuffer_count
-        first, last = spans.nests[buffer.multibuffer_nest]
+        size = align_offset(size, level.alignment) * buffer.multibuffer_count
+        first, last = live_ranges.nest_ranges[buffer.multibuffer_nest]
     else:
-        first, last = spans.buffers[buffer]
+        first, last = live_ranges.buffer_ranges[buffer]
     return Live.live_during(size, first, last + 1, level.alignment)

@@ -1,4 +1,7 @@
-"""Buffers of tiles, and subviews of them, in the cost model of NPU programs."""
+"""
+Cost model of NPU tile programs, on its schedule instead of IR: buffers of tiles, and
+subviews of them.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,8 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from tlf.analysis.buffers.subview_disjointness import BufferRegion
-from tlf.dialects.collapsing_interface import collapsed_axis
-from tlf.dialects.slice_views import reshaped_strides, row_major_strides
+from tlf.dialects.collapsing_interface import find_collapsed_axis
+from tlf.dialects.slice_views import row_major_strides, strides_of_reshaped_view
 from tlf.planner.cost.program.instruction_nests import Buffer, BufferAccess
 from tlf.support.affine.index_access import AffineSum
 
@@ -22,9 +25,9 @@ class RingWindow:
     """Slices of a ring buffer that a view covers, along one axis."""
 
     axis: int
-    start: AffineSum
-    extent: int
-    unit: int = 1
+    first_slice: AffineSum
+    slice_count: int
+    elements_per_slice: int = 1
     """Elements per slice, if other axes are collapsed into this axis."""
 
 
@@ -36,41 +39,47 @@ class BufferView:
     shape: Shape
     strides: Shape
     """Strides in bytes by axis."""
-    item: int
+    item_bytes: int
     """Bytes per element."""
-    base: AffineSum = ZERO
+    byte_offset: AffineSum = ZERO
     """Byte offset from the start of the buffer, without the slices of a ring."""
-    window: RingWindow | None = None
+    ring_window: RingWindow | None = None
     region: BufferRegion = field(default_factory=BufferRegion)
     """Region of the buffer, in bytes."""
 
     @property
-    def to_access(self) -> BufferAccess:
+    def access(self) -> BufferAccess:
         """Access of an instruction that uses this view."""
-        if self.window is None:
+        if self.ring_window is None:
             return BufferAccess(self.buffer, sections=self.region.sections)
-        return BufferAccess(self.buffer, self.window.start, self.window.extent)
+        return BufferAccess(
+            self.buffer, self.ring_window.first_slice, self.ring_window.slice_count
+        )
 
-    def subview(self, offsets: Sequence[AffineSum], shape: Shape) -> BufferView:
+    def subview_of_box(self, offsets: Sequence[AffineSum], shape: Shape) -> BufferView:
         """Return the view of a box."""
-        base, window = self.base, self.window
+        base, window = self.byte_offset, self.ring_window
         for axis, (offset, stride) in enumerate(
             zip(offsets, self.strides, strict=True)
         ):
             if window is not None and axis == window.axis:
                 window = replace(
-                    window, start=window.start + offset, extent=shape[axis]
+                    window,
+                    first_slice=window.first_slice + offset,
+                    slice_count=shape[axis],
                 )
             else:
                 base += offset * stride
         region = self._subview_region(offsets, shape)
-        return replace(self, shape=shape, base=base, window=window, region=region)
+        return replace(
+            self, shape=shape, byte_offset=base, ring_window=window, region=region
+        )
 
     def _subview_region(
         self, offsets: Sequence[AffineSum], shape: Shape
     ) -> BufferRegion:
         """Return the region of the buffer that a box covers."""
-        if self.window is not None:
+        if self.ring_window is not None:
             return self.region.with_unknown_start()
         starts = [None if each.terms else each.constant for each in offsets]
         return self.region.subview(self.shape, self.strides, starts, shape)
@@ -82,35 +91,44 @@ class BufferView:
         """
         if shape == self.shape:
             return self
-        if self.window is not None:
-            return self._reshape_window(self.window, shape)
-        strides = reshaped_strides(self.shape, self.strides, shape)
+        if self.ring_window is not None:
+            return self._reshape_ring_window(self.ring_window, shape)
+        strides = strides_of_reshaped_view(self.shape, self.strides, shape)
         return None if strides is None else replace(self, shape=shape, strides=strides)
 
-    def _reshape_window(self, window: RingWindow, shape: Shape) -> BufferView | None:
+    def _reshape_ring_window(
+        self, window: RingWindow, shape: Shape
+    ) -> BufferView | None:
         """
         Return a view of the same ring slices with two axes collapsed, or one axis
         expanded into two; `None` if no strides describe it.
         """
         strides = list(self.strides)
-        if (axis := collapsed_axis(self.shape, shape)) is not None:
-            row, unit = self.shape[axis + 1], window.unit * self.shape[axis + 1]
+        if (axis := find_collapsed_axis(self.shape, shape)) is not None:
+            row, unit = (
+                self.shape[axis + 1],
+                window.elements_per_slice * self.shape[axis + 1],
+            )
             strides[axis] = strides[axis + 1]
             if self.strides[axis] != row * strides[axis]:
                 return None
-        elif (axis := collapsed_axis(shape, self.shape)) is not None:
-            row, unit = shape[axis + 1], window.unit // shape[axis + 1]
+        elif (axis := find_collapsed_axis(shape, self.shape)) is not None:
+            row, unit = shape[axis + 1], window.elements_per_slice // shape[axis + 1]
             strides[axis] *= row
         else:
             return None
         if window.axis == axis + 1:
             return None
         if window.axis == axis:
-            window = replace(window, unit=unit)
-        return replace(self, shape=shape, strides=tuple(strides), window=window)
+            window = replace(window, elements_per_slice=unit)
+        return replace(self, shape=shape, strides=tuple(strides), ring_window=window)
 
     @property
     def is_contiguous(self) -> bool:
         """True for a whole buffer in row-major order."""
-        plain = tuple(each * self.item for each in row_major_strides(self.shape))
-        return self.base == AffineSum() and self.strides == plain and not self.window
+        plain = tuple(each * self.item_bytes for each in row_major_strides(self.shape))
+        return (
+            self.byte_offset == AffineSum()
+            and self.strides == plain
+            and not self.ring_window
+        )

@@ -1,6 +1,6 @@
 """
-Cost model of `mem-chunk-stores`: splitting of a schedule's stores that start before the
-whole buffer is computed.
+Cost model of `mem-chunk-stores`, on its schedule instead of IR: splitting of stores
+that start before the whole buffer is computed.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from tlf.analysis.buffers.dma_chunks import Chunking, produce_period_of
 from tlf.dialects.target import Level
 from tlf.planner.cost.program.chunked_moves import (
-    chunk_move,
-    drop_move,
-    find_best_cut,
-    find_other_move,
-    is_at_start,
+    drop_move_and_waits,
+    find_best_chunking,
+    find_only_other_move,
+    is_at_view_start,
     is_wait_or_move,
     offset_between,
-    with_chunk_access,
+    restrict_access_to_chunk,
+    split_move_into_chunks,
 )
 from tlf.planner.cost.program.instruction_nests import (
     Buffer,
@@ -37,9 +37,9 @@ class ChunkedStore:
     """Store of a whole buffer and the only move that fills it, in an earlier nest."""
 
     store: Instruction
-    storing: MoveCost
-    move: Instruction
-    making: MoveCost
+    store_cost: MoveCost
+    filling_move: Instruction
+    filling_cost: MoveCost
     nest: Nest
 
 
@@ -47,64 +47,88 @@ class ChunkedStore:
 class ProduceRate:
     """Number of iterations that produce a chunk."""
 
-    period: int
+    iterations_per_chunk: int
     depth: int = 1
 
 
-def store_in_chunks(items: list[Item], far: Level, around: Nest | None = None) -> None:
+def split_stores_into_chunks(
+    items: list[Item], outer_level: Level, surrounding_nest: Nest | None = None
+) -> None:
     """Split stores whose first chunks are computed early, including those in nests."""
     for nest in [item for item in items if isinstance(item, Nest)]:
-        store_in_chunks(nest.body, far, nest)
-        for chunked in list(_chunkable_stores(items, nest, far)):
-            if chunked.storing.source.place.buffer.home is not around:
+        split_stores_into_chunks(nest.body, outer_level, nest)
+        for chunked in list(_chunkable_stores(items, nest, outer_level)):
+            if (
+                chunked.store_cost.source.view.buffer.allocation_nest
+                is not surrounding_nest
+            ):
                 continue
-            store = chunked.storing
-            cut = find_best_cut(
-                store.destination, store.box, far, _produce_rates(chunked)
+            store = chunked.store_cost
+            cut = find_best_chunking(
+                store.destination,
+                store.box_shape,
+                outer_level,
+                _produce_rate_function(chunked),
             )
             if cut is not None:
-                _replace_by_chunk_nest(items, chunked, cut, around)
+                _replace_store_by_chunk_nest(items, chunked, cut, surrounding_nest)
 
 
 def _chunkable_stores(
-    items: Sequence[Item], nest: Nest, far: Level
+    items: Sequence[Item], nest: Nest, outer_level: Level
 ) -> Iterator[ChunkedStore]:
     """Yield the stores right after a nest that may be split, in order."""
 
     def is_store(_: Buffer, destination: Buffer) -> bool:
-        return destination.level == far.name
+        return destination.level == outer_level.name
 
     position = items.index(nest) + 1
     while position < len(items) and is_wait_or_move(item := items[position], is_store):
         position += 1
-        if not isinstance(item, Instruction) or item.moves is None:
+        if not isinstance(item, Instruction) or item.move_endpoints is None:
             continue
-        if not isinstance(cost := item.cost, MoveCost) or not _is_whole_buffer(cost):
+        if not isinstance(cost := item.cost, MoveCost) or not _is_store_of_whole_buffer(
+            cost
+        ):
             continue
-        if (producer := find_other_move(item, item.moves[0], nest, items)) is None:
+        if (
+            producer := find_only_other_move(item, item.move_endpoints[0], nest, items)
+        ) is None:
             continue
         move, making = producer
         yield ChunkedStore(item, cost, move, making, nest)
 
 
-def _is_whole_buffer(price: MoveCost) -> bool:
+def _is_store_of_whole_buffer(store_cost: MoveCost) -> bool:
     """Return `True` if a store reads a whole buffer."""
-    view = price.source.place
-    return view.window is None and view.shape == price.box and is_at_start(price.source)
+    view = store_cost.source.view
+    return (
+        view.ring_window is None
+        and view.shape == store_cost.box_shape
+        and is_at_view_start(store_cost.source)
+    )
 
 
-def _produce_rates(made: ChunkedStore) -> Callable[[int, range], ProduceRate | None]:
+def _produce_rate_function(
+    chunked_store: ChunkedStore,
+) -> Callable[[int, range], ProduceRate | None]:
     """
     Return a function for the number of iterations that produce a chunk along an axis.
     """
 
     def rate_along(axis: int, starts: range) -> ProduceRate | None:
-        ends = made.making.destination.place, made.storing.source.place
+        ends = (
+            chunked_store.filling_cost.destination.view,
+            chunked_store.store_cost.source.view,
+        )
         if offset_between(*ends, axis) != 0:
             return None
-        offset, size = made.making.destination.offsets[axis], made.making.box[axis]
-        nest = made.nest
-        if any(symbol not in nest.variables for symbol, _ in offset.terms):
+        offset, size = (
+            chunked_store.filling_cost.destination.offsets[axis],
+            chunked_store.filling_cost.box_shape[axis],
+        )
+        nest = chunked_store.nest
+        if any(symbol not in nest.counters for symbol, _ in offset.terms):
             return None
         positions = [evaluate_index(offset, values) for values in counter_values(nest)]
         period = produce_period_of(positions, size, starts)
@@ -113,22 +137,38 @@ def _produce_rates(made: ChunkedStore) -> Callable[[int, range], ProduceRate | N
     return rate_along
 
 
-def _replace_by_chunk_nest(
+def _replace_store_by_chunk_nest(
     items: list[Item],
-    made: ChunkedStore,
-    cut: Chunking[ProduceRate],
-    around: Nest | None,
+    chunked_store: ChunkedStore,
+    chunking: Chunking[ProduceRate],
+    surrounding_nest: Nest | None,
 ) -> None:
     """Replace a store by a nest over its chunks."""
-    chunks, step = chunk_move(
-        made.store, made.storing, cut.axis, cut.size, around, clipped=True
+    chunks, step = split_move_into_chunks(
+        chunked_store.store,
+        chunked_store.store_cost,
+        chunking.axis,
+        chunking.size,
+        surrounding_nest,
+        is_clipped=True,
     )
-    buffer = made.storing.source.place.buffer
-    with_chunk_access(step, buffer, ChunkBox(made.store, chunks, 1, chunks.trips))
-    with_chunk_access(
-        made.move,
+    buffer = chunked_store.store_cost.source.view.buffer
+    restrict_access_to_chunk(
+        step, buffer, ChunkBox(chunked_store.store, chunks, 1, chunks.trip_count)
+    )
+    restrict_access_to_chunk(
+        chunked_store.filling_move,
         buffer,
-        ChunkBox(made.store, made.nest, cut.rate.period, chunks.trips),
+        ChunkBox(
+            chunked_store.store,
+            chunked_store.nest,
+            chunking.rate.iterations_per_chunk,
+            chunks.trip_count,
+        ),
     )
-    position = items.index(made.store)
-    items[:] = [*items[:position], chunks, *drop_move(items[position:], made.store)]
+    position = items.index(chunked_store.store)
+    items[:] = [
+        *items[:position],
+        chunks,
+        *drop_move_and_waits(items[position:], chunked_store.store),
+    ]

@@ -1,4 +1,4 @@
-"""Cost model of a tile function on an NPU: estimated cycles and traffic."""
+"""Cost model of a tile function on an NPU: cycles and traffic estimated from the IR."""
 
 from __future__ import annotations
 
@@ -10,14 +10,17 @@ from tlf.dialects.target import TargetSpec
 from tlf.machine.instruction_costs import Key
 from tlf.machine.machine_spec import DmaEngine
 from tlf.planner.cost.program.buffer_sharing import find_shared_buffers
-from tlf.planner.cost.program.chunk_loads import load_in_chunks
-from tlf.planner.cost.program.chunk_stores import store_in_chunks
-from tlf.planner.cost.program.clock import run_schedule
-from tlf.planner.cost.program.early_loads import prefetch_loads
-from tlf.planner.cost.program.fill_cast_folding import fold_casts, fold_fills
+from tlf.planner.cost.program.chunk_loads import split_loads_into_chunks
+from tlf.planner.cost.program.chunk_stores import split_stores_into_chunks
+from tlf.planner.cost.program.early_loads import hoist_loads
+from tlf.planner.cost.program.fill_cast_folding import (
+    drop_overwritten_fills,
+    fold_rounding_casts,
+)
 from tlf.planner.cost.program.instruction_nests import Item
 from tlf.planner.cost.program.iteration_overlap import IterationOverlap
 from tlf.planner.cost.program.operation_reader import read_operation
+from tlf.planner.cost.program.schedule_clock import run_schedule
 from tlf.planner.cost.program.schedule_reader import ScheduleReader
 
 
@@ -26,13 +29,13 @@ class CycleEstimate:
     """Estimated time and traffic of a program."""
 
     cycles: int
-    totals: dict[Key, int]
+    tally_totals: dict[Key, int]
     """
     Sums of the instructions' tallies, as counted by `tlf.machine.instruction_costs`.
     """
-    bytes: int
+    outer_bytes: int
     """Payload from and to the outermost memory."""
-    steps: int
+    executed_instructions: int
     """Number of instructions executed for the estimate."""
 
 
@@ -42,27 +45,29 @@ def read_schedule(
     """Return the schedule of a tile function: nests, moves and computation."""
     reader = ScheduleReader(function, target, read_operation)
     items = reader.read_function()
-    fold_fills(items)
-    fold_casts(items)
+    drop_overwritten_fills(items)
+    fold_rounding_casts(items)
     levels = list(target.levels.values())
     IterationOverlap(items, levels).overlap_nests()
-    prefetch_loads(items, levels)
-    load_in_chunks(items, target.outermost)
-    store_in_chunks(items, target.outermost)
+    hoist_loads(items, levels)
+    split_loads_into_chunks(items, target.outermost_level)
+    split_stores_into_chunks(items, target.outermost_level)
     return items, reader
 
 
-def estimate_function(
-    function: func.FuncOp, target: TargetSpec, most: int | None = None
+def estimate_function_cycles(
+    function: func.FuncOp, target: TargetSpec, max_instructions: int | None = None
 ) -> CycleEstimate:
     """
     Return the estimate of a tile function on the event model of the target's machine.
     Raises `TooManyInstructionsError` if more than `most` instructions are executed.
     """
     items, reader = read_schedule(function, target)
-    clock = run_schedule(items, reader.costs, find_shared_buffers(items, target), most)
+    clock = run_schedule(
+        items, reader.costs, find_shared_buffers(items, target), max_instructions
+    )
     totals = clock.totals_by_key()
-    outermost = target.outermost.name
+    outermost = target.outermost_level.name
     payload = 0
     for name, engine in reader.costs.machine.engines.items():
         if isinstance(engine, DmaEngine):
@@ -70,4 +75,4 @@ def estimate_function(
             payload += totals.get(("wrote", name), 0) * (
                 engine.destination == outermost
             )
-    return CycleEstimate(clock.model.end, totals, payload, clock.steps)
+    return CycleEstimate(clock.model.end_time, totals, payload, clock.executed_count)

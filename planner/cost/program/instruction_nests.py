@@ -1,4 +1,7 @@
-"""Schedule of the cost model: nests of counted loops around instructions."""
+"""
+Cost model of NPU tile programs: data structure of the schedule that replaces IR, nests
+of counted loops around instructions.
+"""
 
 from __future__ import annotations
 
@@ -42,12 +45,12 @@ def evaluate_index(index: AffineSum, values: Values) -> int:
     return total
 
 
-def step_of_index(index: AffineSum, variable: LoopCounter) -> int:
+def step_of_index(index: AffineSum, counter: LoopCounter) -> int:
     """Return the step of an index per iteration of a loop."""
-    return index.factor_of(variable) * variable.step
+    return index.factor_of(counter) * counter.step
 
 
-def gcd_of_index(index: AffineSum) -> int:
+def gcd_of_index_values(index: AffineSum) -> int:
     """
     Return the greatest common divisor of the values of an index over all iterations; 0
     for an index that is 0.
@@ -68,19 +71,19 @@ class Buffer:
 
     level: str
     bytes: int
-    home: Nest | None
+    allocation_nest: Nest | None
     """Nest in whose body the buffer is allocated; `None` outside of all loops."""
-    slices: int = 1
+    slice_count: int = 1
     """Number of slices of a ring buffer; 1 for other buffers."""
     multibuffer_nest: Nest | None = None
     """Nest whose iterations rotate through the slots of the buffer."""
-    order: tuple[int, ...] = ()
+    level_position: tuple[int, ...] = ()
     """Position among the buffers of its level, in program order."""
 
     @property
     def multibuffer_count(self) -> int:
         """Number of copies."""
-        return 1 if self.multibuffer_nest is None else self.multibuffer_nest.slots
+        return 1 if self.multibuffer_nest is None else self.multibuffer_nest.slot_count
 
 
 @dataclass(frozen=True)
@@ -91,12 +94,12 @@ class DisjointBox:
 
     nest: Nest
     offsets: tuple[AffineSum, ...]
-    box: tuple[int, ...]
+    box_shape: tuple[int, ...]
 
     @property
     def box_count(self) -> int:
         """Number of boxes."""
-        return self.nest.trips
+        return self.nest.trip_count
 
     def box_index(self, values: Values) -> int:
         """Return the index of the box."""
@@ -111,16 +114,16 @@ def counter_values(nest: Nest) -> Iterator[Values]:
     """Yield the counter values of each iteration of a nest."""
     counts = [
         range(each.lower, each.lower + each.step * each.trips, each.step)
-        for each in nest.variables
+        for each in nest.counters
     ]
     for values in product(*counts):
-        yield dict(zip(nest.variables, values, strict=True))
+        yield dict(zip(nest.counters, values, strict=True))
 
 
 def iteration_index(nest: Nest, values: Values) -> int:
     """Return the index of an iteration of a nest."""
     index = 0
-    for each in nest.variables:
+    for each in nest.counters:
         position = (values[each] - each.lower) // each.step
         index = index * each.trips + position
     return index
@@ -130,21 +133,22 @@ def iteration_index(nest: Nest, values: Values) -> int:
 class ChunkBox:
     """Chunk of a buffer that `period` iterations of a nest consume or produce."""
 
-    move: Instruction
+    unsplit_move: Instruction
     """The unsplit move of all chunks."""
     nest: Nest
-    period: int
+    iterations_per_chunk: int
     box_count: int
 
     def box_index(self, values: Values) -> int:
         """Return the index of the chunk, at most that of the last chunk."""
         return min(
-            iteration_index(self.nest, values) // self.period, self.box_count - 1
+            iteration_index(self.nest, values) // self.iterations_per_chunk,
+            self.box_count - 1,
         )
 
     def is_same_box(self, other: DisjointBox | ChunkBox | None) -> bool:
         """Return `True` if `other` is a chunk of the same move."""
-        return isinstance(other, ChunkBox) and self.move is other.move
+        return isinstance(other, ChunkBox) and self.unsplit_move is other.unsplit_move
 
 
 @dataclass(frozen=True)
@@ -154,9 +158,9 @@ class BufferAccess:
     """
 
     buffer: Buffer
-    start: AffineSum = field(default_factory=AffineSum)
+    first_slice: AffineSum = field(default_factory=AffineSum)
     """First slice, modulo the number of slices."""
-    extent: int = 1
+    slice_count: int = 1
     sections: tuple[Section, ...] = ()
     """Sections that contain the region."""
     disjoint_box: DisjointBox | ChunkBox | None = None
@@ -188,20 +192,20 @@ class AxisRange:
 
     offset: AffineSum
     size: int
-    bound: int
+    axis_extent: int
 
-    def offset_if_outside(self, values: Values) -> int:
+    def offset_if_out_of_bounds(self, values: Values) -> int:
         """Return the offset if some elements are out of bounds, else 0."""
         start = evaluate_index(self.offset, values)
-        return 0 if 0 <= start <= self.bound - self.size else start
+        return 0 if 0 <= start <= self.axis_extent - self.size else start
 
 
 @dataclass(frozen=True)
 class BurstPhase:
     """Address whose remainder modulo a burst affects the cost."""
 
-    place: AffineSum
-    burst: int
+    address: AffineSum
+    burst_bytes: int
 
 
 class InstructionCost(Protocol):
@@ -245,23 +249,23 @@ class Instruction:
     queue: int
     reads: tuple[BufferAccess, ...] = ()
     writes: tuple[BufferAccess, ...] = ()
-    ahead: int = 0
+    prefetch_distance: int = 0
     """Prefetch distance: the number of iterations by which it is issued early."""
-    fills: bool = False
+    is_initial_fill: bool = False
     """True if it fills a buffer with an initial value of an accumulation."""
-    sums: Buffer | None = None
+    accumulator: Buffer | None = None
     """Buffer that it accumulates into, as a whole."""
-    moves: tuple[Buffer, Buffer] | None = None
+    move_endpoints: tuple[Buffer, Buffer] | None = None
     """Source and destination of a move."""
-    indexed: bool = False
+    is_indexed: bool = False
     """True if indices address one side of a move."""
-    product: bool = False
+    is_product: bool = False
     """True if it is a matrix product."""
-    half: Attribute | None = None
+    half_type: Attribute | None = None
     """16-bit type of the factors of a product, or of the result of a rounding cast."""
-    spare: int = 0
+    temporary_bytes: int = 0
     """Bytes of temporaries."""
-    finishes: tuple[Instruction, ...] = ()
+    completed_moves: tuple[Instruction, ...] = ()
     """Moves that a wait completes; empty for instructions."""
 
     @property
@@ -281,27 +285,27 @@ class Instruction:
 class Nest:
     """Counted loops, outermost first, around one body."""
 
-    variables: tuple[LoopCounter, ...]
-    around: Nest | None
+    counters: tuple[LoopCounter, ...]
+    surrounding_nest: Nest | None
     stages: int = 1
     body: list[Item] = field(default_factory=list["Item"])
-    slots: int = 1
+    slot_count: int = 1
     """Number of iterations that overlap."""
-    order: int = 0
+    program_position: int = 0
     """Position in the program."""
-    opens: Nest | None = None
+    prologue_nest: Nest | None = None
     """Nest whose early instructions are issued before this nest."""
 
     @property
-    def trips(self) -> int:
+    def trip_count(self) -> int:
         """Trip count of the body."""
-        return prod(each.trips for each in self.variables)
+        return prod(each.trips for each in self.counters)
 
     def is_within(self, other: Nest) -> bool:
         """Return `True` if this is `other`, or inside of it."""
         nest: Nest | None = self
         while nest is not None and nest is not other:
-            nest = nest.around
+            nest = nest.surrounding_nest
         return nest is other
 
     def instructions(self) -> Iterator[Instruction]:
@@ -321,7 +325,7 @@ def instructions_in(items: Sequence[Item]) -> Iterator[Instruction]:
             yield item
 
 
-def has_access_to(item: Item, buffer: Buffer) -> bool:
+def has_access_to_buffer(item: Item, buffer: Buffer) -> bool:
     """Return `True` if an instruction, or one inside a nest, accesses a buffer."""
     return any(
         access.buffer is buffer

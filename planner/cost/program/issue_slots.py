@@ -1,5 +1,6 @@
 """
-Cost model of the control processor: issue slots around the instructions of a schedule.
+Cost model of the control processor, on its schedule instead of IR: issue slots around
+instructions.
 
 A slot takes `issue_cycles`, and the processor runs ahead of the engines: slots before
 the first instruction always count, other slots only if instructions are so short that
@@ -14,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from tlf.planner.cost.program.credits import credits_of
 from tlf.planner.cost.program.instruction_nests import (
     Buffer,
     ChunkBox,
@@ -24,6 +24,7 @@ from tlf.planner.cost.program.instruction_nests import (
     instructions_in,
     nests_in,
 )
+from tlf.planner.cost.program.semaphore_credits import count_initial_credits
 from tlf.planner.settings.control_code import CONTROL_CODE
 
 Use = tuple[Buffer, int, bool]
@@ -34,41 +35,48 @@ Use = tuple[Buffer, int, bool]
 class IssueSlots:
     """Issue slots before an instruction, including its own, and after it."""
 
-    before: dict[Instruction, int] = field(default_factory=dict[Instruction, int])
-    after: dict[Instruction, int] = field(default_factory=dict[Instruction, int])
-    folded: dict[Instruction, int] = field(default_factory=dict[Instruction, int])
+    slots_before: dict[Instruction, int] = field(default_factory=dict[Instruction, int])
+    slots_after: dict[Instruction, int] = field(default_factory=dict[Instruction, int])
+    folded_slots: dict[Instruction, int] = field(default_factory=dict[Instruction, int])
     """Slots of `before` that a first iteration with constant counters does not need."""
-    start: int = 0
+    initial_slots: int = 0
     """Slots at the start of the program."""
 
     @staticmethod
-    def of(items: Sequence[Item]) -> IssueSlots:
+    def count_in_schedule(items: Sequence[Item]) -> IssueSlots:
         """Return the issue slots of a schedule."""
         slots = IssueSlots()
         users: dict[Buffer, set[int]] = {}
         for step in instructions_in(items):
             for access in step.reads_and_writes:
                 users.setdefault(access.buffer, set()).add(step.queue)
-        slots._count_items(items, None, set(), users)
-        slots.start = credits_of(nests_in(items))
+        slots._count_slots_of_items(items, None, set(), users)
+        slots.initial_slots = count_initial_credits(nests_in(items))
         return slots
 
-    def _count_items(
+    def _count_slots_of_items(
         self,
         items: Sequence[Item],
         nest: Nest | None,
-        seen: set[Use],
-        users: dict[Buffer, set[int]],
+        earlier_uses: set[Use],
+        engines_by_buffer: dict[Buffer, set[int]],
     ) -> None:
         slotted = False
         for item in items:
             if isinstance(item, Nest):
-                self._count_items(item.body, item, seen, users)
+                self._count_slots_of_items(
+                    item.body, item, earlier_uses, engines_by_buffer
+                )
                 continue
             has_other_users = any(
-                users[access.buffer] - {item.queue} for access in item.reads_and_writes
+                engines_by_buffer[access.buffer] - {item.queue}
+                for access in item.reads_and_writes
             )
-            waits = has_other_users if nest is not None else _is_conflicting(item, seen)
+            waits = (
+                has_other_users
+                if nest is not None
+                else _has_conflict_with_earlier(item, earlier_uses)
+            )
             scalars = 0
             if nest is not None and not slotted and _needs_slot_index(item, nest):
                 scalars, slotted = 2, True
@@ -77,38 +85,41 @@ class IssueSlots:
                 for each in item.reads
                 if isinstance(each.disjoint_box, ChunkBox)
             )
-            self.folded[item] = _address_terms(item)
-            self.before[item] = 1 + waits + scalars + self.folded[item]
-            self.after[item] = int(has_other_users)
-            seen.update(_uses_of(item))
+            self.folded_slots[item] = _count_address_terms(item)
+            self.slots_before[item] = 1 + waits + scalars + self.folded_slots[item]
+            self.slots_after[item] = int(has_other_users)
+            earlier_uses.update(_buffer_uses_of(item))
 
 
-def _uses_of(step: Instruction) -> Iterator[Use]:
-    for access, writes in step.accesses:
-        yield access.buffer, step.queue, writes
+def _buffer_uses_of(instruction: Instruction) -> Iterator[Use]:
+    for access, writes in instruction.accesses:
+        yield access.buffer, instruction.queue, writes
 
 
-def _is_conflicting(step: Instruction, seen: set[Use]) -> bool:
+def _has_conflict_with_earlier(
+    instruction: Instruction, earlier_uses: set[Use]
+) -> bool:
     """
     Return `True` if an instruction conflicts with an earlier use by another engine.
     """
-    own = list(_uses_of(step))
+    own = list(_buffer_uses_of(instruction))
     return any(
         buffer is other and queue != engine and (writes or wrote)
         for buffer, queue, writes in own
-        for other, engine, wrote in seen
+        for other, engine, wrote in earlier_uses
     )
 
 
-def _needs_slot_index(step: Instruction, nest: Nest) -> bool:
+def _needs_slot_index(instruction: Instruction, nest: Nest) -> bool:
     """Return `True` if an instruction computes the slot of its iteration."""
-    return nest.trips > nest.slots > 1 and any(
-        access.buffer.multibuffer_nest is nest for access in step.reads_and_writes
+    return nest.trip_count > nest.slot_count > 1 and any(
+        access.buffer.multibuffer_nest is nest
+        for access in instruction.reads_and_writes
     )
 
 
-def _address_terms(step: Instruction) -> int:
+def _count_address_terms(instruction: Instruction) -> int:
     """
     Return the number of multiplications with additions in the addresses of a move.
     """
-    return sum(len(phase.place.terms) for phase in step.cost.phases)
+    return sum(len(phase.address.terms) for phase in instruction.cost.phases)

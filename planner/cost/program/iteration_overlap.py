@@ -1,6 +1,6 @@
 """
-Cost model of `mem-pipeline`: selection of overlapping loops, multi-buffers and early
-loads.
+Cost model of `mem-pipeline`, on its schedule instead of IR: selection of overlapping
+loops, multi-buffers and early loads.
 """
 
 from __future__ import annotations
@@ -9,14 +9,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tlf.dialects.target import Level
-from tlf.planner.cost.program.early_products import select_early_products, with_waits
+from tlf.planner.cost.program.early_products import (
+    select_early_products,
+    with_preceding_waits,
+)
 from tlf.planner.cost.program.instruction_nests import (
     Buffer,
     BufferAccess,
     Instruction,
     Item,
     Nest,
-    has_access_to,
+    has_access_to_buffer,
     instructions_in,
     step_of_index,
 )
@@ -37,32 +40,36 @@ class IterationOverlap:
     def overlap_nests(self) -> None:
         """Overlap the iterations of nests, outer nests first."""
         self._names = [level.name for level in self.levels]
-        self._visit_items(self.items)
+        self._overlap_nests_in(self.items)
 
-    def _visit_items(self, items: Sequence[Item]) -> None:
+    def _overlap_nests_in(self, items: Sequence[Item]) -> None:
         for item in items:
             if isinstance(item, Nest):
-                self._overlap_nest(item)
-                self._visit_items(item.body)
-                self._prefetch_around(item)
+                self._overlap_iterations_of(item)
+                self._overlap_nests_in(item.body)
+                self._prefetch_loads_of_inner_nests(item)
 
-    def _prefetch_around(self, nest: Nest) -> None:
+    def _prefetch_loads_of_inner_nests(self, nest: Nest) -> None:
         """Issue the loads of a nest for nests in its body one iteration early."""
-        if nest.stages > 1 or nest.trips == 1:
+        if nest.stages > 1 or nest.trip_count == 1:
             return
         buffers: list[Buffer] = []
-        for buffer in self._loaded_buffers(nest):
+        for buffer in self._buffers_loaded_for_overlap(nest):
             capacity = NestCapacity(
-                LiveRanges.of(self.items), nest, [*buffers, buffer], SLOTS
+                LiveRanges.from_schedule(self.items), nest, [*buffers, buffer], SLOTS
             )
-            if capacity.has_room_unshared(self.levels[0]):
+            if capacity.has_room_without_sharing(self.levels[0]):
                 buffers.append(buffer)
         early = self._prefetchable_loads(nest, buffers, SLOTS - 1)
-        loaded = [step.moves[1] for step in early if step.moves is not None]
-        self._multibuffer(nest, [each for each in buffers if each in loaded], SLOTS)
-        self._issue_ahead(nest, early, SLOTS - 1)
+        loaded = [
+            step.move_endpoints[1] for step in early if step.move_endpoints is not None
+        ]
+        self._rotate_buffer_slots(
+            nest, [each for each in buffers if each in loaded], SLOTS
+        )
+        self._issue_loads_early(nest, early, SLOTS - 1)
 
-    def _loaded_buffers(self, nest: Nest) -> list[Buffer]:
+    def _buffers_loaded_for_overlap(self, nest: Nest) -> list[Buffer]:
         """
         Return the buffers of the innermost level that a body loads for overlapping
         nests.
@@ -71,65 +78,76 @@ class IterationOverlap:
         if not any(each.stages > 1 for each in inner):
             return []
         destinations = (
-            step.moves[1]
-            for step in _direct_instructions(nest)
-            if step.moves is not None
+            step.move_endpoints[1]
+            for step in _instructions_in_body(nest)
+            if step.move_endpoints is not None
         )
         innermost = self._names[0]
         buffers = [
             each
             for each in destinations
-            if each.home is nest and each.level == innermost
+            if each.allocation_nest is nest and each.level == innermost
         ]
         return list(dict.fromkeys(buffers))
 
     def _prefetchable_loads(
-        self, nest: Nest, slotted: Sequence[Buffer], iterations: int
+        self, nest: Nest, multi_buffers: Sequence[Buffer], prefetch_distance: int
     ) -> list[Instruction]:
         """Return the loads that may be issued `iterations` iterations early."""
         early: list[Instruction] = []
-        for step in _direct_instructions(nest):
-            if self._can_prefetch(nest, step, slotted, early, iterations):
+        for step in _instructions_in_body(nest):
+            if self._can_issue_load_early(
+                nest, step, multi_buffers, early, prefetch_distance
+            ):
                 early.append(step)
         return early
 
-    def _multibuffer(self, nest: Nest, buffers: Sequence[Buffer], slots: int) -> None:
+    def _rotate_buffer_slots(
+        self, nest: Nest, buffers: Sequence[Buffer], slot_count: int
+    ) -> None:
         """Rotate the slots of multi-buffers over the iterations of a nest."""
         if not buffers:
             return
-        nest.slots = slots
+        nest.slot_count = slot_count
         for index, buffer in enumerate(buffers):
             buffer.multibuffer_nest = nest
-            buffer.order = (nest.order - 1, 1, index)
+            buffer.level_position = (nest.program_position - 1, 1, index)
 
     @staticmethod
-    def _issue_ahead(nest: Nest, early: Sequence[Instruction], iterations: int) -> None:
+    def _issue_loads_early(
+        nest: Nest, early_loads: Sequence[Instruction], prefetch_distance: int
+    ) -> None:
         """Issue loads `iterations` iterations early."""
-        for step in early:
-            step.ahead = iterations
-        nest.body = _place_early_loads(nest, early)
+        for step in early_loads:
+            step.prefetch_distance = prefetch_distance
+        nest.body = _body_with_early_loads(nest, early_loads)
 
-    def _overlap_nest(self, nest: Nest) -> None:
-        slots = min(nest.stages, nest.trips)
-        moved = self._moved_buffers(nest)
-        fills = any(_is_ring_filled(each, nest) for each in _direct_instructions(nest))
+    def _overlap_iterations_of(self, nest: Nest) -> None:
+        slots = min(nest.stages, nest.trip_count)
+        moved = self._inner_buffers_of_moves(nest)
+        fills = any(
+            _is_ring_fill_from_outside(each, nest)
+            for each in _instructions_in_body(nest)
+        )
         if slots < 2 or not (moved or fills):
             return
         accumulators = _accumulator_buffers(nest, moved)
-        buffers = self._buffers_with_room(nest, [*moved, *accumulators], slots)
+        buffers = self._buffers_with_room_for_slots(
+            nest, [*moved, *accumulators], slots
+        )
         if accumulators and not buffers:
-            buffers = self._buffers_with_room(nest, moved, slots)
+            buffers = self._buffers_with_room_for_slots(nest, moved, slots)
         if not (buffers or fills):
             return
-        nest.slots = slots
-        self._multibuffer(nest, buffers, slots)
+        nest.slot_count = slots
+        self._rotate_buffer_slots(nest, buffers, slots)
         early = self._prefetchable_loads(nest, buffers, slots - 1)
         products = select_early_products(nest, early, buffers)
-        self._issue_ahead(nest, early, slots - 1)
+        self._issue_loads_early(nest, early, slots - 1)
         if products and self._has_unshared_buffers(nest):
-            early_products = with_waits(products, nest)
+            early_products = with_preceding_waits(products, nest)
             for step in products:
-                step.ahead = slots - 1
+                step.prefetch_distance = slots - 1
             chosen = [*early, *early_products]
             nest.body = chosen + [each for each in nest.body if each not in chosen]
 
@@ -137,77 +155,81 @@ class IterationOverlap:
         """
         Return `True` if no buffer that is live in a nest shares bytes with another.
         """
-        capacity = NestCapacity(LiveRanges.of(self.items), nest, (), 1)
-        return capacity.has_room_unshared(self.levels[0])
+        capacity = NestCapacity(LiveRanges.from_schedule(self.items), nest, (), 1)
+        return capacity.has_room_without_sharing(self.levels[0])
 
-    def _moved_buffers(self, nest: Nest) -> list[Buffer]:
+    def _inner_buffers_of_moves(self, nest: Nest) -> list[Buffer]:
         """Return the buffers of a body that are the inner side of its moves."""
         buffers: dict[Buffer, None] = {}
-        for step in _direct_instructions(nest):
-            if step.moves is not None:
-                inner = min(step.moves, key=lambda each: self._names.index(each.level))
-                if inner.home is nest:
+        for step in _instructions_in_body(nest):
+            if step.move_endpoints is not None:
+                inner = min(
+                    step.move_endpoints, key=lambda each: self._names.index(each.level)
+                )
+                if inner.allocation_nest is nest:
                     buffers[inner] = None
         return list(buffers)
 
-    def _buffers_with_room(
-        self, nest: Nest, moved: Sequence[Buffer], slots: int
+    def _buffers_with_room_for_slots(
+        self, nest: Nest, moved_buffers: Sequence[Buffer], slot_count: int
     ) -> list[Buffer]:
         """
         Return the buffers of the outermost level in use, and those of inner levels if
         the body has no loops, as far as there is capacity.
         """
         used = [
-            (level, [each for each in moved if each.level == level.name])
+            (level, [each for each in moved_buffers if each.level == level.name])
             for level in self.levels
         ]
         used = [pair for pair in used if pair[1]]
         if not used:
             return []
-        capacity = NestCapacity(LiveRanges.of(self.items), nest, moved, slots)
+        capacity = NestCapacity(
+            LiveRanges.from_schedule(self.items), nest, moved_buffers, slot_count
+        )
         *inner_levels, (outermost, outer_buffers) = used
-        if not capacity.has_room_shared(outermost):
+        if not capacity.has_room_with_sharing(outermost):
             return []
         if any(isinstance(item, Nest) for item in nest.body):
             return outer_buffers
         inner_buffers = [
             each
             for level, buffers in inner_levels
-            if capacity.has_room_unshared(level)
+            if capacity.has_room_without_sharing(level)
             for each in buffers
         ]
         return [*outer_buffers, *inner_buffers]
 
-    def _can_prefetch(
+    def _can_issue_load_early(
         self,
         nest: Nest,
-        step: Instruction,
-        slotted: Sequence[Buffer],
-        early: Sequence[Instruction],
-        iterations: int,
+        instruction: Instruction,
+        multi_buffers: Sequence[Buffer],
+        early_loads: Sequence[Instruction],
+        prefetch_distance: int,
     ) -> bool:
         """Return `True` if a load may be issued `iterations` iterations early."""
-        if step.moves is None:
+        if instruction.move_endpoints is None:
             return False
-        source, destination = step.moves
+        source, destination = instruction.move_endpoints
         if self._names.index(source.level) <= self._names.index(destination.level):
             return False
-        if _is_overwritten(nest, step, early):
+        if _has_overwritten_source(nest, instruction, early_loads):
             return False
-        if _is_ring_filled(step, nest):
-            return _is_slot_free(step, nest, iterations)
-        if destination not in slotted:
+        if _is_ring_fill_from_outside(instruction, nest):
+            return _has_free_ring_slices(instruction, nest, prefetch_distance)
+        if destination not in multi_buffers:
             return False
         for item in nest.body:
-            if item is step:
+            if item is instruction:
                 return True
-            if item not in early and has_access_to(item, destination):
+            if item not in early_loads and has_access_to_buffer(item, destination):
                 return False
         return False
 
 
-def _is_overwritten(
-    nest: Nest, load: Instruction, early: Sequence[Instruction]
+def _has_overwritten_source(
+    nest: Nest, load: Instruction, early_loads: Sequence[Instruction]
 ) -> bool:
     """
     Return `True` if other iterations may write the source of a load, or its own
@@ -217,7 +239,7 @@ def _is_overwritten(
     is_after = False
     for item in nest.body:
         is_after |= item is load
-        if _is_index_load(item, load, early):
+        if _is_index_load(item, load, early_loads):
             continue
         for write in (each for step in instructions_in([item]) for each in step.writes):
             for read in load.reads:
@@ -226,30 +248,34 @@ def _is_overwritten(
     return False
 
 
-def _is_index_load(item: Item, load: Instruction, early: Sequence[Instruction]) -> bool:
+def _is_index_load(
+    item: Item, load: Instruction, early_loads: Sequence[Instruction]
+) -> bool:
     """
     Return `True` if an item is an equally early load of a load's indices, in its queue.
     """
-    if isinstance(item, Nest) or not load.indexed or item not in early:
+    if isinstance(item, Nest) or not load.is_indexed or item not in early_loads:
         return False
     return item.queue == load.queue
 
 
-def _direct_instructions(nest: Nest) -> list[Instruction]:
+def _instructions_in_body(nest: Nest) -> list[Instruction]:
     return [item for item in nest.body if isinstance(item, Instruction)]
 
 
-def _place_early_loads(nest: Nest, early: Sequence[Instruction]) -> list[Item]:
+def _body_with_early_loads(
+    nest: Nest, early_loads: Sequence[Instruction]
+) -> list[Item]:
     """
     Return the body with early loads at its start, or after nests that they would delay.
     """
-    remaining = [item for item in nest.body if item not in early]
+    remaining = [item for item in nest.body if item not in early_loads]
     early_by_position: dict[int, list[Item]] = {}
-    for step in early:
+    for step in early_loads:
         if nest.stages > 1:
-            position = _count_items_before(step, nest, remaining)
+            position = _count_items_before_load(step, nest, remaining)
         else:
-            position = _count_to_queue_end(step, remaining)
+            position = _count_items_to_last_queue_load(step, remaining)
         early_by_position.setdefault(position, []).append(step)
     body = early_by_position.get(0, [])
     for index, item in enumerate(remaining, 1):
@@ -257,70 +283,81 @@ def _place_early_loads(nest: Nest, early: Sequence[Instruction]) -> list[Item]:
     return body
 
 
-def _count_items_before(step: Instruction, nest: Nest, rest: Sequence[Item]) -> int:
+def _count_items_before_load(
+    instruction: Instruction, nest: Nest, remaining_items: Sequence[Item]
+) -> int:
     """
     Return the number of items of a body that stay before an early load: all up to the
     last nest with loads in the same queue before the first use of its tile.
     """
-    assert step.moves is not None
+    assert instruction.move_endpoints is not None
     count = 0
-    if _is_ring_filled(step, nest):
+    if _is_ring_fill_from_outside(instruction, nest):
         return count
-    for index, item in enumerate(rest, 1):
-        if has_access_to(item, step.moves[1]) or _is_awaited(step, item):
+    for index, item in enumerate(remaining_items, 1):
+        if has_access_to_buffer(
+            item, instruction.move_endpoints[1]
+        ) or _is_awaited_with_other_moves(instruction, item):
             break
-        if isinstance(item, Nest) and _has_load_in_queue(item, step):
+        if isinstance(item, Nest) and _has_load_in_same_queue(item, instruction):
             count = index
     return count
 
 
-def _is_awaited(step: Instruction, item: Item) -> bool:
+def _is_awaited_with_other_moves(instruction: Instruction, item: Item) -> bool:
     """Return `True` if an item waits for a load together with other moves."""
     return (
         isinstance(item, Instruction)
-        and len(item.finishes) > 1
-        and step in item.finishes
+        and len(item.completed_moves) > 1
+        and instruction in item.completed_moves
     )
 
 
-def _count_to_queue_end(step: Instruction, rest: Sequence[Item]) -> int:
+def _count_items_to_last_queue_load(
+    instruction: Instruction, remaining_items: Sequence[Item]
+) -> int:
     """
     Return the number of items of a body up to the last nest with loads in the same
     queue.
     """
     nests = [
         index
-        for index, item in enumerate(rest, 1)
-        if isinstance(item, Nest) and _has_load_in_queue(item, step)
+        for index, item in enumerate(remaining_items, 1)
+        if isinstance(item, Nest) and _has_load_in_same_queue(item, instruction)
     ]
     return max(nests, default=0)
 
 
-def _has_load_in_queue(nest: Nest, step: Instruction) -> bool:
-    return any(each.queue == step.queue for each in nest.instructions())
+def _has_load_in_same_queue(nest: Nest, instruction: Instruction) -> bool:
+    return any(each.queue == instruction.queue for each in nest.instructions())
 
 
-def _accumulator_buffers(nest: Nest, moved: Sequence[Buffer]) -> list[Buffer]:
+def _accumulator_buffers(nest: Nest, moved_buffers: Sequence[Buffer]) -> list[Buffer]:
     """Return the buffers of a body that products accumulate into."""
     accumulators = {
         access.buffer: None
         for step in nest.instructions()
-        if step.product
+        if step.is_product
         for access in step.writes
-        if access.buffer.home is nest
+        if access.buffer.allocation_nest is nest
     }
-    return [each for each in accumulators if each not in moved]
+    return [each for each in accumulators if each not in moved_buffers]
 
 
-def _is_ring_filled(step: Instruction, nest: Nest) -> bool:
+def _is_ring_fill_from_outside(instruction: Instruction, nest: Nest) -> bool:
     """Return `True` if a move fills slices of a ring from outside of a nest."""
-    if step.moves is None or step.moves[1].slices == 1:
+    if (
+        instruction.move_endpoints is None
+        or instruction.move_endpoints[1].slice_count == 1
+    ):
         return False
-    home = step.moves[1].home
+    home = instruction.move_endpoints[1].allocation_nest
     return home is None or not home.is_within(nest)
 
 
-def _is_slot_free(move: Instruction, nest: Nest, iterations: int) -> bool:
+def _has_free_ring_slices(
+    move: Instruction, nest: Nest, prefetch_distance: int
+) -> bool:
     """
     Return `True` if the ring slices that a move writes are free `iterations` iterations
     early.
@@ -337,19 +374,31 @@ def _is_slot_free(move: Instruction, nest: Nest, iterations: int) -> bool:
                 if read.buffer is not write.buffer:
                     continue
                 first = 0 if before else 1
-                for distance in range(first, iterations + 1):
-                    if _is_overlapping(read, write, nest, distance):
+                for distance in range(first, prefetch_distance + 1):
+                    if _can_ring_slices_overlap(read, write, nest, distance):
                         return False
     return True
 
 
-def _is_overlapping(
-    read: BufferAccess, place: BufferAccess, nest: Nest, iterations: int
+def _can_ring_slices_overlap(
+    read_access: BufferAccess,
+    write_access: BufferAccess,
+    nest: Nest,
+    prefetch_distance: int,
 ) -> bool:
     """Return `True` if ring slices of two iterations may overlap."""
-    shift, slices = place.start - read.start, place.buffer.slices
-    if shift.terms or any(nest.variables != (each,) for each, _ in read.start.terms):
+    shift, slices = (
+        write_access.first_slice - read_access.first_slice,
+        write_access.buffer.slice_count,
+    )
+    if shift.terms or any(
+        nest.counters != (each,) for each, _ in read_access.first_slice.terms
+    ):
         return True
-    step = sum(step_of_index(read.start, each) for each in nest.variables)
-    distance = step * iterations + shift.constant
-    return not read.extent <= distance % slices <= slices - place.extent
+    step = sum(step_of_index(read_access.first_slice, each) for each in nest.counters)
+    distance = step * prefetch_distance + shift.constant
+    return (
+        not read_access.slice_count
+        <= distance % slices
+        <= slices - write_access.slice_count
+    )

@@ -1,6 +1,6 @@
 """
-Steady state of loops in the cost model: a few iterations are executed, the others
-extrapolated.
+Cost model of the steady state of loops, without IR: a few iterations are executed, the
+others extrapolated.
 
 Iterations are equivalent if no move exceeds the bounds of its source and destination,
 and repeat with the period of slots, rings and bursts. If periods at both ends take the
@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from math import gcd, lcm, prod
 from typing import Protocol
 
-from tlf.machine.steady_state import change_between, extrapolate
+from tlf.machine.steady_state import entrywise_change_between, extrapolate_entries
 from tlf.planner.cost.program.instruction_nests import (
     AxisRange,
     BurstPhase,
@@ -30,9 +30,9 @@ from tlf.planner.settings.search_budgets import TILE_SEARCH
 class IterationRunner(Protocol):
     """Executor of the iterations of nests."""
 
-    values: dict[LoopCounter, int]
+    counter_values: dict[LoopCounter, int]
 
-    def run_iteration(self, nest: Nest, first: int, number: int) -> None:
+    def run_iteration(self, nest: Nest, first_slot: int, iteration_index: int) -> None:
         """Run one iteration."""
         ...
 
@@ -49,11 +49,11 @@ class IterationRunner(Protocol):
 class SweepAxis:
     """One loop of a nest: the axis ranges that depend on it, and its period."""
 
-    variable: LoopCounter
+    counter: LoopCounter
     axis_ranges: tuple[tuple[AxisRange, int], ...]
     """Axis ranges with their prefetch distances."""
     period: int
-    block: int
+    inner_iterations: int
     """Iterations of the inner loops of the nest per iteration of this loop."""
 
 
@@ -67,74 +67,90 @@ class NestSweep:
     def __post_init__(self) -> None:
         nest = self.nest
         self._inside = {
-            variable for each in nests_in(nest.body) for variable in each.variables
+            variable for each in nests_in(nest.body) for variable in each.counters
         }
-        early = (each.ahead for each in nest.body if isinstance(each, Instruction))
+        early = (
+            each.prefetch_distance
+            for each in nest.body
+            if isinstance(each, Instruction)
+        )
         self._ahead = max(early, default=0)
         self.axes = []
-        for depth, variable in enumerate(nest.variables):
-            block = prod(each.trips for each in nest.variables[depth + 1 :])
-            ranges = dict.fromkeys(_variant_ranges(nest, variable))
-            period = _steady_period(nest, variable, block)
+        for depth, variable in enumerate(nest.counters):
+            block = prod(each.trips for each in nest.counters[depth + 1 :])
+            ranges = dict.fromkeys(_axis_ranges_varying_with(nest, variable))
+            period = _iterations_until_state_repeats(nest, variable, block)
             self.axes.append(SweepAxis(variable, tuple(ranges), period, block))
 
-    def run_nest(self, runner: IterationRunner, first: int) -> None:
+    def run_nest(self, runner: IterationRunner, first_slot: int) -> None:
         """Run all iterations; `first` is the slot of the first one."""
-        self._run_axis(runner, first, 0, 0)
+        self._run_loops_from_depth(runner, first_slot, 0, 0)
 
-    def _run_axis(
-        self, runner: IterationRunner, first: int, depth: int, start: int
+    def _run_loops_from_depth(
+        self, runner: IterationRunner, first_slot: int, depth: int, first_iteration: int
     ) -> None:
         """
         Run the loops from `depth` on; the index of their first iteration is `start`.
         """
         if depth == len(self.axes):
-            runner.run_iteration(self.nest, first, start)
+            runner.run_iteration(self.nest, first_slot, first_iteration)
             return
         axis = self.axes[depth]
 
         def run_range(index: int) -> None:
-            variable = axis.variable
-            runner.values[variable] = variable.lower + variable.step * index
-            self._run_axis(runner, first, depth + 1, start + index * axis.block)
+            variable = axis.counter
+            runner.counter_values[variable] = variable.lower + variable.step * index
+            self._run_loops_from_depth(
+                runner,
+                first_slot,
+                depth + 1,
+                first_iteration + index * axis.inner_iterations,
+            )
 
-        begin, end = self._regular_iterations(runner, axis, depth)
+        begin, end = self._iterations_in_bounds(runner, axis, depth)
         for index in range(begin):
             run_range(index)
-        _run_periodic(runner, run_range, begin, end, axis.period)
-        for index in range(end, axis.variable.trips):
+        _run_periodic_iterations(runner, run_range, begin, end, axis.period)
+        for index in range(end, axis.counter.trips):
             run_range(index)
 
-    def _regular_iterations(
+    def _iterations_in_bounds(
         self, runner: IterationRunner, axis: SweepAxis, depth: int
     ) -> tuple[int, int]:
         """
         Return the range of iterations in which all axis ranges of a loop are in bounds.
         """
-        variable = axis.variable
-        free = self._inside | set(self.nest.variables[depth + 1 :])
-        begin, end = 0, variable.trips - self._prefetch_distance(axis, self._ahead)
+        variable = axis.counter
+        free = self._inside | set(self.nest.counters[depth + 1 :])
+        begin, end = (
+            0,
+            variable.trips - self._prefetch_distance_along(axis, self._ahead),
+        )
         for axis_range, ahead in axis.axis_ranges:
             factor, least, most = _offset_range(
-                axis_range, variable, free, runner.values
+                axis_range, variable, free, runner.counter_values
             )
-            low, high = -least, axis_range.bound - axis_range.size - most
+            low, high = -least, axis_range.axis_extent - axis_range.size - most
             first = -(-low // factor) if factor > 0 else -(-high // factor)
             last = high // factor if factor > 0 else low // factor
             begin = max(begin, first)
-            end = min(end, last + 1 - self._prefetch_distance(axis, ahead))
+            end = min(end, last + 1 - self._prefetch_distance_along(axis, ahead))
         return (begin, end) if begin < end else (variable.trips, variable.trips)
 
     @staticmethod
-    def _prefetch_distance(axis: SweepAxis, ahead: int) -> int:
+    def _prefetch_distance_along(axis: SweepAxis, prefetch_distance: int) -> int:
         """Return the prefetch distance of moves in iterations of a loop."""
-        return ahead if axis.block == 1 else min(ahead, 1)
+        return (
+            prefetch_distance
+            if axis.inner_iterations == 1
+            else min(prefetch_distance, 1)
+        )
 
 
 def _offset_range(
-    reach: AxisRange,
-    variable: LoopCounter,
-    free: set[LoopCounter],
+    axis_range: AxisRange,
+    counter: LoopCounter,
+    inner_counters: set[LoopCounter],
     values: dict[LoopCounter, int],
 ) -> tuple[int, int, int]:
     """
@@ -142,59 +158,79 @@ def _offset_range(
     over the inner loops in iteration 0.
     """
     ranges = dict[Hashable, tuple[int, int]]()
-    for symbol, _ in reach.offset.terms:
+    for symbol, _ in axis_range.offset.terms:
         assert isinstance(symbol, LoopCounter)
-        first = symbol.lower if symbol is variable or symbol in free else values[symbol]
-        ranges[symbol] = (first, symbol.last_value if symbol in free else first)
-    return step_of_index(reach.offset, variable), *reach.offset.bounds(ranges)
+        first = (
+            symbol.lower
+            if symbol is counter or symbol in inner_counters
+            else values[symbol]
+        )
+        ranges[symbol] = (
+            first,
+            symbol.last_value if symbol in inner_counters else first,
+        )
+    return step_of_index(axis_range.offset, counter), *axis_range.offset.value_bounds(
+        ranges
+    )
 
 
-def _variant_ranges(
-    nest: Nest, variable: LoopCounter
+def _axis_ranges_varying_with(
+    nest: Nest, counter: LoopCounter
 ) -> Iterator[tuple[AxisRange, int]]:
     for step in nest.instructions():
-        ahead = step.ahead if step in nest.body else 0
+        ahead = step.prefetch_distance if step in nest.body else 0
         for axis_range in step.cost.axis_ranges:
-            if any(symbol is variable for symbol, _ in axis_range.offset.terms):
+            if any(symbol is counter for symbol, _ in axis_range.offset.terms):
                 yield axis_range, ahead
 
 
-def _steady_period(nest: Nest, variable: LoopCounter, block: int) -> int:
+def _iterations_until_state_repeats(
+    nest: Nest, counter: LoopCounter, inner_iterations: int
+) -> int:
     """Return the number of iterations of a loop after which slots and phases repeat."""
-    period = nest.slots // gcd(nest.slots, block)
+    period = nest.slot_count // gcd(nest.slot_count, inner_iterations)
     for inner in nests_in(nest.body):
         period = lcm(
-            period, inner.slots // gcd(inner.slots, _inner_runs(inner, nest, block))
+            period,
+            inner.slot_count
+            // gcd(
+                inner.slot_count,
+                _inner_trips_per_iteration(inner, nest, inner_iterations),
+            ),
         )
     for step in nest.instructions():
         for access in step.reads_and_writes:
-            slices = access.buffer.slices
-            moved = step_of_index(access.start, variable)
+            slices = access.buffer.slice_count
+            moved = step_of_index(access.first_slice, counter)
             period = lcm(period, slices // gcd(slices, moved))
     full_period = period
     for step in nest.instructions():
         for phase in step.cost.phases:
-            full_period = lcm(full_period, _phase_period(phase, variable))
+            full_period = lcm(
+                full_period, _iterations_until_phase_repeats(phase, counter)
+            )
     return full_period if full_period <= TILE_SEARCH.max_burst_period else period
 
 
-def _inner_runs(inner: Nest, nest: Nest, block: int) -> int:
+def _inner_trips_per_iteration(inner: Nest, nest: Nest, inner_iterations: int) -> int:
     """Return the number of iterations of an inner nest per iteration of a loop."""
-    total, each = block, inner
+    total, each = inner_iterations, inner
     while each is not nest:
-        total *= each.trips
-        assert each.around is not None
-        each = each.around
+        total *= each.trip_count
+        assert each.surrounding_nest is not None
+        each = each.surrounding_nest
     return total
 
 
-def _phase_period(phase: BurstPhase, variable: LoopCounter) -> int:
-    return phase.burst // gcd(phase.burst, step_of_index(phase.place, variable))
+def _iterations_until_phase_repeats(phase: BurstPhase, counter: LoopCounter) -> int:
+    return phase.burst_bytes // gcd(
+        phase.burst_bytes, step_of_index(phase.address, counter)
+    )
 
 
-def _run_periodic(
+def _run_periodic_iterations(
     runner: IterationRunner,
-    body: Callable[[int], None],
+    run_iteration: Callable[[int], None],
     begin: int,
     end: int,
     period: int,
@@ -204,43 +240,45 @@ def _run_periodic(
     before = runner.save_state() if end - begin > 3 * period else []
     while before and end - done >= 2 * period:
         for index in range(done, done + period):
-            body(index)
+            run_iteration(index)
         done += period
         after = runner.save_state()
-        change = change_between(before, after)
+        change = entrywise_change_between(before, after)
         before = after
         patience -= 1
         is_steady = change == last and len(change) > 0
         if is_steady and patience <= 0 and (end - done) // period >= 2:
             skipped = (end - done) // period - 1
-            if _skip_periods(runner, body, after, change, done, skipped, period):
+            if _try_skipping_periods(
+                runner, run_iteration, after, change, done, skipped, period
+            ):
                 done += (skipped + 1) * period
                 break
             patience = 8
         last = change
     for index in range(done, end):
-        body(index)
+        run_iteration(index)
 
 
-def _skip_periods(
+def _try_skipping_periods(
     runner: IterationRunner,
-    body: Callable[[int], None],
+    run_iteration: Callable[[int], None],
     state: list[int],
-    change: tuple[int, ...],
-    done: int,
-    skipped: int,
+    change_per_period: tuple[int, ...],
+    next_iteration: int,
+    period_count: int,
     period: int,
 ) -> bool:
     """
     Skip `skipped` periods and run one more. Return `True` if it takes the same time;
     otherwise restore the state.
     """
-    extrapolated = extrapolate(state, change, skipped)
+    extrapolated = extrapolate_entries(state, change_per_period, period_count)
     runner.restore_state(extrapolated)
-    start = done + skipped * period
+    start = next_iteration + period_count * period
     for index in range(start, start + period):
-        body(index)
-    if change_between(extrapolated, runner.save_state()) == change:
+        run_iteration(index)
+    if entrywise_change_between(extrapolated, runner.save_state()) == change_per_period:
         return True
     runner.restore_state(state)
     return False

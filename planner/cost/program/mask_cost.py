@@ -1,4 +1,4 @@
-"""Cost model of a mask: fills of the boxes outside of the bounds."""
+"""Cost model of a mask, without IR: fills of the boxes outside of the bounds."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class MaskCost:
     shape: tuple[int, ...]
     offsets: tuple[AffineSum, ...]
     bounds: tuple[int, ...]
-    valid: tuple[int, ...]
+    valid_extents: tuple[int, ...]
 
     @property
     def axis_ranges(self) -> Sequence[AxisRange]:
@@ -32,7 +32,7 @@ class MaskCost:
         return [
             AxisRange(offset, size, bound)
             for offset, size, bound in zip(
-                self.offsets, self.valid, self.bounds, strict=True
+                self.offsets, self.valid_extents, self.bounds, strict=True
             )
             if offset.terms
         ]
@@ -44,15 +44,15 @@ class MaskCost:
 
     def costs_at(self, values: Values) -> Sequence[Cost]:
         """Return the costs of the fills that have elements."""
-        return list(self._fills_at(values))
+        return list(self._fill_costs_at(values))
 
-    def _fills_at(self, values: Values) -> Iterator[Cost]:
+    def _fill_costs_at(self, values: Values) -> Iterator[Cost]:
         for axis, (offset, bound) in enumerate(
             zip(self.offsets, self.bounds, strict=True)
         ):
             size, start = self.shape[axis], evaluate_index(offset, values)
             below = min(size, max(0, -start))
-            above = max(0, min(self.valid[axis], bound - start))
+            above = max(0, min(self.valid_extents[axis], bound - start))
             for extent in (below, size - above):
                 if extent > 0:
                     other_elements = prod(self.shape) // size

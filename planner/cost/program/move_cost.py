@@ -1,4 +1,7 @@
-"""Cost model of a move: its bursts, and fills of elements outside of either side."""
+"""
+Cost model of a move, without IR: its bursts, and fills of elements outside of either
+side.
+"""
 
 from __future__ import annotations
 
@@ -22,46 +25,50 @@ from tlf.support.affine.index_access import AffineSum
 class MoveSide:
     """One side of a move: a view, and the offsets of the box in it."""
 
-    place: BufferView
+    view: BufferView
     offsets: tuple[AffineSum, ...]
 
     @property
     def bounds_by_axis(self) -> Iterator[tuple[int, AffineSum, int]]:
         """Index, offset and extent of each axis."""
-        pairs = zip(self.offsets, self.place.shape, strict=True)
+        pairs = zip(self.offsets, self.view.shape, strict=True)
         yield from ((axis, *pair) for axis, pair in enumerate(pairs))
 
-    def address(self) -> AffineSum:
+    def byte_address(self) -> AffineSum:
         """
         Return the byte offset from the start of the buffer, without the slices of a
         ring.
         """
-        total, window = self.place.base, self.place.window
+        total, window = self.view.byte_offset, self.view.ring_window
         for axis, offset, _ in self.bounds_by_axis:
             if window is None or axis != window.axis:
-                total += offset * self.place.strides[axis]
+                total += offset * self.view.strides[axis]
         return total
 
     @property
     def ring_offset(self) -> AffineSum:
         """Offset in elements from the start of a ring, along the axis of its slices."""
-        window = self.place.window
+        window = self.view.ring_window
         if window is None:
             return AffineSum()
-        return window.start * window.unit + self.offsets[window.axis]
+        return (
+            window.first_slice * window.elements_per_slice + self.offsets[window.axis]
+        )
 
     @property
     def ring_length(self) -> int:
         """Length of a ring in elements, along the axis of its slices."""
-        window = self.place.window
-        return self.place.buffer.slices * (1 if window is None else window.unit)
+        window = self.view.ring_window
+        return self.view.buffer.slice_count * (
+            1 if window is None else window.elements_per_slice
+        )
 
 
 @dataclass(frozen=True)
 class BoxSegment:
     """Elements of a box along one axis that do not straddle the end of a ring."""
 
-    first: int
+    start: int
     size: int
 
 
@@ -77,11 +84,11 @@ class MoveCost:
     engine: str
     source: MoveSide
     destination: MoveSide
-    box: tuple[int, ...]
-    clipped: bool = False
+    box_shape: tuple[int, ...]
+    is_clipped: bool = False
     axis_ranges: tuple[AxisRange, ...] = field(init=False)
     phases: tuple[BurstPhase, ...] = field(init=False)
-    _known: dict[tuple[int, ...], tuple[Cost, ...]] = field(
+    _costs_by_phase: dict[tuple[int, ...], tuple[Cost, ...]] = field(
         init=False, default_factory=dict[tuple[int, ...], tuple[Cost, ...]]
     )
 
@@ -90,7 +97,7 @@ class MoveCost:
         assert isinstance(queue, DmaEngine)
         levels = self.costs.machine.levels
         self.axis_ranges = tuple(
-            AxisRange(offset, self.box[axis], bound)
+            AxisRange(offset, self.box_shape[axis], bound)
             for side in self._sides
             for axis, offset, bound in side.bounds_by_axis
             if offset.terms
@@ -98,7 +105,7 @@ class MoveCost:
         self._bursts = [
             levels[each].burst for each in (queue.source, queue.destination)
         ]
-        self._addresses = [each.address() for each in self._sides]
+        self._addresses = [each.byte_address() for each in self._sides]
         starts = zip(self._addresses, self._bursts, strict=True)
         self.phases = tuple(
             BurstPhase(*each) for each in starts if each[1] > 1 and each[0].terms
@@ -116,15 +123,20 @@ class MoveCost:
     def costs_at(self, values: Values) -> Sequence[Cost]:
         """Return the costs of the instructions that move elements."""
         key = (
-            *[each.offset_if_outside(values) for each in self.axis_ranges],
-            *[evaluate_index(each.place, values) % each.burst for each in self.phases],
+            *[each.offset_if_out_of_bounds(values) for each in self.axis_ranges],
+            *[
+                evaluate_index(each.address, values) % each.burst_bytes
+                for each in self.phases
+            ],
             *[evaluate_index(start, values) % length for start, length in self._laps],
         )
-        if (known := self._known.get(key)) is None:
-            known = self._known[key] = tuple(self._instructions_at(values))
+        if (known := self._costs_by_phase.get(key)) is None:
+            known = self._costs_by_phase[key] = tuple(
+                self._instruction_costs_at(values)
+            )
         return known
 
-    def _instructions_at(self, values: Values) -> Iterator[Cost]:
+    def _instruction_costs_at(self, values: Values) -> Iterator[Cost]:
         offsets = [
             [evaluate_index(offset, values) for offset in side.offsets]
             for side in self._sides
@@ -136,28 +148,30 @@ class MoveCost:
         ]
         segments_by_axis = [
             list(self._split_at_ring_ends(axis, offsets, laps))
-            for axis in range(len(self.box))
+            for axis in range(len(self.box_shape))
         ]
         for segments in product(*segments_by_axis):
             if all(segment.size > 0 for segment in segments):
                 yield self._segment_cost(segments, offsets, bases, laps)
 
     def _split_at_ring_ends(
-        self, axis: int, offsets: Sequence[Sequence[int]], laps: Sequence[int]
+        self, axis: int, offsets: Sequence[Sequence[int]], ring_positions: Sequence[int]
     ) -> Iterator[BoxSegment]:
         """Yield the segments to write along an axis, split at the ends of rings."""
         source_offset, destination_offset = (each[axis] for each in offsets)
         first = max(0, -destination_offset)
         end = min(
-            self.box[axis], self.destination.place.shape[axis] - destination_offset
+            self.box_shape[axis], self.destination.view.shape[axis] - destination_offset
         )
-        if self.clipped:
+        if self.is_clipped:
             first = max(first, -source_offset)
-            end = min(end, self.source.place.shape[axis] - source_offset)
+            end = min(end, self.source.view.shape[axis] - source_offset)
         ends = [
             side.ring_length - lap
-            for side, lap in zip((self.source, self.destination), laps, strict=True)
-            if side.place.window is not None and side.place.window.axis == axis
+            for side, lap in zip(
+                (self.source, self.destination), ring_positions, strict=True
+            )
+            if side.view.ring_window is not None and side.view.ring_window.axis == axis
         ]
         points = [first, *sorted(each for each in ends if first < each < end), end]
         for start, stop in pairwise(points):
@@ -165,27 +179,36 @@ class MoveCost:
 
     def _segment_cost(
         self,
-        cuts: Sequence[BoxSegment],
+        segments: Sequence[BoxSegment],
         offsets: Sequence[Sequence[int]],
-        bases: Sequence[int],
-        laps: Sequence[int],
+        byte_addresses: Sequence[int],
+        ring_positions: Sequence[int],
     ) -> Cost:
-        read, begin, written, target = list[int](), bases[0], list[int](), bases[1]
-        source, destination = self.source.place, self.destination.place
-        for axis, cut in enumerate(cuts):
-            start = offsets[0][axis] + cut.first
+        read, begin, written, target = (
+            list[int](),
+            byte_addresses[0],
+            list[int](),
+            byte_addresses[1],
+        )
+        source, destination = self.source.view, self.destination.view
+        for axis, cut in enumerate(segments):
+            start = offsets[0][axis] + cut.start
             low = max(0, -start)
             high = min(cut.size, source.shape[axis] - start)
             read.append(max(0, high - low))
             written.append(cut.size)
-            begin += self._byte_shift(self.source, axis, cut.first + low, laps[0])
-            target += self._byte_shift(self.destination, axis, cut.first, laps[1])
+            begin += self._byte_offset_along_axis(
+                self.source, axis, cut.start + low, ring_positions[0]
+            )
+            target += self._byte_offset_along_axis(
+                self.destination, axis, cut.start, ring_positions[1]
+            )
         axes = self._traversal_order(written)
         ends = (
-            _end_in_order(begin, read, source.strides, axes),
-            _end_in_order(target, written, destination.strides, axes),
+            _transfer_end_in_order(begin, read, source.strides, axes),
+            _transfer_end_in_order(target, written, destination.strides, axes),
         )
-        return self.costs.cost_of_move(self.engine, *ends, source.item)
+        return self.costs.cost_of_move(self.engine, *ends, source.item_bytes)
 
     def _traversal_order(self, sizes: Sequence[int]) -> list[int]:
         """
@@ -193,7 +216,7 @@ class MoveCost:
         bursts, or their own order if elements repeat there.
         """
         side = self._bursts.index(max(self._bursts))
-        strides = (self.source, self.destination)[side].place.strides
+        strides = (self.source, self.destination)[side].view.strides
         ones = [axis for axis, size in enumerate(sizes) if size == 1]
         axes = [axis for axis, size in enumerate(sizes) if size != 1]
         distinct = {abs(strides[axis]) for axis in axes}
@@ -202,20 +225,25 @@ class MoveCost:
         return ones + sorted(axes, key=lambda axis: -abs(strides[axis]))
 
     @staticmethod
-    def _byte_shift(side: MoveSide, axis: int, elements: int, lap: int) -> int:
+    def _byte_offset_along_axis(
+        side: MoveSide, axis: int, elements: int, ring_position: int
+    ) -> int:
         """Return the byte offset of `elements` elements along an axis."""
-        window, stride = side.place.window, side.place.strides[axis]
+        window, stride = side.view.ring_window, side.view.strides[axis]
         if window is None or window.axis != axis:
             return elements * stride
-        return (lap + elements) % side.ring_length * stride
+        return (ring_position + elements) % side.ring_length * stride
 
 
-def _end_in_order(
-    first: int, sizes: Sequence[int], strides: Sequence[int], axes: Sequence[int]
+def _transfer_end_in_order(
+    byte_address: int,
+    sizes: Sequence[int],
+    strides: Sequence[int],
+    axis_order: Sequence[int],
 ) -> TransferEnd:
     """Return one end of a move that traverses axes in the given order."""
     return TransferEnd(
-        first,
-        tuple(sizes[axis] for axis in axes),
-        tuple(strides[axis] for axis in axes),
+        byte_address,
+        tuple(sizes[axis] for axis in axis_order),
+        tuple(strides[axis] for axis in axis_order),
     )

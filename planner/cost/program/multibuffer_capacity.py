@@ -1,5 +1,6 @@
 """
-Cost model of multi-buffering: capacity check for the buffers of a nest of the schedule.
+Cost model of multi-buffering, on its schedule instead of IR: capacity check for the
+buffers of a nest.
 """
 
 from __future__ import annotations
@@ -9,7 +10,12 @@ from dataclasses import dataclass, field
 
 from tlf.dialects.target import Level
 from tlf.planner.cost.program.instruction_nests import Buffer, Instruction, Item, Nest
-from tlf.support.allocation import LiveBytes, LiveInterval, align, peak_live_bytes
+from tlf.support.allocation import (
+    LiveBytes,
+    LiveInterval,
+    align_offset,
+    peak_live_bytes,
+)
 
 Span = tuple[int, int]
 
@@ -18,93 +24,112 @@ Span = tuple[int, int]
 class LiveRanges:
     """Live ranges of buffers in instruction order."""
 
-    nests: dict[Nest, Span]
-    buffers: dict[Buffer, Span]
-    steps: dict[Instruction, int] = field(default_factory=dict[Instruction, int])
-    uses: dict[Buffer, tuple[Instruction, Instruction]] = field(
+    nest_ranges: dict[Nest, Span]
+    buffer_ranges: dict[Buffer, Span]
+    instruction_positions: dict[Instruction, int] = field(
+        default_factory=dict[Instruction, int]
+    )
+    first_and_last_uses: dict[Buffer, tuple[Instruction, Instruction]] = field(
         default_factory=dict[Buffer, tuple[Instruction, Instruction]]
     )
     """First and last instruction that accesses each buffer."""
 
     @staticmethod
-    def of(items: Sequence[Item]) -> LiveRanges:
+    def from_schedule(items: Sequence[Item]) -> LiveRanges:
         """Return the live ranges of a schedule."""
         ranges = LiveRanges({}, {})
         instructions: list[tuple[Instruction, int, tuple[Nest, ...]]] = []
-        ranges._number_items(items, 0, (), instructions)
+        ranges._assign_positions(items, 0, (), instructions)
         for step, position, nests in instructions:
             for access in step.reads_and_writes:
-                first, _ = ranges.uses.get(access.buffer, (step, step))
-                ranges.uses[access.buffer] = first, step
-            ended = (each for move in step.finishes for each in move.reads_and_writes)
+                first, _ = ranges.first_and_last_uses.get(access.buffer, (step, step))
+                ranges.first_and_last_uses[access.buffer] = first, step
+            ended = (
+                each for move in step.completed_moves for each in move.reads_and_writes
+            )
             for access in (*step.reads_and_writes, *ended):
-                ranges._extend_range(access.buffer, position, nests)
+                ranges._extend_live_range(access.buffer, position, nests)
         return ranges
 
-    def _number_items(
+    def _assign_positions(
         self,
         items: Sequence[Item],
-        at: int,
-        around: tuple[Nest, ...],
-        touched: list[tuple[Instruction, int, tuple[Nest, ...]]],
+        position: int,
+        surrounding_nests: tuple[Nest, ...],
+        accesses: list[tuple[Instruction, int, tuple[Nest, ...]]],
     ) -> int:
         for item in items:
             if isinstance(item, Instruction):
-                touched.append((item, at, around))
-                self.steps[item] = at
-                at += 1
+                accesses.append((item, position, surrounding_nests))
+                self.instruction_positions[item] = position
+                position += 1
                 continue
-            first = at
-            at = self._number_items(item.body, at + 1, (*around, item), touched) + 1
-            self.nests[item] = first, at - 1
-        return at
+            first = position
+            position = (
+                self._assign_positions(
+                    item.body, position + 1, (*surrounding_nests, item), accesses
+                )
+                + 1
+            )
+            self.nest_ranges[item] = first, position - 1
+        return position
 
-    def _extend_range(self, buffer: Buffer, at: int, around: tuple[Nest, ...]) -> None:
+    def _extend_live_range(
+        self, buffer: Buffer, position: int, surrounding_nests: tuple[Nest, ...]
+    ) -> None:
         """
         Extend the live range of a buffer; a buffer from outside of a loop is live in
         all of the loop.
         """
-        span = at, at
-        for nest in around:
-            if buffer.home is None or not buffer.home.is_within(nest):
-                span = self.nests[nest]
+        span = position, position
+        for nest in surrounding_nests:
+            if buffer.allocation_nest is None or not buffer.allocation_nest.is_within(
+                nest
+            ):
+                span = self.nest_ranges[nest]
                 break
-        known = self.buffers.get(buffer, span)
-        self.buffers[buffer] = min(known[0], span[0]), max(known[1], span[1])
+        known = self.buffer_ranges.get(buffer, span)
+        self.buffer_ranges[buffer] = min(known[0], span[0]), max(known[1], span[1])
 
 
 @dataclass
 class NestCapacity:
     """Live buffers during a nest, with slots for some buffers of its body."""
 
-    spans: LiveRanges
+    live_ranges: LiveRanges
     nest: Nest
-    slotted: Collection[Buffer]
-    slots: int
+    multi_buffers: Collection[Buffer]
+    slot_count: int
 
-    def has_room_shared(self, level: Level) -> bool:
+    def has_room_with_sharing(self, level: Level) -> bool:
         """Return `True` if the live bytes at every instruction fit in a level."""
         return peak_live_bytes(self._live_intervals(level)) <= level.capacity
 
-    def has_room_unshared(self, level: Level) -> bool:
+    def has_room_without_sharing(self, level: Level) -> bool:
         """
         Return `True` if all buffers that are live in the nest fit without sharing.
         """
-        first, last = self.spans.nests[self.nest]
+        first, last = self.live_ranges.nest_ranges[self.nest]
         needed = LiveBytes(self._live_intervals(level)).total_during(first, last + 1)
         steps = [step for step in self.nest.body if isinstance(step, Instruction)]
-        inner = [step.spare for step in self.nest.instructions() if step not in steps]
-        needed += sum(step.spare for step in steps) + max(inner, default=0)
+        inner = [
+            step.temporary_bytes
+            for step in self.nest.instructions()
+            if step not in steps
+        ]
+        needed += sum(step.temporary_bytes for step in steps) + max(inner, default=0)
         return needed <= level.capacity
 
     def _live_intervals(self, level: Level) -> Iterator[LiveInterval]:
-        for buffer, (first, last) in self.spans.buffers.items():
+        for buffer, (first, last) in self.live_ranges.buffer_ranges.items():
             if buffer.level != level.name:
                 continue
-            size = align(buffer.bytes, level.alignment) * buffer.multibuffer_count
-            if buffer in self.slotted:
-                size *= self.slots
-                first, last = self.spans.nests[self.nest]
+            size = (
+                align_offset(buffer.bytes, level.alignment) * buffer.multibuffer_count
+            )
+            if buffer in self.multi_buffers:
+                size *= self.slot_count
+                first, last = self.live_ranges.nest_ranges[self.nest]
             elif buffer.multibuffer_nest is not None:
-                first, last = self.spans.nests[buffer.multibuffer_nest]
+                first, last = self.live_ranges.nest_ranges[buffer.multibuffer_nest]
             yield first, last + 1, size

@@ -1,4 +1,7 @@
-"""Reader of the NPU cost model: operations on tiles as items of a schedule."""
+"""
+Cost model of NPU tile programs: computing operations of the IR read as instructions of
+its schedule.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ from tlf.dialects.interfaces import (
     ReductionInterface,
     TilingInterface,
     ViewInterface,
-    splat_value_of,
+    splat_attribute_of,
 )
 from tlf.dialects.slice_views import is_strided_slice
 from tlf.dialects.tile import level_of, with_axis_order
@@ -32,8 +35,11 @@ from tlf.machine.machine_spec import MatrixEngine
 from tlf.planner.cost.program.affine_indices import UnpredictableTimeError
 from tlf.planner.cost.program.buffer_views import BufferView
 from tlf.planner.cost.program.indexed_moves import read_gather, read_scatter
-from tlf.planner.cost.program.level_copies import copy_tile, writable_view
-from tlf.planner.cost.program.nest_reader import read_parallel, read_sequential
+from tlf.planner.cost.program.level_copies import copy_view, writable_view_of_operand
+from tlf.planner.cost.program.nest_reader import (
+    read_parallel_loop,
+    read_sequential_loop,
+)
 from tlf.planner.cost.program.schedule_reader import ScheduleReader
 from tlf.planner.cost.program.tile_reader import (
     read_deslice,
@@ -46,7 +52,7 @@ from tlf.planner.cost.program.vector_instructions import (
     OUTPUT,
     Name,
     ScalarBody,
-    copy_body,
+    body_of_copy,
 )
 
 
@@ -71,56 +77,56 @@ def read_operation(reader: ScheduleReader, op: Operation) -> None:
         case tile.RollOp():
             read_roll(reader, op)
         case tile.WhileOp() if op.is_parallel:
-            read_parallel(reader, op)
+            read_parallel_loop(reader, op)
         case tile.WhileOp():
-            read_sequential(reader, op)
+            read_sequential_loop(reader, op)
         case _:
-            _read_compute(reader, op)
+            _read_computation(reader, op)
 
 
-def _read_compute(reader: ScheduleReader, op: Operation) -> None:
+def _read_computation(reader: ScheduleReader, op: Operation) -> None:
     match op:
         case ConstantInterface():
-            if op.splat_value() is None or level_of(op.results[0].type) is None:
+            if op.splat_attribute() is None or level_of(op.results[0].type) is None:
                 type_ = tensor_type(op.results[0])
                 view = reader.allocate_view(type_)
                 reader.bind_view(op.results[0], view, SharedStorage(is_writable=False))
         case ViewInterface():
-            _read_view(reader, op)
+            _read_view_operation(reader, op)
         case MovementInterface():
-            _read_movement(reader, op)
+            _read_data_movement(reader, op)
         case ElementwiseInterface():
-            _read_map(reader, op, ScalarBody.of(op))
+            _read_elementwise(reader, op, ScalarBody.from_operation(op))
         case ReductionInterface() | ContractionInterface():
             _read_accumulation(reader, op)
         case _:
             raise UnpredictableTimeError(op, "expected an operation on tiles")
 
 
-def _read_view(reader: ScheduleReader, op: ViewInterface) -> None:
+def _read_view_operation(reader: ScheduleReader, op: ViewInterface) -> None:
     """
     Bind a view of the operand with another shape, copied if no strides describe it.
     """
     source, shape = op.operands[0], tensor_type(op.results[0]).get_shape()
-    reader.wait_for_reads(source)
+    reader.wait_for_pending_writes(source)
     source_view, storage = reader.view_of(source), reader.storages[source]
     if (view := source_view.reshape(shape)) is None:
         copy = reader.allocate_view(with_axis_order(tensor_type(source), ()))
-        copy_tile(reader, source_view, copy)
+        copy_view(reader, source_view, copy)
         view, storage = copy.reshape(shape) or copy, SharedStorage()
     reader.bind_view(op.results[0], view, storage)
 
 
-def _read_movement(reader: ScheduleReader, op: MovementInterface) -> None:
+def _read_data_movement(reader: ScheduleReader, op: MovementInterface) -> None:
     """
     Add a copy in the innermost level. A strided slice of a stored tensor is a view.
     """
     source, type_ = op.operands[0], tensor_type(op.results[0])
     source_view = reader.view_of(source)
-    reader.wait_for_reads(source)
+    reader.wait_for_pending_writes(source)
     if is_strided_slice(op) and level_of(type_) is None:
         accesses = op.indexing_maps()[0] or ()
-        base = source_view.base
+        base = source_view.byte_offset
         for access, stride in zip(accesses, source_view.strides, strict=True):
             base += access.offset * stride
         steps = [access.terms[0][1] for access in accesses]
@@ -129,31 +135,33 @@ def _read_movement(reader: ScheduleReader, op: MovementInterface) -> None:
             for step, stride in zip(steps, source_view.strides, strict=True)
         )
         view = BufferView(
-            source_view.buffer, type_.get_shape(), strides, source_view.item, base
+            source_view.buffer, type_.get_shape(), strides, source_view.item_bytes, base
         )
         reader.bind_view(op.results[0], view, reader.storages[source])
         return
-    _read_map(reader, op, copy_body(source, type_.get_shape()))
+    _read_elementwise(reader, op, body_of_copy(source, type_.get_shape()))
 
 
-def _read_map(reader: ScheduleReader, op: TilingInterface, body: ScalarBody) -> None:
+def _read_elementwise(
+    reader: ScheduleReader, op: TilingInterface, body: ScalarBody
+) -> None:
     """
     Add the instructions of an elementwise body, in place of an operand if possible.
     """
     inputs = [reader.view_of(value) for value in body.inputs]
-    reader.wait_for_reads(*body.inputs)
-    output, storage = _output_view(reader, op, body.inputs)
+    reader.wait_for_pending_writes(*body.inputs)
+    output, storage = _reused_or_new_output_view(reader, op, body.inputs)
     replaced = {n for n, each in enumerate(inputs) if each.buffer is output.buffer}
-    spare = TEMPORARY_BYTES * prod(body.shape) * max(0, len(body.work) - 1)
+    spare = TEMPORARY_BYTES * prod(body.shape) * max(0, len(body.operations) - 1)
     views: dict[Name, BufferView] = {OUTPUT: output, **dict(enumerate(inputs))}
-    for each in body.instructions(replaced):
-        cost = reader.costs.cost_of_elementwise(each.elements, each.slow)
+    for each in body.vector_instructions(replaced):
+        cost = reader.costs.cost_of_elementwise(each.element_count, each.is_slow)
         if each.writes not in views:
-            views[each.writes] = reader.make_scratch_view(output, each.bytes)
+            views[each.writes] = reader.make_scratch_view(output, each.byte_count)
         reads = [views[name] for name in each.reads]
         step = reader.add_compute(cost, reads, views[each.writes])
-        step.spare, spare = spare, 0
-        step.half = (
+        step.temporary_bytes, spare = spare, 0
+        step.half_type = (
             tensor_type(op.results[0]).element_type
             if OpFacts(op).is_rounding_cast
             else None
@@ -161,7 +169,7 @@ def _read_map(reader: ScheduleReader, op: TilingInterface, body: ScalarBody) -> 
     reader.bind_view(op.results[0], output, storage)
 
 
-def _output_view(
+def _reused_or_new_output_view(
     reader: ScheduleReader, op: TilingInterface, inputs: Sequence[SSAValue]
 ) -> tuple[BufferView, SharedStorage]:
     """
@@ -177,7 +185,7 @@ def _output_view(
             continue
         storage = reader.storages[value]
         sharing = {other for other in inputs if reader.storages[other] is storage}
-        if sharing == {value} and reader.liveness.try_reuse(storage, op):
+        if sharing == {value} and reader.liveness.try_reuse_dead_storage(storage, op):
             reader.wait_for_conflicts(writes=[storage])
             return reader.places[value], storage
     return reader.allocate_view(result), SharedStorage()
@@ -188,17 +196,17 @@ def _read_accumulation(
 ) -> None:
     """Add a reduction or a product, accumulated onto its initial value."""
     inputs = [reader.view_of(value) for value in op.inputs]
-    reader.wait_for_reads(*op.inputs)
+    reader.wait_for_pending_writes(*op.inputs)
     total, storage = _initial_value_view(reader, op)
     if isinstance(op, ContractionInterface):
         step = reader.add_compute(_product_cost(op, reader.costs), inputs, total)
-        step.product = True
+        step.is_product = True
         element = tensor_type(op.operands[0]).element_type
-        step.half = element if is_16_bit_float(element) else None
+        step.half_type = element if is_16_bit_float(element) else None
     else:
         step = reader.add_compute(_reduction_cost(op, reader.costs), inputs, total)
     if total.is_contiguous:
-        step.sums = total.buffer
+        step.accumulator = total.buffer
     reader.bind_view(op.results[0], total, storage)
 
 
@@ -208,10 +216,10 @@ def _initial_value_view(
     """Return the view and the storage of an accumulation's initial value."""
     if op.init_value is None:
         return reader.make_filled_view(tensor_type(op.results[0])), SharedStorage()
-    constant = splat_value_of(op.init_value)
+    constant = splat_attribute_of(op.init_value)
     if constant is not None and op.init_value not in reader.places:
         reader.view_of(op.init_value)
-    return writable_view(reader, op, op.init_value)
+    return writable_view_of_operand(reader, op, op.init_value)
 
 
 def _product_cost(op: ContractionInterface, costs: InstructionCosts) -> Cost:
@@ -220,11 +228,11 @@ def _product_cost(op: ContractionInterface, costs: InstructionCosts) -> Cost:
     operands that they index.
     """
     facts = OpFacts(op)
-    work = MatmulWork.of(facts.roles, facts.extents)
-    return costs.cost_of_fastest_matmul(*work, kind=_kind_of(op, costs))
+    work = MatmulWork.of_iterators(facts.iterator_roles, facts.extents)
+    return costs.cost_of_fastest_matmul(*work, kind=_array_rate_name_of(op, costs))
 
 
-def _kind_of(op: ContractionInterface, costs: InstructionCosts) -> str:
+def _array_rate_name_of(op: ContractionInterface, costs: InstructionCosts) -> str:
     """
     Return the name of the array's rate for a product. Raises `UnpredictableTimeError`
     if the array has none.

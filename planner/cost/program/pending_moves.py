@@ -1,5 +1,6 @@
 """
-Cost model of NPU programs: moves in flight of a block that no wait has completed yet.
+Cost model of NPU tile programs, without IR: moves in flight that no wait has completed
+yet.
 """
 
 from __future__ import annotations
@@ -15,10 +16,10 @@ from tlf.planner.cost.program.instruction_nests import Instruction
 class PendingMoves:
     """Moves in flight, by the storage that they read and write."""
 
-    written: dict[SharedStorage, list[Instruction]] = field(
+    moves_by_destination: dict[SharedStorage, list[Instruction]] = field(
         default_factory=dict[SharedStorage, list[Instruction]]
     )
-    read: dict[SharedStorage, list[Instruction]] = field(
+    moves_by_source: dict[SharedStorage, list[Instruction]] = field(
         default_factory=dict[SharedStorage, list[Instruction]]
     )
 
@@ -26,32 +27,34 @@ class PendingMoves:
         self, move: Instruction, source: SharedStorage, destination: SharedStorage
     ) -> None:
         """Record a move between two storages."""
-        self.read.setdefault(source.outermost, []).append(move)
-        self.written.setdefault(destination.outermost, []).append(move)
+        self.moves_by_source.setdefault(source.outermost, []).append(move)
+        self.moves_by_destination.setdefault(destination.outermost, []).append(move)
 
-    def take_conflicting(
+    def take_conflicting_moves(
         self, reads: Sequence[SharedStorage], writes: Sequence[SharedStorage]
     ) -> tuple[Instruction, ...]:
         """Remove and return the moves that conflict with some reads and writes."""
         conflicting = [
             move
             for storage in (*reads, *writes)
-            for move in self.written.get(storage.outermost, ())
+            for move in self.moves_by_destination.get(storage.outermost, ())
         ]
         conflicting += [
-            move for each in writes for move in self.read.get(each.outermost, ())
+            move
+            for each in writes
+            for move in self.moves_by_source.get(each.outermost, ())
         ]
-        return self._take_moves(conflicting)
+        return self._remove_moves(conflicting)
 
-    def take_all(self) -> tuple[Instruction, ...]:
+    def take_all_moves(self) -> tuple[Instruction, ...]:
         """Remove and return all moves."""
-        return self._take_moves(
-            [each for moves in self.written.values() for each in moves]
+        return self._remove_moves(
+            [each for moves in self.moves_by_destination.values() for each in moves]
         )
 
-    def _take_moves(self, moves: Sequence[Instruction]) -> tuple[Instruction, ...]:
+    def _remove_moves(self, moves: Sequence[Instruction]) -> tuple[Instruction, ...]:
         done = set(moves)
-        for table in (self.written, self.read):
+        for table in (self.moves_by_destination, self.moves_by_source):
             for storage, pending in list(table.items()):
                 table[storage] = [each for each in pending if each not in done]
         return tuple(dict.fromkeys(moves))

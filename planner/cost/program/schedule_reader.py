@@ -1,6 +1,6 @@
 """
-Reader of the NPU cost model: a tile function as a schedule of moves, computation and
-buffers.
+Cost model of NPU tile programs: a tile function of the IR read as a schedule of moves,
+computation and buffers.
 
 Tiles get buffers as in `convert-tile-to-mem`: elementwise results may reuse the buffer
 of an operand without later uses, ring buffers retain overlapping elements, and tiles
@@ -26,15 +26,15 @@ from tlf.analysis.buffers.box_disjointness import (
 )
 from tlf.analysis.buffers.destination_origin import empty_origin_of
 from tlf.analysis.buffers.in_place_subviews import find_in_place_subviews
-from tlf.analysis.buffers.ring_buffers import RingBuffer, find_rings
+from tlf.analysis.buffers.ring_buffers import RingBuffer, find_ring_buffers
 from tlf.analysis.buffers.subview_disjointness import BufferRegion
 from tlf.analysis.buffers.tile_liveness import SharedStorage, TileLiveness
 from tlf.dialects import tile
-from tlf.dialects.interfaces import splat_value_of
-from tlf.dialects.npu import dma_engine
+from tlf.dialects.interfaces import splat_attribute_of
+from tlf.dialects.npu import dma_engine_name
 from tlf.dialects.slice_views import row_major_strides
 from tlf.dialects.target import TargetSpec
-from tlf.dialects.target.npu_machine import machine_of
+from tlf.dialects.target.npu_machine import build_npu_machine
 from tlf.dialects.tile import EncodingAttr, level_of
 from tlf.dialects.types import AnyTensor, dtype_of, tensor_type
 from tlf.machine.instruction_costs import Cost, InstructionCosts
@@ -67,15 +67,15 @@ class ScheduleReader:
     """State of the conversion of a function: views of all tiles, and items so far."""
 
     def __init__(
-        self, function: func.FuncOp, target: TargetSpec, operation: ReadOperation
+        self, function: func.FuncOp, target: TargetSpec, read_operation: ReadOperation
     ) -> None:
         self.function = function
-        self.operation = operation
+        self.operation = read_operation
         self.target = target
-        self.costs = InstructionCosts(machine_of(target))
+        self.costs = InstructionCosts(build_npu_machine(target))
         self.indices = AffineIndices()
         self.liveness = TileLiveness(function)
-        self.rings = find_rings(function, target, self.liveness)
+        self.rings = find_ring_buffers(function, target, self.liveness)
         self.parts = find_in_place_subviews(function, target, self.liveness)
         self.made: set[tile.DesliceOp] = set()
         """`tile.DesliceOp`s whose tiles were computed in place."""
@@ -104,17 +104,17 @@ class ScheduleReader:
         returned = block.last_op
         assert isinstance(returned, func.ReturnOp)
         for value in returned.arguments:
-            self._bind_destination(value)
+            self._allocate_returned_buffer(value)
         self.read_block(block)
-        self.wait_for_moves(self.pending.take_all())
+        self.wait_for_moves(self.pending.take_all_moves())
         return self.items
 
-    def next_ordinal(self) -> int:
+    def next_program_position(self) -> int:
         """Return a number greater than all previous ones."""
         self._count += 1
         return self._count
 
-    def _bind_destination(self, value: SSAValue) -> None:
+    def _allocate_returned_buffer(self, value: SSAValue) -> None:
         """Allocate a buffer for a returned value that tiles are inserted into."""
         if (origin := empty_origin_of(value)) is None:
             raise UnpredictableTimeError(
@@ -128,25 +128,25 @@ class ScheduleReader:
             if op is block.last_op:
                 return
             if isinstance(op, ApplyOp):
-                self.indices.record_operation(op)
+                self.indices.record_affine_apply(op)
             else:
                 self.operation(self, op)
 
-    def read_inner_block(self, block: Block) -> None:
+    def read_loop_block(self, block: Block) -> None:
         """Read the body of a loop; its moves are complete at the end of the body."""
         pending, self.pending = self.pending, PendingMoves()
         self.read_block(block)
-        self.wait_for_moves(self.pending.take_all())
+        self.wait_for_moves(self.pending.take_all_moves())
         self.pending = pending
 
     # Tiles and their views
 
     def level_of(self, type_: Attribute) -> str:
         """Return the memory level of a tile."""
-        return level_of(type_) or self.target.outermost.name
+        return level_of(type_) or self.target.outermost_level.name
 
     def allocate_view(
-        self, type_: AnyTensor, slices: int = 1, axis: int = 0
+        self, type_: AnyTensor, slice_count: int = 1, axis: int = 0
     ) -> BufferView:
         """
         Return a new buffer for a tile, or a ring of `slices` slices along an axis.
@@ -154,32 +154,34 @@ class ScheduleReader:
         item = dtype_of(type_.element_type).itemsize
         shape = type_.get_shape()
         extents = list(shape)
-        if slices > 1:
-            extents[axis] = slices
+        if slice_count > 1:
+            extents[axis] = slice_count
         encoding = type_.encoding
-        axes = encoding.axes if isinstance(encoding, EncodingAttr) else ()
+        axes = encoding.axis_order if isinstance(encoding, EncodingAttr) else ()
         axis_order = list(axes) or list(range(len(extents)))
         inner = row_major_strides([extents[each] for each in axis_order])
         strides = [0] * len(extents)
         for each, stride in zip(axis_order, inner, strict=True):
             strides[each] = stride * item
         size = item * prod(extents)
-        order = (self.next_ordinal(),)
-        buffer = Buffer(self.level_of(type_), size, self.nest, slices, order=order)
+        order = (self.next_program_position(),)
+        buffer = Buffer(
+            self.level_of(type_), size, self.nest, slice_count, level_position=order
+        )
         region = BufferRegion.whole_buffer(extents, strides)
         return BufferView(buffer, shape, tuple(strides), item, region=region)
 
     def bind_view(
-        self, value: SSAValue, place: BufferView, storage: SharedStorage
+        self, value: SSAValue, view: BufferView, storage: SharedStorage
     ) -> None:
         """Bind a tile to its view and storage."""
-        self.places[value] = place
+        self.places[value] = view
         self.storages[value] = storage
         storage.values.append(value)
 
     def view_of(self, value: SSAValue) -> BufferView:
         """Return the view of a tile; a splat constant is filled on its first use."""
-        if value not in self.places and splat_value_of(value) is not None:
+        if value not in self.places and splat_attribute_of(value) is not None:
             self.bind_view(
                 value, self.make_filled_view(tensor_type(value)), SharedStorage()
             )
@@ -189,19 +191,24 @@ class ScheduleReader:
         """Return a new tile that is filled with a constant."""
         view = self.allocate_view(type_)
         cost = self.costs.cost_of_elementwise(prod(view.shape))
-        self.add_compute(cost, (), view).fills = is_neutral
+        self.add_compute(cost, (), view).is_initial_fill = is_neutral
         return view
 
-    def make_scratch_view(self, like: BufferView, size: int) -> BufferView:
+    def make_scratch_view(
+        self, example_view: BufferView, byte_count: int
+    ) -> BufferView:
         """Return a temporary buffer of `size` bytes."""
         buffer = Buffer(
-            like.buffer.level, size, self.nest, order=(self.next_ordinal(),)
+            example_view.buffer.level,
+            byte_count,
+            self.nest,
+            level_position=(self.next_program_position(),),
         )
-        return BufferView(buffer, (size,), (1,), 1)
+        return BufferView(buffer, (byte_count,), (1,), 1)
 
     # Moves in flight
 
-    def wait_for_reads(self, *values: SSAValue) -> None:
+    def wait_for_pending_writes(self, *values: SSAValue) -> None:
         """Wait for pending writes of some tiles."""
         self.wait_for_conflicts(
             reads=[self.storages[e] for e in values if e in self.storages]
@@ -211,12 +218,12 @@ class ScheduleReader:
         self, reads: Sequence[SharedStorage] = (), writes: Sequence[SharedStorage] = ()
     ) -> None:
         """Wait for moves that conflict with reading and writing some storages."""
-        self.wait_for_moves(self.pending.take_conflicting(reads, writes))
+        self.wait_for_moves(self.pending.take_conflicting_moves(reads, writes))
 
     def wait_for_moves(self, moves: tuple[Instruction, ...]) -> None:
         """Add a wait for moves."""
         if moves:
-            self.items.append(Instruction(FixedCost(()), 0, finishes=moves))
+            self.items.append(Instruction(FixedCost(()), 0, completed_moves=moves))
 
     # Instructions
 
@@ -228,15 +235,15 @@ class ScheduleReader:
 
     def add_instruction(
         self,
-        price: InstructionCost,
+        instruction_cost: InstructionCost,
         queue: int,
         inputs: Sequence[BufferView],
         outputs: Sequence[BufferView],
     ) -> Instruction:
         """Add an instruction."""
-        reads = dict.fromkeys(each.to_access for each in inputs)
-        writes = dict.fromkeys(each.to_access for each in outputs)
-        step = Instruction(price, queue, tuple(reads), tuple(writes))
+        reads = dict.fromkeys(each.access for each in inputs)
+        writes = dict.fromkeys(each.access for each in outputs)
+        step = Instruction(instruction_cost, queue, tuple(reads), tuple(writes))
         self.items.append(step)
         return step
 
@@ -244,39 +251,49 @@ class ScheduleReader:
         self, source: MoveSide, destination: MoveSide, box: tuple[int, ...]
     ) -> Instruction:
         """Add a move between two adjacent levels."""
-        levels = (source.place.buffer.level, destination.place.buffer.level)
+        levels = (source.view.buffer.level, destination.view.buffer.level)
         if levels not in self._neighbours:
             raise UnpredictableTimeError(
                 self.function, f"expected moves between adjacent levels, got {levels}"
             )
-        engine = dma_engine(*levels)
+        engine = dma_engine_name(*levels)
         cost = MoveCost(self.costs, engine, source, destination, box)
-        reads, writes = (self._access_of(each, box) for each in (source, destination))
+        reads, writes = (
+            self._access_to_move_side(each, box) for each in (source, destination)
+        )
         step = Instruction(cost, self.costs.queues[engine], (reads,), (writes,))
-        step.moves = (source.place.buffer, destination.place.buffer)
+        step.move_endpoints = (source.view.buffer, destination.view.buffer)
         self.items.append(step)
         return step
 
-    def _access_of(self, side: MoveSide, box: tuple[int, ...]) -> BufferAccess:
+    def _access_to_move_side(
+        self, side: MoveSide, box_shape: tuple[int, ...]
+    ) -> BufferAccess:
         """Return the access of a move to one of its sides."""
-        access, nest = side.place.to_access, self.nest
-        if nest is None or access.buffer.home is nest or side.place.window:
+        access, nest = side.view.access, self.nest
+        if (
+            nest is None
+            or access.buffer.allocation_nest is nest
+            or side.view.ring_window
+        ):
             return access
-        return replace(access, disjoint_box=_find_disjoint_box(nest, side.offsets, box))
+        return replace(
+            access, disjoint_box=_find_disjoint_box(nest, side.offsets, box_shape)
+        )
 
 
-def whole_side(place: BufferView) -> MoveSide:
+def move_side_at_origin(view: BufferView) -> MoveSide:
     """Return the side of a move that starts at the origin of a view."""
-    return MoveSide(place, tuple(AffineSum() for _ in place.shape))
+    return MoveSide(view, tuple(AffineSum() for _ in view.shape))
 
 
 def _find_disjoint_box(
-    nest: Nest, offsets: tuple[AffineSum, ...], box: tuple[int, ...]
+    nest: Nest, offsets: tuple[AffineSum, ...], box_shape: tuple[int, ...]
 ) -> DisjointBox | None:
     """Return the box of an iteration if boxes of any two iterations are disjoint."""
-    if not 1 < nest.trips <= MAX_ITERATIONS:
+    if not 1 < nest.trip_count <= MAX_ITERATIONS:
         return None
-    variables = set(nest.variables)
+    variables = set(nest.counters)
     columns = [
         [evaluate_index(offset, values) for values in counter_values(nest)]
         if all(symbol in variables for symbol, _ in offset.terms)
@@ -284,7 +301,7 @@ def _find_disjoint_box(
         for offset in offsets
     ]
     return (
-        DisjointBox(nest, offsets, box)
-        if is_disjoint_across_iterations(columns, box)
+        DisjointBox(nest, offsets, box_shape)
+        if is_disjoint_across_iterations(columns, box_shape)
         else None
     )

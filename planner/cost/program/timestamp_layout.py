@@ -1,6 +1,6 @@
 """
-Cost model of NPU programs: layout of the timestamps of the last reads and writes of
-buffers.
+Cost model of NPU tile programs, on its schedule instead of IR: layout of the timestamps
+of the last reads and writes of buffers.
 """
 
 from __future__ import annotations
@@ -31,44 +31,51 @@ from tlf.support.affine.index_access import AffineSum
 class SliceTimestamps:
     """Timestamps of some slices of a buffer's slot, for one engine and one use."""
 
-    first: int
-    slices: int
-    turns: Nest | None
-    start: AffineSum
-    extent: int
+    first_position: int
+    slice_count: int
+    slot_nest: Nest | None
+    first_slice: AffineSum
+    accessed_slices: int
 
-    def positions_at(self, values: Values, slot: Mapping[Nest, int]) -> Sequence[int]:
+    def positions_at(
+        self, values: Values, current_slots: Mapping[Nest, int]
+    ) -> Sequence[int]:
         """Return the positions of the timestamps."""
-        first = self.first
-        if self.turns is not None:
-            first += slot[self.turns] * self.slices
-        if self.extent >= self.slices:
-            return range(first, first + self.slices)
-        start = evaluate_index(self.start, values) % self.slices
-        if start + self.extent <= self.slices:
-            return range(first + start, first + start + self.extent)
-        return [first + (start + index) % self.slices for index in range(self.extent)]
+        first = self.first_position
+        if self.slot_nest is not None:
+            first += current_slots[self.slot_nest] * self.slice_count
+        if self.accessed_slices >= self.slice_count:
+            return range(first, first + self.slice_count)
+        start = evaluate_index(self.first_slice, values) % self.slice_count
+        if start + self.accessed_slices <= self.slice_count:
+            return range(first + start, first + start + self.accessed_slices)
+        return [
+            first + (start + index) % self.slice_count
+            for index in range(self.accessed_slices)
+        ]
 
 
 @dataclass(frozen=True)
 class DisjointTimestamps:
     """Timestamp of the disjoint box that an iteration accesses."""
 
-    first: int
-    turns: Nest | None
-    turn: DisjointBox | ChunkBox
+    first_position: int
+    slot_nest: Nest | None
+    disjoint_box: DisjointBox | ChunkBox
 
-    def positions_at(self, values: Values, slot: Mapping[Nest, int]) -> Sequence[int]:
+    def positions_at(
+        self, values: Values, current_slots: Mapping[Nest, int]
+    ) -> Sequence[int]:
         """Return the position of the timestamp."""
-        first = self.first
-        if self.turns is not None:
-            first += slot[self.turns] * (self.turn.box_count + 1)
-        return (first + self.turn.box_index(values),)
+        first = self.first_position
+        if self.slot_nest is not None:
+            first += current_slots[self.slot_nest] * (self.disjoint_box.box_count + 1)
+        return (first + self.disjoint_box.box_index(values),)
 
 
-Moving: TypeAlias = SliceTimestamps | DisjointTimestamps
+IterationTimestamps: TypeAlias = SliceTimestamps | DisjointTimestamps
 
-Found: TypeAlias = int | Moving
+TimestampPosition: TypeAlias = int | IterationTimestamps
 """Constant position, or one that depends on the iteration."""
 
 
@@ -76,20 +83,27 @@ Found: TypeAlias = int | Moving
 class TimestampAccess:
     """Timestamps that an instruction waits for, and those that it sets."""
 
-    waits: tuple[int, ...]
+    fixed_waits: tuple[int, ...]
     """Constant positions."""
-    moving_waits: tuple[Moving, ...]
-    marks: tuple[int, ...]
-    moving_marks: tuple[Moving, ...]
+    moving_waits: tuple[IterationTimestamps, ...]
+    fixed_marks: tuple[int, ...]
+    moving_marks: tuple[IterationTimestamps, ...]
 
     @staticmethod
-    def split_moving(waits: Sequence[Found], marks: Sequence[Found]) -> TimestampAccess:
+    def split_by_iteration_dependence(
+        waits: Sequence[TimestampPosition], marks: Sequence[TimestampPosition]
+    ) -> TimestampAccess:
         """Split positions into constant ones and those that depend on the iteration."""
-        return TimestampAccess(*_split_moving(waits), *_split_moving(marks))
+        return TimestampAccess(
+            *_split_by_iteration_dependence(waits),
+            *_split_by_iteration_dependence(marks),
+        )
 
 
-def _split_moving(found: Sequence[Found]) -> tuple[tuple[int, ...], tuple[Moving, ...]]:
-    positions = dict.fromkeys(found)
+def _split_by_iteration_dependence(
+    all_positions: Sequence[TimestampPosition],
+) -> tuple[tuple[int, ...], tuple[IterationTimestamps, ...]]:
+    positions = dict.fromkeys(all_positions)
     return (
         tuple(position for position in positions if isinstance(position, int)),
         tuple(marks for marks in positions if not isinstance(marks, int)),
@@ -109,30 +123,32 @@ class TimestampLayout:
     Positions of all timestamps, and the timestamps that each instruction accesses.
     """
 
-    uses: dict[Buffer, dict[Use, int]]
+    first_position_by_use: dict[Buffer, dict[Use, int]]
     """Positions of the timestamps of each buffer, by use."""
-    size: int
+    timestamp_count: int
     sharing: Sharing = field(default_factory=dict[Buffer, Sequence[Buffer]])
-    steps: dict[Instruction, TimestampAccess] = field(
+    access_by_instruction: dict[Instruction, TimestampAccess] = field(
         default_factory=dict[Instruction, TimestampAccess]
     )
-    entries: dict[Nest, list[tuple[int, TimestampAccess]]] = field(
+    entry_waits_by_nest: dict[Nest, list[tuple[int, TimestampAccess]]] = field(
         default_factory=dict[Nest, list[tuple[int, TimestampAccess]]]
     )
     """
     Waits of a nest's engines before it, for the instructions that it issues early.
     """
-    late: dict[Nest, list[tuple[int, TimestampAccess]]] = field(
+    late_waits_by_nest: dict[Nest, list[tuple[int, TimestampAccess]]] = field(
         default_factory=dict[Nest, list[tuple[int, TimestampAccess]]]
     )
     """
     Waits of a nest's engines for its other instructions, after those of `entries`.
     """
-    exits: dict[Nest, list[tuple[int, TimestampAccess]]] = field(
+    exit_marks_by_nest: dict[Nest, list[tuple[int, TimestampAccess]]] = field(
         default_factory=dict[Nest, list[tuple[int, TimestampAccess]]]
     )
     """Timestamps that engines set at the end of a nest for subsequent instructions."""
-    ahead: dict[Nest, list[int]] = field(default_factory=dict[Nest, list[int]])
+    prefetch_distances_by_nest: dict[Nest, list[int]] = field(
+        default_factory=dict[Nest, list[int]]
+    )
     """
     Prefetch distances of the instructions of a nest in iterations; empty without
     prefetch.
@@ -142,65 +158,75 @@ class TimestampLayout:
     )
 
     @staticmethod
-    def of(items: Sequence[Item], sharing: Sharing) -> TimestampLayout:
+    def from_schedule(items: Sequence[Item], sharing: Sharing) -> TimestampLayout:
         """Return the timestamp layout of a schedule whose buffers share bytes."""
         uses: dict[Buffer, dict[Use, int]] = {}
         size = 0
         for step in instructions_in(items):
             for access, writes in step.accesses:
                 known = uses.setdefault(access.buffer, {})
-                if (use := _use_of(step.queue, access, writes)) not in known:
+                if (use := _use_of_access(step.queue, access, writes)) not in known:
                     known[use] = size
                     size += _timestamp_count(access.buffer, access.disjoint_box) + 1
         layout = TimestampLayout(uses, size, sharing)
         for step in instructions_in(items):
-            layout.steps[step] = layout._make_access(step)
+            layout.access_by_instruction[step] = layout._make_timestamp_access(step)
         for nest in nests_in(items):
             early_steps = {
                 step
                 for step in nest.body
-                if isinstance(step, Instruction) and step.ahead
+                if isinstance(step, Instruction) and step.prefetch_distance
             }
             queues = {step.queue for step in early_steps}
             others = [step for step in nest.instructions() if step not in early_steps]
             early_steps.update(step for step in others if step.queue not in queues)
             late = [step for step in others if step.queue in queues]
-            layout.entries[nest] = list(layout._entry_waits(nest, early_steps))
-            layout.late[nest] = list(layout._entry_waits(nest, late))
-            layout.exits[nest] = list(layout._exit_marks(nest))
-            early = {each.ahead for each in nest.body if isinstance(each, Instruction)}
-            layout.ahead[nest] = sorted(early - {0}, reverse=True)
+            layout.entry_waits_by_nest[nest] = list(
+                layout._waits_before_nest(nest, early_steps)
+            )
+            layout.late_waits_by_nest[nest] = list(
+                layout._waits_before_nest(nest, late)
+            )
+            layout.exit_marks_by_nest[nest] = list(layout._marks_after_nest(nest))
+            early = {
+                each.prefetch_distance
+                for each in nest.body
+                if isinstance(each, Instruction)
+            }
+            layout.prefetch_distances_by_nest[nest] = sorted(early - {0}, reverse=True)
         return layout
 
-    def _make_access(self, step: Instruction) -> TimestampAccess:
-        waits: list[Found] = []
-        marks: list[Found] = []
-        for access, writes in step.accesses:
-            waits += self._conflicting_positions(step.queue, access, writes, None)
+    def _make_timestamp_access(self, instruction: Instruction) -> TimestampAccess:
+        waits: list[TimestampPosition] = []
+        marks: list[TimestampPosition] = []
+        for access, writes in instruction.accesses:
+            waits += self._positions_of_conflicting_accesses(
+                instruction.queue, access, writes, None
+            )
             waits += (
                 position
-                for _, position in self._conflicting_uses(
-                    step.queue, access.buffer, writes
+                for _, position in self._conflicting_uses_of_shared_bytes(
+                    instruction.queue, access.buffer, writes
                 )
             )
-            marks += self._own_positions(step.queue, access, writes)
-        return TimestampAccess.split_moving(waits, marks)
+            marks += self._positions_to_mark(instruction.queue, access, writes)
+        return TimestampAccess.split_by_iteration_dependence(waits, marks)
 
-    def _conflicting_positions(
-        self, queue: int, access: BufferAccess, writes: bool, nest: Nest | None
-    ) -> Iterator[Found]:
+    def _positions_of_conflicting_accesses(
+        self, queue: int, access: BufferAccess, is_write: bool, nest: Nest | None
+    ) -> Iterator[TimestampPosition]:
         """
         Yield the positions of the conflicting accesses of other engines to the same
         buffer.
         """
-        for use, first in self.uses[access.buffer].items():
+        for use, first in self.first_position_by_use[access.buffer].items():
             engine, wrote, sections, box = use
-            if engine == queue or not (writes or wrote):
+            if engine == queue or not (is_write or wrote):
                 continue
             if has_disjoint_sections(access.sections, sections):
                 continue
             if box is None:
-                yield _access_position(access, first, nest)
+                yield _timestamps_of_access(access, first, nest)
             elif (
                 box.is_same_box(access.disjoint_box) and access.disjoint_box is not None
             ):
@@ -208,36 +234,42 @@ class TimestampLayout:
                     yield DisjointTimestamps(
                         first, access.buffer.multibuffer_nest, access.disjoint_box
                     )
-                elif writes and isinstance(box, ChunkBox):
-                    yield _completion_marks(access.buffer, box, first)
+                elif is_write and isinstance(box, ChunkBox):
+                    yield _completion_timestamps(access.buffer, box, first)
             else:
                 boxes = box.box_count + 1
                 yield SliceTimestamps(
                     first, boxes, access.buffer.multibuffer_nest, AffineSum(), boxes
                 )
 
-    def _conflicting_uses(self, queue: int, buffer: Buffer, writes: bool) -> Conflicts:
+    def _conflicting_uses_of_shared_bytes(
+        self, queue: int, buffer: Buffer, is_write: bool
+    ) -> Conflicts:
         """
         Return the conflicting uses, by other engines, of other buffers at the same
         bytes.
         """
-        key = buffer, queue, writes
+        key = buffer, queue, is_write
         if key not in self._conflicts:
             self._conflicts[key] = tuple(
                 (other, first + _timestamp_count(other, box))
                 for other in self.sharing.get(buffer, ())
-                for (engine, wrote, _, box), first in self.uses.get(other, {}).items()
-                if engine != queue and (writes or wrote)
+                for (engine, wrote, _, box), first in self.first_position_by_use.get(
+                    other, {}
+                ).items()
+                if engine != queue and (is_write or wrote)
             )
         return self._conflicts[key]
 
-    def _own_positions(
-        self, queue: int, access: BufferAccess, writes: bool
-    ) -> Iterator[Found]:
+    def _positions_to_mark(
+        self, queue: int, access: BufferAccess, is_write: bool
+    ) -> Iterator[TimestampPosition]:
         buffer = access.buffer
-        first = self.uses[buffer][_use_of(queue, access, writes)]
+        first = self.first_position_by_use[buffer][
+            _use_of_access(queue, access, is_write)
+        ]
         if access.disjoint_box is None:
-            yield _access_position(access, first, None)
+            yield _timestamps_of_access(access, first, None)
         else:
             yield DisjointTimestamps(
                 first, buffer.multibuffer_nest, access.disjoint_box
@@ -245,7 +277,7 @@ class TimestampLayout:
         if buffer in self.sharing:
             yield first + _timestamp_count(buffer, access.disjoint_box)
 
-    def _entry_waits(
+    def _waits_before_nest(
         self, nest: Nest, steps: Iterable[Instruction]
     ) -> Iterator[tuple[int, TimestampAccess]]:
         """
@@ -257,89 +289,103 @@ class TimestampLayout:
             for access, writes in step.accesses:
                 key = step.queue, access.buffer, writes
                 uses.setdefault(key, {})[access] = None
-        waits: dict[int, list[Found]] = {}
+        waits: dict[int, list[TimestampPosition]] = {}
         for (queue, buffer, writes), accesses in uses.items():
             positions = waits.setdefault(queue, [])
-            for other, position in self._conflicting_uses(queue, buffer, writes):
-                if not _is_local(other, nest):
+            for other, position in self._conflicting_uses_of_shared_bytes(
+                queue, buffer, writes
+            ):
+                if not _is_local_to_nest(other, nest):
                     positions.append(position)
-            if not _is_local(buffer, nest):
+            if not _is_local_to_nest(buffer, nest):
                 for access in accesses:
-                    positions += self._conflicting_positions(
+                    positions += self._positions_of_conflicting_accesses(
                         queue, access, writes, nest
                     )
         for queue, positions in waits.items():
-            yield queue, TimestampAccess.split_moving(positions, ())
+            yield queue, TimestampAccess.split_by_iteration_dependence(positions, ())
 
-    def _exit_marks(self, nest: Nest) -> Iterator[tuple[int, TimestampAccess]]:
+    def _marks_after_nest(self, nest: Nest) -> Iterator[tuple[int, TimestampAccess]]:
         """
         Yield, by engine, the timestamps of outer buffers that are set at the end of a
         nest.
         """
-        marks: dict[int, list[Found]] = {}
+        marks: dict[int, list[TimestampPosition]] = {}
         for step in nest.instructions():
             for access, writes in step.accesses:
-                if not _is_local(access.buffer, nest):
-                    use = _use_of(step.queue, access, writes)
-                    first = self.uses[access.buffer][use]
+                if not _is_local_to_nest(access.buffer, nest):
+                    use = _use_of_access(step.queue, access, writes)
+                    first = self.first_position_by_use[access.buffer][use]
                     positions = marks.setdefault(step.queue, [])
-                    positions.append(_exit_position(access, first, nest))
+                    positions.append(_timestamps_after_nest(access, first, nest))
         for queue, positions in marks.items():
-            yield queue, TimestampAccess.split_moving((), positions)
+            yield queue, TimestampAccess.split_by_iteration_dependence((), positions)
 
 
-def _use_of(queue: int, access: BufferAccess, writes: bool) -> Use:
-    return queue, writes, access.sections, access.disjoint_box
+def _use_of_access(queue: int, access: BufferAccess, is_write: bool) -> Use:
+    return queue, is_write, access.sections, access.disjoint_box
 
 
-def _timestamp_count(buffer: Buffer, turn: DisjointBox | ChunkBox | None) -> int:
+def _timestamp_count(
+    buffer: Buffer, disjoint_box: DisjointBox | ChunkBox | None
+) -> int:
     """
     Return the number of timestamps of a use of a buffer, without that for shared bytes.
     """
-    boxes = buffer.slices if turn is None else turn.box_count + 1
+    boxes = buffer.slice_count if disjoint_box is None else disjoint_box.box_count + 1
     return buffer.multibuffer_count * boxes
 
 
-def _exit_position(access: BufferAccess, first: int, nest: Nest) -> Found:
+def _timestamps_after_nest(
+    access: BufferAccess, first_position: int, nest: Nest
+) -> TimestampPosition:
     """Return the timestamps of an access that remain after the end of a nest."""
     if access.disjoint_box is None:
-        return _access_position(access, first, nest)
-    return _completion_marks(access.buffer, access.disjoint_box, first)
+        return _timestamps_of_access(access, first_position, nest)
+    return _completion_timestamps(access.buffer, access.disjoint_box, first_position)
 
 
-def _completion_marks(
-    buffer: Buffer, turn: DisjointBox | ChunkBox, first: int
+def _completion_timestamps(
+    buffer: Buffer, disjoint_box: DisjointBox | ChunkBox, first_position: int
 ) -> SliceTimestamps:
     """Return the timestamps at which all boxes of a buffer were complete."""
     return SliceTimestamps(
-        first, turn.box_count + 1, buffer.multibuffer_nest, AffineSum(turn.box_count), 1
+        first_position,
+        disjoint_box.box_count + 1,
+        buffer.multibuffer_nest,
+        AffineSum(disjoint_box.box_count),
+        1,
     )
 
 
-def _access_position(access: BufferAccess, first: int, nest: Nest | None) -> Found:
+def _timestamps_of_access(
+    access: BufferAccess, first_position: int, nest: Nest | None
+) -> TimestampPosition:
     """
     Return the timestamps of an access; of all slices if the access depends on the loops
     of a nest.
     """
     buffer = access.buffer
-    start, extent = access.start, access.extent
-    if buffer.slices == 1:
+    start, extent = access.first_slice, access.slice_count
+    if buffer.slice_count == 1:
         if buffer.multibuffer_nest is None:
-            return first
+            return first_position
         start, extent = AffineSum(), 1
-    elif extent >= buffer.slices or (
+    elif extent >= buffer.slice_count or (
         nest is not None and _has_inner_symbol(start, nest)
     ):
-        start, extent = AffineSum(), buffer.slices
-    return SliceTimestamps(first, buffer.slices, buffer.multibuffer_nest, start, extent)
+        start, extent = AffineSum(), buffer.slice_count
+    return SliceTimestamps(
+        first_position, buffer.slice_count, buffer.multibuffer_nest, start, extent
+    )
 
 
 def _has_inner_symbol(index: AffineSum, nest: Nest) -> bool:
     """Return `True` if an index depends on the loops of a nest, or of one inside."""
-    inside = [*nest.variables, *(v for n in nests_in(nest.body) for v in n.variables)]
+    inside = [*nest.counters, *(v for n in nests_in(nest.body) for v in n.counters)]
     return any(symbol in inside for symbol, _ in index.terms)
 
 
-def _is_local(buffer: Buffer, nest: Nest) -> bool:
+def _is_local_to_nest(buffer: Buffer, nest: Nest) -> bool:
     """Return `True` if a buffer is local to the iterations of a nest."""
-    return buffer.home is not None and buffer.home.is_within(nest)
+    return buffer.allocation_nest is not None and buffer.allocation_nest.is_within(nest)

@@ -1,5 +1,6 @@
 """
-Cost model of elementwise bodies: vector instructions, one for each scalar operation.
+Cost model of elementwise operations on tiles: their bodies read as vector instructions,
+one for each scalar operation.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from tlf.analysis.work.vector_step_costs import is_multi_step
-from tlf.dialects.interfaces import ElementwiseInterface, splat_value_of
+from tlf.dialects.interfaces import ElementwiseInterface, splat_attribute_of
 from tlf.dialects.types import (
     dtype_of,
     scalar_attribute,
@@ -34,11 +35,11 @@ Name = int | str
 class VectorInstruction:
     """One vector instruction."""
 
-    elements: int
-    slow: bool
+    element_count: int
+    is_slow: bool
     reads: tuple[Name, ...]
     writes: Name = OUTPUT
-    bytes: int = 0
+    byte_count: int = 0
     """Bytes of the buffer of a temporary."""
 
 
@@ -49,7 +50,7 @@ class ScalarBody:
     shape: tuple[int, ...]
     inputs: list[SSAValue] = field(default_factory=list[SSAValue])
     """Operands that are not splat constants."""
-    work: list[Operation] = field(default_factory=list[Operation])
+    operations: list[Operation] = field(default_factory=list[Operation])
     result: SSAValue | None = None
     """The value computed last; `None` for a copy of the first input."""
     names: dict[SSAValue, Name] = field(default_factory=dict[SSAValue, Name])
@@ -59,7 +60,7 @@ class ScalarBody:
     """Dimensions of the domain that scalars depend on."""
 
     @staticmethod
-    def of(op: ElementwiseInterface) -> ScalarBody:
+    def from_operation(op: ElementwiseInterface) -> ScalarBody:
         """Return the body of an elementwise operation."""
         body = ScalarBody(tensor_type(op.results[0]).get_shape())
         block = Block()
@@ -68,20 +69,22 @@ class ScalarBody:
         for operand, accesses in zip(op.operands, op.indexing_maps(), strict=True):
             element = tensor_type(operand).element_type
             if (
-                constant := splat_value_of(operand)
+                constant := splat_attribute_of(operand)
             ) is not None and accesses is not None:
                 attribute = scalar_attribute(scalar_value(constant), element)
                 elements.append(builder.insert(arith.ConstantOp(attribute)).result)
                 continue
             elements.append(block.insert_arg(element, len(block.args)))
             body.names[elements[-1]] = len(body.inputs)
-            body.dimensions[elements[-1]] = _dimensions_of(accesses or ())
+            body.dimensions[elements[-1]] = _result_dimensions_of(accesses or ())
             body.inputs.append(operand)
-        body.result = op.build_scalar(builder, *elements)
-        body.work = [e for e in block.ops if not isinstance(e, arith.ConstantOp)]
+        body.result = op.build_scalar_computation(builder, *elements)
+        body.operations = [e for e in block.ops if not isinstance(e, arith.ConstantOp)]
         return body
 
-    def instructions(self, replaced: Collection[int]) -> Iterator[VectorInstruction]:
+    def vector_instructions(
+        self, reused_inputs: Collection[int]
+    ) -> Iterator[VectorInstruction]:
         """
         Yield the instructions. `replaced` are the inputs whose buffer the result
         reuses. The last value is computed into the result if it depends on all
@@ -89,19 +92,21 @@ class ScalarBody:
         temporaries.
         """
         total = prod(self.shape)
-        if len(self.work) <= 1:
-            slow = bool(self.work) and is_multi_step(self.work[0])
+        if len(self.operations) <= 1:
+            slow = bool(self.operations) and is_multi_step(self.operations[0])
             yield VectorInstruction(total, slow, tuple(range(len(self.inputs))))
             return
         all_dimensions = frozenset(range(len(self.shape)))
-        for index, op in enumerate(self.work):
+        for index, op in enumerate(self.operations):
             (value,) = op.results
             sources = [each for each in op.operands if each in self.names]
             dimensions = frozenset[int]().union(
                 *(self.dimensions[each] for each in sources)
             )
             is_last = value is self.result and dimensions == all_dimensions
-            if is_last and not self._is_read_from(index + 1, replaced):
+            if is_last and not self._has_reused_input_read_from(
+                index + 1, reused_inputs
+            ):
                 self.names[value] = OUTPUT
             else:
                 self.names[value] = f"value {index}"
@@ -116,19 +121,21 @@ class ScalarBody:
         if (name := self.names.get(self.result)) != OUTPUT:
             yield VectorInstruction(total, False, () if name is None else (name,))
 
-    def _is_read_from(self, first: int, replaced: Collection[int]) -> bool:
+    def _has_reused_input_read_from(
+        self, start: int, reused_inputs: Collection[int]
+    ) -> bool:
         """
         Return `True` if any operation from index `first` on reads a replaced input.
         """
-        later = [value for op in self.work[first:] for value in op.operands]
-        return any(self.names.get(value) in replaced for value in later)
+        later = [value for op in self.operations[start:] for value in op.operands]
+        return any(self.names.get(value) in reused_inputs for value in later)
 
 
-def copy_body(source: SSAValue, shape: Sequence[int]) -> ScalarBody:
+def body_of_copy(source: SSAValue, shape: Sequence[int]) -> ScalarBody:
     """Return the body of a copy."""
     return ScalarBody(tuple(shape), [source])
 
 
-def _dimensions_of(accesses: Accesses) -> frozenset[int]:
+def _result_dimensions_of(accesses: Accesses) -> frozenset[int]:
     """Return the dimensions of the result that an operand depends on."""
     return frozenset(iterator for each in accesses for iterator, _ in each.terms)

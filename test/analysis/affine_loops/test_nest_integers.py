@@ -21,7 +21,9 @@ def form(generator: random.Random, names: str) -> AffineSum:
     """A random linear form."""
     total = AffineSum(generator.randint(-4, 4))
     for name in names:
-        total += AffineSum.of(name) * generator.choice([0, 0, 1, 1, -1, 2, -3, 4, 6])
+        total += AffineSum.of_symbol(name) * generator.choice(
+            [0, 0, 1, 1, -1, 2, -3, 4, 6]
+        )
     return total
 
 
@@ -53,7 +55,8 @@ def test_agrees_with_trying_all(seed: int):
 
     def satisfies(point: dict[str, int]) -> bool:
         return all(
-            each.low <= value(each.form, point) <= each.high for each in constraints
+            each.low <= value(each.affine_sum, point) <= each.high
+            for each in constraints
         )
 
     found = find_solution(bounds, constraints)
@@ -66,7 +69,7 @@ def test_agrees_with_trying_all(seed: int):
 
 def test_far_variables_that_contradict():
     """A contradiction that bounds alone approach in small steps is found at once."""
-    i, j = AffineSum.of("i"), AffineSum.of("j")
+    i, j = AffineSum.of_symbol("i"), AffineSum.of_symbol("j")
     domains: Domains = {"i": (-UNBOUNDED, UNBOUNDED), "j": (-UNBOUNDED, UNBOUNDED)}
 
     assert (
@@ -80,7 +83,7 @@ def test_far_variables_that_contradict():
 
 def test_undecided():
     """No bound tells that twice the sum of integers is never odd."""
-    i, j, k = (AffineSum.of(name) for name in "ijk")
+    i, j, k = (AffineSum.of_symbol(name) for name in "ijk")
     domains: Domains = {name: (-UNBOUNDED, UNBOUNDED) for name in "ijk"}
     constraints = [Constraint(i - j + k * 2, 0, 0), Constraint(i + j, 1, 1)]
 

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from tlf.analysis.bounds.access_footprint import (
     access_footprint_of,
     footprint_size,
-    is_in_bounds,
-    min_bursts,
+    is_access_in_bounds,
+    min_bursts_of_footprint,
 )
-from tlf.analysis.bounds.array_passes import ContractionSteps, min_cells_of_row
-from tlf.analysis.bounds.matmul_traffic import min_words_moved
-from tlf.analysis.work.engine_throughput import Engines, min_balanced_cycles
-from tlf.compiler.driver.driver import new_context, parse
+from tlf.analysis.bounds.array_passes import ContractionSteps, min_cells_of_product_row
+from tlf.analysis.bounds.matmul_traffic import min_words_moved_by_matmul
+from tlf.analysis.work.engine_throughput import Engines, min_cycles_on_both_engines
+from tlf.compiler.driver.driver import new_context, parse_module
 from tlf.compiler.driver.source import Source
 from tlf.dialects.graph import Conv2dOp
 from tlf.dialects.target import load_target_spec
@@ -82,12 +82,14 @@ def test_touched_elements_are_counted(
     places = {2 * sum(np.multiply(index, weights)) for index in exact}
     with_one = {(place + byte) // burst for place in places for byte in (0, 1)}
     if footprint_size(found) == len(exact):
-        assert ceil(2 * len(exact) / burst) <= min_bursts(found, shape, 2, burst)
-        assert min_bursts(found, shape, 2, burst) <= len(with_one)
+        assert ceil(2 * len(exact) / burst) <= min_bursts_of_footprint(
+            found, shape, 2, burst
+        )
+        assert min_bursts_of_footprint(found, shape, 2, burst) <= len(with_one)
 
 
 def test_products_with_padding_are_left_out():
-    module = parse(
+    module = parse_module(
         new_context(),
         Source(
             """
@@ -153,9 +155,9 @@ def test_passes_of_a_square_array(m: int, n: int, passes: int):
 
 def test_shares_of_an_oblong_array():
     # 40 columns on an array of 8 by 32: 32 along its columns, 8 along its rows.
-    assert min_cells_of_row(40, 8, 32) == 40
-    assert min_cells_of_row(33, 8, 32) == 40
-    assert min_cells_of_row(64, 8, 32) == 64
+    assert min_cells_of_product_row(40, 8, 32) == 40
+    assert min_cells_of_product_row(33, 8, 32) == 40
+    assert min_cells_of_product_row(64, 8, 32) == 64
 
 
 @pytest.mark.parametrize(("mebibytes", "megabytes"), [(1, 377.5), (16, 61.3)])
@@ -163,7 +165,7 @@ def test_words_of_a_large_product(mebibytes: int, megabytes: float):
     """4096 cubed in 16 bits: 2 m n k / sqrt(S) - 2 S words."""
     words = mebibytes * 2**20 // 2
 
-    moved = 2 * min_words_moved(4096, 4096, 4096, words)
+    moved = 2 * min_words_moved_by_matmul(4096, 4096, 4096, words)
     assert abs(moved / 1e6 - megabytes) < 0.2
     assert moved <= 2 * (2 * 4096**3 / words**0.5 - 2 * words)
 
@@ -179,7 +181,7 @@ def test_products_divide_between_engines(
     """No other way to give parts of products to the engines is quicker."""
     products = [(cycles, macs) for cycles, macs in products if cycles > 1e-3]
     engines = Engines.of(NPU)
-    found = min_balanced_cycles(products, vector, engines)
+    found = min_cycles_on_both_engines(products, vector, engines)
 
     for parts in product(np.linspace(0, 1, 9), repeat=len(products)):
         matrix, other = 0.0, vector
@@ -199,4 +201,4 @@ def test_bounds_of_accesses_are_those_of_their_indices(coefficients: tuple[int, 
             for at in product(*map(range, extents))
         ]
         expected = min(starts) >= 0 and max(starts) + width <= 9
-        assert is_in_bounds(access, extents, 9) == expected
+        assert is_access_in_bounds(access, extents, 9) == expected

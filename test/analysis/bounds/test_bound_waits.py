@@ -13,7 +13,7 @@ from tlf.analysis.bounds.forward_slices import ForwardSlices
 from tlf.analysis.bounds.head_tail_latency import NO_LATENCY
 from tlf.analysis.bounds.lower_bounds import inner_capacity_of, lower_bounds_of
 from tlf.analysis.bounds.op_work import OpWork
-from tlf.analysis.bounds.operand_reads import OperandReads, shape_of
+from tlf.analysis.bounds.operand_reads import OperandReads, tensor_shape_of
 from tlf.analysis.bounds.outer_loads import StepLoads
 from tlf.analysis.bounds.strided_runs import single_element_box
 from tlf.analysis.bounds.tensor_demand import tensor_demands_of
@@ -68,14 +68,14 @@ def test_no_element_needs_less_or_is_needed_less(text: str):
     elements = Elements(flow)
 
     for number, op in enumerate(flow.operations):
-        result, shape = op.results[0], shape_of(op.results[0])
+        result, shape = op.results[0], tensor_shape_of(op.results[0])
         places = [(result, index) for index in product(*map(range, shape))]
-        cone = cones.slice_of(number, single_element_box(shape))
+        cone = cones.backward_slice_of(number, single_element_box(shape))
         before = [elements.before(each) for each in places]
         assert sum(each.macs for each in cone.engine_work) <= min(n for _, n in before)
         assert cone.read_bytes <= min(read_of(flow, found) for found, _ in before)
         assert cone.read_bytes > 0
-        fan = fans.slice_of(number, single_element_box(shape))
+        fan = fans.forward_slice_of(number, single_element_box(shape))
         after = [elements.after(each) for each in places]
         assert sum(each.macs for each in fan.engine_work) <= min(n for _, n in after)
         assert fan.read_bytes <= min(read_of(flow, found) for found, _ in after)
@@ -91,7 +91,7 @@ def test_an_element_in_a_corner_needs_less_of_its_windows():
     needs, reads = tensor_demands_of(flow, 1), OperandReads(flow)
     efforts = OpWork(Engines.of(TINY), needs, VectorSteps(flow, needs, TINY))
 
-    cone = BackwardSlices(reads, efforts, flow.inputs).slice_of(
+    cone = BackwardSlices(reads, efforts, flow.inputs).backward_slice_of(
         2, single_element_box((1, 3, 3, 3))
     )
 
@@ -210,7 +210,7 @@ def test_registers_of_a_gpu_are_near():
     target = load_target_spec("h200")
 
     assert target.gpu is not None
-    cores = Engines.of(target).cores
+    cores = Engines.of(target).engine_count
     registers = 4 * target.gpu.registers * cores
     shared = target.levels["L1"].capacity * cores
     assert (
@@ -238,4 +238,4 @@ func.func @f(%x: tensor<6x8xf16>, %w: tensor<6x8xf32>, %s: tensor<8xf16>)
 
     loads = StepLoads(flow, flow.inputs, efforts).loads_of_operations()
 
-    assert loads.users == [[(2, 96)], [(2, 16)], [(3, 96)]]
+    assert loads.loads_by_tensor == [[(2, 96)], [(2, 16)], [(3, 96)]]

@@ -14,8 +14,8 @@ from tlf.analysis.bounds.lower_bounds import (
     lower_bounds_of_partition,
     outer_groups_of,
 )
-from tlf.analysis.bounds.matmul_traffic import min_words_moved
-from tlf.compiler.driver.driver import PASSES, new_context, parse
+from tlf.analysis.bounds.matmul_traffic import min_words_moved_by_matmul
+from tlf.compiler.driver.driver import PASSES, new_context, parse_module
 from tlf.compiler.driver.pass_manager import PassManager
 from tlf.compiler.driver.pipeline import build_passes
 from tlf.compiler.driver.source import Source
@@ -270,7 +270,7 @@ def test_a_product_of_large_inputs_moves_them_again():
 
     (cut,) = bounds.extra_traffic
     assert cut.kind == "product"
-    assert cut.bytes == 4 * min_words_moved(512, 512, 512, words) - 3 * once
+    assert cut.bytes == 4 * min_words_moved_by_matmul(512, 512, 512, words) - 3 * once
     assert bounds.payload_bytes == 4 * once + cut.bytes
     # A block of the result stays near, strips of both inputs go by.
     side = 128
@@ -372,7 +372,7 @@ func.func @f(%x: tensor<2x40000xf32>) -> tensor<2x40000xf32> {
     again = 2 * (40000 * 4 - inner_capacity_of(TINY))
 
     decomposed = lower_bounds_of(
-        optimised(parse(new_context(), Source(text, "f"))), TINY
+        optimised(parse_module(new_context(), Source(text, "f"))), TINY
     )
     assert [cut.bytes for cut in decomposed.extra_traffic] == [again]
 

@@ -6,23 +6,23 @@ import pytest
 
 from tlf.analysis.buffers.dma_chunks import (
     CHUNK_COUNTS,
-    chunk_size,
     consume_period_of,
+    elements_per_chunk,
     produce_period_of,
 )
 
 
 def test_chunks_fill_bursts():
-    assert chunk_size((256, 512), (1024, 2), 0, 1, 256, 8) == 128
-    assert chunk_size((256, 4096), (8192, 2), 512, 1, 256, 8) == 512
-    assert chunk_size((256, 512), (1024, 2), 0, 0, 256, 8) == 32
+    assert elements_per_chunk((256, 512), (1024, 2), 0, 1, 256, 8) == 128
+    assert elements_per_chunk((256, 4096), (8192, 2), 512, 1, 256, 8) == 512
+    assert elements_per_chunk((256, 512), (1024, 2), 0, 0, 256, 8) == 32
 
 
 def test_what_is_misaligned_has_no_columns():
-    assert chunk_size((256, 500), (1000, 2), 0, 1, 256, 8) == 500
-    assert chunk_size((1, 500), (1000, 2), 8, 1, 256, 8) == 63
-    assert chunk_size((256, 500), (1000, 2), 0, 0, 256, 8) == 32
-    assert chunk_size((256, 512), (1024, 2), 128, 1, 256, 8) == 512
+    assert elements_per_chunk((256, 500), (1000, 2), 0, 1, 256, 8) == 500
+    assert elements_per_chunk((1, 500), (1000, 2), 8, 1, 256, 8) == 63
+    assert elements_per_chunk((256, 500), (1000, 2), 0, 0, 256, 8) == 32
+    assert elements_per_chunk((256, 512), (1024, 2), 128, 1, 256, 8) == 512
 
 
 @pytest.mark.parametrize("seed", range(300))

@@ -65,7 +65,7 @@ def buffer(random: Random) -> Part:
 def holds(section: Section, place: int) -> bool:
     """Return `True` if a position is in a section."""
     at = place % section.period // section.stride
-    return section.first <= at < section.first + section.extent
+    return section.first_slice <= at < section.first_slice + section.extent
 
 
 def parts(random: Random) -> Iterator[Part]:

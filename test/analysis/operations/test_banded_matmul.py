@@ -75,7 +75,7 @@ def in_bands(
 ) -> tuple[Array, ...]:
     """Return the results of a convolution that is computed in bands."""
     form, zeros = OpFacts(op), [0] * given[1].ndim
-    for axis, count in zip(bands.windows.axes, bands.counts, strict=True):
+    for axis, count in zip(bands.windows.axes, bands.neighbour_counts, strict=True):
         (place,) = (
             number
             for number, each in enumerate(form.indexing_maps[1] or ())
@@ -91,8 +91,8 @@ def in_bands(
         [op.lhs, value(wide.shape)], bands.domain_extents, maps, op.result.type
     )
     new.verify()
-    work = MatmulWork.of(OpFacts(new).roles, OpFacts(new).extents)
-    assert work == bands.work
+    work = MatmulWork.of_iterators(OpFacts(new).iterator_roles, OpFacts(new).extents)
+    assert work == bands.banded_work
     return new.compute_reference(given[0], wide)
 
 
@@ -103,17 +103,21 @@ def test_bands_take_the_fewest_steps(seed: int):
     form = OpFacts(op)
     if (windows := form.windows) is None:
         return
-    alone = ARRAY.count_steps(MatmulWork.of(form.roles, form.extents))
-    found = BandedMatmul.of(windows, form.extents, ARRAY)
+    alone = ARRAY.steps_of_matmul(
+        MatmulWork.of_iterators(form.iterator_roles, form.extents)
+    )
+    found = BandedMatmul.find_fastest(windows, form.extents, ARRAY)
     least = min(
         [alone]
         + [
-            ARRAY.count_steps(windows.to_banded_work(form.extents, counts))
+            ARRAY.steps_of_matmul(windows.banded_matmul_work(form.extents, counts))
             for counts in all_counts(windows, form.extents)
             if prod(counts) * windows.filter_count(form.extents) <= 8
         ]
     )
-    assert (alone if found is None else ARRAY.count_steps(found.work)) == least
+    assert (
+        alone if found is None else ARRAY.steps_of_matmul(found.banded_work)
+    ) == least
     assert found is None or least < alone
 
 
@@ -123,13 +127,15 @@ def test_channels_by_themselves_fill_the_columns():
         graph.Conv2dOp(value([1, 1, 58, 58]), value([1, 1, 3, 3]), padding=[0, 0, 0, 0])
     )
     assert form.windows is not None
-    bands = BandedMatmul.of(form.windows, form.extents, SystolicArray(64, 64))
+    bands = BandedMatmul.find_fastest(form.windows, form.extents, SystolicArray(64, 64))
     assert bands is not None
-    assert bands.counts == (7, 7)
-    assert bands.work == MatmulWork(1, 64, 49, 81)
-    assert SystolicArray(64, 64).count_steps(bands.work) == 81
+    assert bands.neighbour_counts == (7, 7)
+    assert bands.banded_work == MatmulWork(1, 64, 49, 81)
+    assert SystolicArray(64, 64).steps_of_matmul(bands.banded_work) == 81
     assert (
-        SystolicArray(64, 64).count_steps(MatmulWork.of(form.roles, form.extents))
+        SystolicArray(64, 64).steps_of_matmul(
+            MatmulWork.of_iterators(form.iterator_roles, form.extents)
+        )
         == 9 * 49
     )
 
@@ -137,7 +143,7 @@ def test_channels_by_themselves_fill_the_columns():
 def test_filters_that_fill_the_columns_need_no_bands():
     form = OpFacts(graph.Conv2dOp(value([1, 4, 9, 9]), value([8, 4, 3, 3])))
     assert form.windows is not None
-    assert BandedMatmul.of(form.windows, form.extents, ARRAY) is None
+    assert BandedMatmul.find_fastest(form.windows, form.extents, ARRAY) is None
 
 
 @pytest.mark.parametrize("kind", ["dilated", "no windows"])
@@ -161,10 +167,10 @@ def test_no_tiles_beat_the_bound(seed: int):
         part = int(rng.integers(1, left + 1))
         left -= part
         extents = (*first, part, width, channels, tall, wide)
-        choices = [MatmulWork.of(form.roles, extents)]
+        choices = [MatmulWork.of_iterators(form.iterator_roles, extents)]
         if form.windows is not None:
             choices += [
-                form.windows.to_banded_work(extents, counts)
+                form.windows.banded_matmul_work(extents, counts)
                 for counts in all_counts(form.windows, extents)
             ]
         batch, m, n, k = choices[int(rng.integers(len(choices)))]

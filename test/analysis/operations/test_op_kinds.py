@@ -21,8 +21,8 @@ def test_copies_and_equals_share_a_number():
     ops = [op for op in module.walk() if op.name.startswith("graph.")]
     first, second, moved, other, total = ops
     kinds = OpKinds()
-    numbers = [kinds.of(each) for each in (first, moved, other, total)]
-    assert kinds.of(second) == kinds.of(first) == kinds.of(first.clone())
+    numbers = [kinds.kind_of(each) for each in (first, moved, other, total)]
+    assert kinds.kind_of(second) == kinds.kind_of(first) == kinds.kind_of(first.clone())
     assert len(set(numbers)) == len(numbers)
 
 
@@ -31,7 +31,7 @@ def test_properties_count():
     _, other = parsed(TEXT.replace("[1, 0]", "[0, 1]").replace("8x4", "4x8"))
     kinds = OpKinds()
     transposes = [
-        kinds.of(op)
+        kinds.kind_of(op)
         for module in (one, other)
         for op in module.walk()
         if op.name == "graph.transpose"

@@ -8,9 +8,14 @@ import pytest
 from xdsl.dialects.builtin import TensorType, f32
 from xdsl.ir import Block, SSAValue
 
-from tlf.analysis.recurrence.algebra import Expr, Symbol, sympy
-from tlf.analysis.recurrence.correction_factors import correction_of
-from tlf.analysis.recurrence.formula import After, Apply, Before, Formula
+from tlf.analysis.recurrence.correction_factors import correction_factor_of
+from tlf.analysis.recurrence.formula import (
+    ElementwiseFormula,
+    Formula,
+    ValueAfterIteration,
+    ValueBeforeIteration,
+)
+from tlf.analysis.recurrence.sympy_access import Expr, Symbol, sympy
 from tlf.analysis.recurrence.value_evolution import ValueEvolution
 
 X, Y, R, T = (sympy.Symbol(name, real=True) for name in "xyrt")
@@ -46,11 +51,11 @@ Known: TypeAlias = Mapping[SSAValue, float]
 def value_of(formula: Formula, before: Known, after: Known) -> float:
     """A correction, computed."""
     match formula:
-        case Before(value):
+        case ValueBeforeIteration(value):
             return before[value]
-        case After(value):
+        case ValueAfterIteration(value):
             return after[value]
-        case Apply(name, operands):
+        case ElementwiseFormula(name, operands):
             known = [value_of(each, before, after) for each in operands]
             compute: Mapping[str, Any] = {
                 "add": np.add,
@@ -67,7 +72,7 @@ def value_of(formula: Formula, before: Known, after: Known) -> float:
 @pytest.mark.parametrize("name", CORRECTED)
 def test_corrected_sum(name: str):
     body = CORRECTED[name]
-    correction = correction_of(body, STEPS, COURSES)
+    correction = correction_factor_of(body, STEPS, COURSES)
     assert correction is not None
     rng = np.random.default_rng(0)
     points = rng.uniform(0.5, 2.0, (2, 50))
@@ -86,11 +91,11 @@ def test_corrected_sum(name: str):
 
 @pytest.mark.parametrize("name", NOT_CORRECTED)
 def test_not_corrected(name: str):
-    assert correction_of(NOT_CORRECTED[name], STEPS, COURSES) is None
+    assert correction_factor_of(NOT_CORRECTED[name], STEPS, COURSES) is None
 
 
 def test_steps_that_it_needs():
-    correction = correction_of(CORRECTED["softmax"], STEPS, COURSES)
+    correction = correction_factor_of(CORRECTED["softmax"], STEPS, COURSES)
 
     assert correction is not None
     assert correction.values == (VALUES[0],)
@@ -98,14 +103,14 @@ def test_steps_that_it_needs():
 
 @pytest.mark.parametrize("name", CORRECTED)
 def test_factors_that_are_never_above_one(name: str):
-    correction = correction_of(CORRECTED[name], STEPS, COURSES)
+    correction = correction_factor_of(CORRECTED[name], STEPS, COURSES)
     assert correction is not None
     assert correction.is_bounded
 
 
 def test_a_factor_that_grows():
     """The exponential of minus a minimum is larger the more it is the minimum of."""
-    correction = correction_of(sympy.exp(X - T), STEPS, COURSES)
+    correction = correction_factor_of(sympy.exp(X - T), STEPS, COURSES)
     assert correction is not None
     assert not correction.is_bounded
 
@@ -113,4 +118,4 @@ def test_a_factor_that_grows():
 def test_what_may_be_too_large_in_between():
     """A sum may be far below where it ends, and exponentials of less far above."""
     courses = dict(COURSES) | {VALUES[0]: ValueEvolution.ARBITRARY}
-    assert correction_of(sympy.exp(X - R), STEPS, courses) is None
+    assert correction_factor_of(sympy.exp(X - R), STEPS, courses) is None

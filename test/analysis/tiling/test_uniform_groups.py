@@ -5,9 +5,9 @@ import random
 import pytest
 from xdsl.dialects import func
 
+from tlf.analysis.tiling.elementwise_footprints import ElementwiseFootprints
 from tlf.analysis.tiling.group_analysis import group_members_of, tile_rules_of
-from tlf.analysis.tiling.uniform_groups import UniformGroups
-from tlf.compiler.driver.driver import new_context, parse
+from tlf.compiler.driver.driver import new_context, parse_module
 from tlf.compiler.driver.source import Source
 from tlf.dialects.interfaces import TilingInterface
 from tlf.dialects.target import load_target_spec
@@ -50,7 +50,7 @@ def random_program(generator: random.Random, element: str) -> str:
 
 def used_operations(text: str) -> list[TilingInterface]:
     """The operations of a program that its result depends on."""
-    module = parse(new_context(), Source(text, "program.mlir"))
+    module = parse_module(new_context(), Source(text, "program.mlir"))
     (function,) = (op for op in module.ops if isinstance(op, func.FuncOp))
     for op in reversed(list(function.body.block.ops)):
         if op.results and not any(result.uses for result in op.results):
@@ -69,10 +69,16 @@ def test_sum_is_that_of_the_analysis(seed: int, name: str):
     level = target.tile_levels[-1]
     rules = tile_rules_of(target, level.name)
     members = group_members_of(operations)
-    tiling = members.tiling_with(members.tileable_axes(rules).min_tile(), (), rules)
-    needed = tiling.total_bytes() if level.kind == "buffer" else tiling.input_bytes()
+    tiling = members.analyze_tiles_of_sizes(
+        members.tileable_axes(rules).min_tile(), (), rules
+    )
+    needed = (
+        tiling.bytes_of_all_tiles()
+        if level.kind == "buffer"
+        else tiling.bytes_of_input_tiles()
+    )
 
-    assert UniformGroups(level).required_bytes(operations) == needed
+    assert ElementwiseFootprints(level).min_bytes_of_group(operations) == needed
 
 
 def test_other_operations_have_no_sum():
@@ -87,9 +93,9 @@ def test_other_operations_have_no_sum():
           func.return %3 : tensor<4xf32>
         }"""
     first, second, third, last = used_operations(text)
-    groups = UniformGroups(load_target_spec("npu").tile_levels[-1])
+    groups = ElementwiseFootprints(load_target_spec("npu").tile_levels[-1])
 
-    assert groups.required_bytes([second]) is not None
-    assert groups.required_bytes([first, second]) is None
-    assert groups.required_bytes([second, third]) is None
-    assert groups.required_bytes([second, last]) is None
+    assert groups.min_bytes_of_group([second]) is not None
+    assert groups.min_bytes_of_group([first, second]) is None
+    assert groups.min_bytes_of_group([second, third]) is None
+    assert groups.min_bytes_of_group([second, last]) is None

@@ -15,7 +15,7 @@ from tlf.compiler.api.compiled_program import CompiledProgram
 from tlf.compiler.backends.argument_snapshots import ArgumentSnapshot
 from tlf.compiler.backends.executables import HostExecutable, Outcome
 from tlf.compiler.backends.prepared_program import PreparedProgram
-from tlf.runtime.triton.executable import Executable as TritonExecutable
+from tlf.runtime.triton.executable_plan import Executable as TritonExecutable
 
 TEXT = """
 func.func @scaled(%x: tensor<5x8xf32>, %w: tensor<8x6xf32> {tlf.parameter},
@@ -215,13 +215,13 @@ def test_that_weights_are_copied_to_a_device_once():
 def test_that_a_call_finds_its_device_once(monkeypatch: pytest.MonkeyPatch):
     compiled = tlf.compile(TEXT, target="triton")
     found: list[Any] = []
-    inner = TritonExecutable.device_for
+    inner = TritonExecutable.device_of_arguments
 
     def counted(self: TritonExecutable, values: Any) -> Any:
         found.append(inner(self, values))
         return found[-1]
 
-    monkeypatch.setattr(TritonExecutable, "device_for", counted)
+    monkeypatch.setattr(TritonExecutable, "device_of_arguments", counted)
     for _ in range(2):
         compiled(*(T.tensor(each) for each in (X, W, S)))
         assert len(found) == 1

@@ -9,7 +9,7 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import DiagnosticException, PassFailedException
 
 from tlf.compiler.driver.diagnostics import CompileError
-from tlf.compiler.driver.driver import new_context, parse
+from tlf.compiler.driver.driver import new_context, parse_module
 from tlf.compiler.driver.pass_manager import PassManager
 from tlf.compiler.driver.source import Source
 
@@ -94,7 +94,7 @@ class InvalidPass(ModulePass):
 )
 def test_position(failing: ModulePass, expected: str):
     context = new_context()
-    module = parse(context, SOURCE)
+    module = parse_module(context, SOURCE)
 
     with pytest.raises(CompileError) as error:
         PassManager([failing]).run(context, module)
@@ -104,7 +104,7 @@ def test_position(failing: ModulePass, expected: str):
 def test_passes_are_verified():
     context = new_context()
     text = '"test.op"() : () -> ()\n%0 = "test.op"() : () -> i32\n'
-    module = parse(context, Source(text, "a.mlir"))
+    module = parse_module(context, Source(text, "a.mlir"))
 
     with pytest.raises(CompileError, match=r"^a.mlir:1:1: error: test.op: operand 0"):
         PassManager([InvalidPass()]).run(context, module)
@@ -118,6 +118,6 @@ def test_contexts_do_not_share_resources():
             f'{{-# dialect_resources: {{ builtin: {{ w: "{value}" }} }} #-}}\n'
         )
         context = new_context()
-        module = parse(context, Source(text, "a.mlir"))
+        module = parse_module(context, Source(text, "a.mlir"))
 
         assert "dense_resource<w>" in str(module)

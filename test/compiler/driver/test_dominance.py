@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import i32
 from xdsl.ir import Block, Region
 from xdsl.utils.exceptions import VerifyException
 
-from tlf.compiler.driver.diagnostics import note_operations
+from tlf.compiler.driver.diagnostics import attach_operations_to_errors
 from tlf.compiler.driver.dominance import verify_dominance
 
 Graph = Mapping[int, Sequence[int]]
@@ -69,7 +69,7 @@ def test_agrees_with_the_definition(seed: int):
         verify_dominance(op)
         return
     with (
-        note_operations(),
+        attach_operations_to_errors(),
         pytest.raises(VerifyException, match="does not dominate this use"),
     ):
         verify_dominance(op)

@@ -5,7 +5,7 @@ from collections.abc import Generator
 
 import pytest
 
-from tlf.compiler.driver.gc_tuning import YOUNG_THRESHOLD, reduce_collections
+from tlf.compiler.driver.gc_tuning import YOUNG_THRESHOLD, reduce_garbage_collections
 
 
 @pytest.fixture(autouse=True)
@@ -21,7 +21,7 @@ def threshold() -> Generator[None]:
 def test_collections_are_rare_for_a_while(young: int, meanwhile: int):
     gc.set_threshold(young, 11, 12)
 
-    with reduce_collections():
+    with reduce_garbage_collections():
         assert gc.get_threshold() == (meanwhile, 11, 12)
 
     assert gc.get_threshold() == (young, 11, 12)
@@ -30,7 +30,7 @@ def test_collections_are_rare_for_a_while(young: int, meanwhile: int):
 def test_they_are_as_before_after_an_error():
     gc.set_threshold(700, 11, 12)
 
-    with pytest.raises(ZeroDivisionError), reduce_collections():
+    with pytest.raises(ZeroDivisionError), reduce_garbage_collections():
         _ = 1 / 0
 
     assert gc.get_threshold() == (700, 11, 12)

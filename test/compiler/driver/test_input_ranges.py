@@ -3,9 +3,9 @@
 import pytest
 
 from tlf.compiler.driver.diagnostics import CompileError
-from tlf.compiler.driver.driver import new_context, parse
+from tlf.compiler.driver.driver import new_context, parse_module
 from tlf.compiler.driver.source import Source
-from tlf.dialects.entry_point import entry_point
+from tlf.dialects.entry_point import find_entry_point
 from tlf.tools.run_inputs import make_inputs
 
 
@@ -16,8 +16,8 @@ func.func @f(%x: tensor<64x{element}> {{tlf.range = {declared}}}) {{
   func.return
 }}
 """
-    module = parse(new_context(), Source(program, "f.mlir"))
-    return set(make_inputs(entry_point(module), (), 0)["x"].tolist())
+    module = parse_module(new_context(), Source(program, "f.mlir"))
+    return set(make_inputs(find_entry_point(module), (), 0)["x"].tolist())
 
 
 @pytest.mark.parametrize(

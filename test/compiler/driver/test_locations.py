@@ -11,7 +11,7 @@ from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from xdsl.rewriter import InsertPoint
 
-from tlf.compiler.driver.driver import PASSES, new_context, parse
+from tlf.compiler.driver.driver import PASSES, new_context, parse_module
 from tlf.compiler.driver.pass_manager import PassManager
 from tlf.compiler.driver.pipeline import build_passes
 from tlf.compiler.driver.source import Source
@@ -75,7 +75,7 @@ def lines(rewrite: Rewrite) -> list[int]:
             rewrite_module(op, Pattern(), is_recursive=False)
 
     context = new_context()
-    module = parse(context, SOURCE)
+    module = parse_module(context, SOURCE)
     PassManager([Pass()]).run(context, module)
     found: list[int] = []
     for op in module.walk():
@@ -115,7 +115,7 @@ func.func @f(%x: i32) -> i32 {
 
 def test_what_canonicalization_makes_inherits():
     context = new_context()
-    module = parse(context, FOLDED)
+    module = parse_module(context, FOLDED)
     PassManager(build_passes("canonicalize", PASSES, {})).run(context, module)
     (made,) = (op for op in module.walk() if isinstance(op, arith.ConstantOp))
     assert isinstance(made.location, FileLineColLoc)

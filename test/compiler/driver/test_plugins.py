@@ -35,11 +35,13 @@ PROGRAM = """func.func @f(%x: tensor<40xf32>) -> tensor<40xf32> {
 class TripleOp(UnaryOperation):
     name = "my.triple"
 
-    def compute(self, *operands: Array) -> Array:
+    def compute_in_numpy(self, *operands: Array) -> Array:
         (x,) = operands
         return np.multiply(x, x.dtype.type(3))
 
-    def build_scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
+    def build_scalar_computation(
+        self, builder: Builder, *elements: SSAValue
+    ) -> SSAValue:
         (x,) = elements
         assert isinstance(x.type, AnyFloat)
         three = builder.insert(arith.ConstantOp(FloatAttr(3.0, x.type)))

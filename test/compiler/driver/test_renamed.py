@@ -11,8 +11,8 @@ from xdsl.utils.exceptions import ParseError
 
 from tlf.compiler.driver.driver import PASSES
 from tlf.compiler.driver.pipeline import PipelineError, build_passes
-from tlf.support.renamed import OPTIONS, PLAN_KEYS
-from tlf.support.renamed import PASSES as RENAMED
+from tlf.support.former_names import OPTIONS, PLAN_KEYS
+from tlf.support.former_names import PASSES as RENAMED
 
 CHANGELOG = Path(__file__).parents[3] / "CHANGELOG.md"
 

@@ -12,7 +12,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from tlf.compiler.driver import pass_manager
-from tlf.compiler.driver.driver import new_context, parse
+from tlf.compiler.driver.driver import new_context, parse_module
 from tlf.compiler.driver.pass_manager import PassManager
 from tlf.compiler.driver.snapshot import take_snapshot
 from tlf.compiler.driver.source import Source
@@ -35,7 +35,9 @@ class Program:
     """A module, and what tests change in it."""
 
     module: ModuleOp = field(
-        default_factory=lambda: parse(new_context(), Source(TEXT, "program.mlir"))
+        default_factory=lambda: parse_module(
+            new_context(), Source(TEXT, "program.mlir")
+        )
     )
 
     def only(self, kind: type[Operation]) -> Operation:
@@ -160,7 +162,7 @@ def test_verifies_after_passes_that_change_the_module(
     monkeypatch: pytest.MonkeyPatch,
 ):
     verified: list[ModuleOp] = []
-    monkeypatch.setattr(pass_manager, "verify", verified.append)
+    monkeypatch.setattr(pass_manager, "verify_module", verified.append)
     module = Program().module
     manager = PassManager([Leave(), Leave(), Annotate(), Leave()])
 

@@ -10,25 +10,33 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from tlf.compiler.driver.driver import PASSES, new_context, parse
+from tlf.compiler.driver.driver import PASSES, new_context, parse_module
 from tlf.compiler.driver.pass_manager import PassManager
 from tlf.compiler.driver.pipeline import build_passes
 from tlf.compiler.driver.source import Source
 from tlf.compiler.explain.cost_estimates import GroupEstimator
-from tlf.compiler.explain.partition_choices import Choice, Cost, RecordingPartitionPass
-from tlf.compiler.explain.peak_memory import Use
+from tlf.compiler.explain.partition_choices import (
+    Cost,
+    PartitionChoice,
+    RecordingPartitionPass,
+)
+from tlf.compiler.explain.peak_memory import MemoryUse
 from tlf.compiler.explain.plan_report import FunctionReport, report_functions
-from tlf.compiler.explain.why_not_fused import Binding, Verdict, explain_why_not_fused
+from tlf.compiler.explain.why_not_fused import (
+    BindingConstraint,
+    FusionVerdict,
+    explain_why_not_fused,
+)
 from tlf.dialects import graph
 from tlf.dialects.interfaces import ContractionInterface, ElementwiseInterface
 from tlf.dialects.target import load_target_spec
 from tlf.lowering.pipelines import PIPELINES
 from tlf.passes.plan.graph_partition import GraphPartitionPass
-from tlf.planner.layout.declared_layouts import free_values
-from tlf.planner.partition.block_problem import problems_of
+from tlf.planner.layout.declared_layouts import values_of_any_layout
+from tlf.planner.partition.block_problem import partition_problems_of
 from tlf.planner.partition.merged_group import MergedGroup
 from tlf.planner.partition.schedule_refinement import EvaluatedTimes
-from tlf.support.partition import search
+from tlf.support.partition import search_schedule
 
 PAIR = """
   func.func @f(%x: tensor<1x8x20x16xf32>, %w: tensor<8x8x3x3xf32> {tlf.parameter},
@@ -65,8 +73,8 @@ WHOLE = """
 def grouped(program: str, target: str, passes: str = "") -> ModuleOp:
     """A program after `graph-group` and other passes."""
     context = new_context()
-    module = parse(context, Source(program, "program.mlir"))
-    load_target_spec(target).attach(module)
+    module = parse_module(context, Source(program, "program.mlir"))
+    load_target_spec(target).attach_to_module(module)
     pipeline = f"graph-pipeline,graph-group{{level=L2}}{passes}"
     PassManager(build_passes(pipeline, PASSES, PIPELINES)).run(context, module)
     return module
@@ -81,7 +89,7 @@ def one_group(plan: graph.PlanAttr) -> FunctionReport:
     """The report on `PAIR` on `npu`, in one group with a plan."""
     module = grouped(PAIR, "npu")
     first, second = (op for op in module.walk() if isinstance(op, graph.GroupOp))
-    merged = MergedGroup([first, second]).to_operation()
+    merged = MergedGroup([first, second]).to_group_operation()
     merged.plan = plan
     Rewriter.insert_op(merged, InsertPoint.after(second))
     second.results[0].replace_all_uses_with(merged.results[0])
@@ -99,7 +107,7 @@ def test_the_parts_of_a_peak_make_up_what_is_live():
 
         assert sum(peak.uses.values()) == peak.live
         assert peak.live <= peak.height == peak.live + peak.fragmentation
-        assert peak.uses[Use.WEIGHTS] == count * 8 * 8 * 9 * 4
+        assert peak.uses[MemoryUse.WEIGHTS] == count * 8 * 8 * 9 * 4
 
 
 def test_what_overlaps_is_halo_and_what_waits_is_a_skip():
@@ -108,10 +116,10 @@ def test_what_overlaps_is_halo_and_what_waits_is_a_skip():
 
     # Of the image, nine rows are read for a tile of five, and five of them are new; the
     # first nest reads it, and the second one, that adds.
-    assert uses[Use.HALO] >= 2 * row
-    assert uses[Use.OUTPUTS] == 5 * row
-    assert uses[Use.DOUBLE_BUFFERS] > uses[Use.OUTPUTS]
-    assert uses[Use.KEPT] == 0
+    assert uses[MemoryUse.HALO] >= 2 * row
+    assert uses[MemoryUse.OUTPUTS] == 5 * row
+    assert uses[MemoryUse.DOUBLE_BUFFERS] > uses[MemoryUse.OUTPUTS]
+    assert uses[MemoryUse.RESIDENT] == 0
 
 
 def brute(report: FunctionReport, of: type[object]) -> tuple[int, int]:
@@ -142,8 +150,12 @@ def test_what_is_computed_again_is_counted(rows: int):
     report = one_group(plan_of(rows))
     found = report.groups[0].recomputation
 
-    assert (found.products, found.products_once) == brute(report, ContractionInterface)
-    assert (found.elements, found.elements_once) == brute(report, ElementwiseInterface)
+    assert (found.products, found.distinct_products) == brute(
+        report, ContractionInterface
+    )
+    assert (found.elements, found.distinct_elements) == brute(
+        report, ElementwiseInterface
+    )
     assert 0 < found.product_share < 0.5
     assert found.element_share == 0
 
@@ -168,13 +180,16 @@ def test_bounds_of_groups_leave_out_what_stays_near():
     assert [p.bounds.payload_bytes for p in near if p] == [2 * tensor, 2 * tensor]
     assert [p.predicted.bytes for p in near if p] == [2 * tensor, 2 * tensor]
     (report,) = report_functions(module)
-    assert [each.peak.uses[Use.KEPT] for each in report.groups] == [tensor, tensor]
+    assert [each.peak.uses[MemoryUse.RESIDENT] for each in report.groups] == [
+        tensor,
+        tensor,
+    ]
     assert report.bounds.payload_bytes == report.bytes == 4 * tensor
 
 
 def verdict(
     program: str, target: str, of: Callable[[Operation], bool], **options: int
-) -> Verdict:
+) -> FusionVerdict:
     """Return the verdict on why the first two operations of a kind are apart."""
     module = grouped(program, target)
     first, second, *_ = [op for op in module.walk() if of(op)]
@@ -191,25 +206,29 @@ def test_what_the_event_model_decided(is_chosen: bool):
     first, second, *_ = (op for op in module.walk() if is_product(op))
     target = load_target_spec("npu")
     (function,) = (op for op in module.walk() if isinstance(op, func.FuncOp))
-    free = frozenset(free_values(function))
-    (stated,) = problems_of(function.body.block, target.levels["L2"], free)
+    free = frozenset(values_of_any_layout(function))
+    (stated,) = partition_problems_of(function.body.block, target.levels["L2"], free)
     partitioner = GraphPartitionPass(level="L2")
     costs = partitioner.cost_model_of(stated, target, target.levels["L2"])
-    best, apart = (search(stated.problem, costs, each) for each in ("dp", "unfused"))
+    best, apart = (
+        search_schedule(stated.problem, costs, each) for each in ("dp", "unfused")
+    )
     chosen = best.schedule if is_chosen else apart.schedule
     cost = Cost(chosen.time, chosen.bytes)
     told = EvaluatedTimes(5, 100, 120)
-    choice = Choice((), (), cost, None, best.statistics, stated.problem, chosen, told)
+    choice = PartitionChoice(
+        (), (), cost, None, best.statistics, stated.problem, chosen, told
+    )
     found = explain_why_not_fused(
         module, (first, second), target, partitioner, [choice]
     )
 
     if is_chosen:
-        assert found.binding is Binding.NOTHING
+        assert found.binding is BindingConstraint.NOTHING
         return
-    assert found.binding is Binding.COST
-    assert "another of 5 that were evaluated" in found.reason
-    assert found.stake == 20
+    assert found.binding is BindingConstraint.COST
+    assert "another of 5 evaluated schedules" in found.reason
+    assert found.cycle_difference == 20
     assert found.change is not None
     assert found.change.text == "graph-partition{max-evaluations=0}"
 
@@ -218,17 +237,17 @@ def is_product(op: Operation) -> bool:
     return isinstance(op, ContractionInterface)
 
 
-def test_nothing_leads_from_one_to_the_other():
+def test_no_search_covers_both():
     found = verdict(APART, "npu", lambda op: op.name == "graph.exp")
 
-    assert found.binding is Binding.LEGALITY
-    assert found.stake is None
+    assert found.binding is BindingConstraint.LEGALITY
+    assert found.cycle_difference is None
 
 
 def test_a_limit_of_the_search():
     found = verdict(PAIR, "npu:L2=16K", is_product, max_contractions=1)
 
-    assert found.binding is Binding.LIMIT
+    assert found.binding is BindingConstraint.LIMIT
     assert found.change is not None
     assert found.change.text == "graph-partition{max-group-size=2 max-contractions=2}"
 
@@ -236,7 +255,7 @@ def test_a_limit_of_the_search():
 def test_a_capacity_that_is_too_small():
     found = verdict(PAIR, "npu:L2=4800", is_product)
 
-    assert found.binding is Binding.CAPACITY
+    assert found.binding is BindingConstraint.CAPACITY
     assert "bytes of L2" in found.reason
     if found.change is not None:
         assert found.change.after.cycles < found.change.before.cycles
@@ -245,13 +264,13 @@ def test_a_capacity_that_is_too_small():
 def test_cost_and_the_capacity_with_which_it_pays():
     found = verdict(PAIR, "npu:L2=16K", is_product)
 
-    assert found.binding is Binding.COST
+    assert found.binding is BindingConstraint.COST
     assert found.best is not None
-    assert found.together is not None
-    assert found.stake == found.together.cycles - found.best.cycles > 0
+    assert found.fused is not None
+    assert found.cycle_difference == found.fused.cycles - found.best.cycles > 0
 
 
-def test_what_was_rehearsed():
+def test_what_was_evaluated():
     """
     The event model's choice is reported as the fastest, though it is not by the
     formula.
@@ -262,8 +281,8 @@ def test_what_was_rehearsed():
     (choice,) = recording.choices
 
     assert choice.evaluation is not None
-    assert choice.evaluation.cycles < choice.evaluation.first
-    assert choice.evaluation.programs > 2
+    assert choice.evaluation.selected_cycles < choice.evaluation.analytic_best_cycles
+    assert choice.evaluation.program_count > 2
 
 
 def test_what_was_chosen_from():
@@ -274,8 +293,8 @@ def test_what_was_chosen_from():
     PassManager([recording]).run(new_context(), module)
     (choice,) = recording.choices
 
-    assert choice.unfused is not None
-    assert choice.cost.cycles <= choice.unfused.cycles
+    assert choice.unfused_cost is not None
+    assert choice.cost.cycles <= choice.unfused_cost.cycles
     assert all(
         choice.cost.cycles <= other.cost.cycles
         for others in choice.alternatives

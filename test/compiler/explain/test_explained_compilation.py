@@ -17,7 +17,7 @@ import tlf
 from tlf.compiler.driver.pass_manager import PassManager
 from tlf.compiler.explain.group_costs import GroupTable
 from tlf.dialects.graph import GroupOp
-from tlf.dialects.prepack import is_preparation
+from tlf.dialects.weight_preparation_attributes import is_preparation_function
 from tlf.tools.tlf_explain import main as explain
 from tlf.tools.tlf_run import main as run
 
@@ -113,7 +113,7 @@ def tiles_in(module: ModuleOp) -> list[tuple[list[int], list[int]]]:
     return [
         (list(op.plan.tile_sizes), list(op.plan.reduce_sizes))
         for function in module.ops
-        if isinstance(function, func.FuncOp) and not is_preparation(function)
+        if isinstance(function, func.FuncOp) and not is_preparation_function(function)
         for op in function.walk()
         if isinstance(op, GroupOp) and op.plan is not None
     ]

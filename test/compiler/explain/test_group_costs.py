@@ -4,17 +4,20 @@ from pathlib import Path
 
 import pytest
 
-from tlf.compiler.api.compiled_program import CompiledProgram, read_program
-from tlf.compiler.explain.group_costs import attribute_cycles, format_cycles
+from tlf.compiler.api.compiled_program import CompiledProgram, read_verified_program
+from tlf.compiler.explain.group_costs import (
+    attribute_cycles_to_groups,
+    format_group_cycles,
+)
 from tlf.runtime import npu
-from tlf.runtime.npu.run_metrics import Segment
+from tlf.runtime.npu.run_metrics import ProgramSegment
 from tlf.tools.tlf_opt import main as opt
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 
 
-def stretch(end: int, *origins: str) -> Segment:
-    return Segment(1, end, frozenset(origins))
+def stretch(end: int, *origins: str) -> ProgramSegment:
+    return ProgramSegment(1, end, frozenset(origins))
 
 
 def test_cycles_belong_to_the_group_that_moves_the_end():
@@ -28,20 +31,22 @@ def test_cycles_belong_to_the_group_that_moves_the_end():
         stretch(160),
     ]
 
-    assert attribute_cycles(groups, parts) == {0: 120, 1: 40}
+    assert attribute_cycles_to_groups(groups, parts) == {0: 120, 1: 40}
 
 
 def test_a_gap_is_told_of_what_takes_longer_than_its_bound():
-    assert format_cycles(100, 150, 120).endswith("simulated 120; gap 1.20x")
-    assert format_cycles(100, 150, None).endswith("predicted 150; gap 1.50x")
-    assert format_cycles(100, 150, 80).endswith("simulated 80 beside others")
+    assert format_group_cycles(100, 150, 120).endswith("simulated 120; gap 1.20x")
+    assert format_group_cycles(100, 150, None).endswith("predicted 150; gap 1.50x")
+    assert format_group_cycles(100, 150, 80).endswith(
+        "simulated 80, overlapping other groups"
+    )
 
 
 def test_nothing_is_told_of_groups_that_are_not_found():
     same = [frozenset({"a:1:1"}), frozenset({"a:1:1"})]
 
-    assert attribute_cycles(same, [stretch(100, "a:1:1")]) == {}
-    assert attribute_cycles(same, []) == {}
+    assert attribute_cycles_to_groups(same, [stretch(100, "a:1:1")]) == {}
+    assert attribute_cycles_to_groups(same, []) == {}
 
 
 @pytest.mark.one_in(1)
@@ -64,8 +69,8 @@ def test_stretches_are_those_of_a_run_step_by_step(example: str, tmp_path: Path)
 
 
 def test_a_compiled_program_tells_of_costs():
-    module, base = read_program(EXAMPLES / "matmul_bias_relu.mlir")
-    text = CompiledProgram(module, "npu", base=base).explain()
+    module, base = read_verified_program(EXAMPLES / "matmul_bias_relu.mlir")
+    text = CompiledProgram(module, "npu", side_file_folder=base).explain()
 
     assert text.startswith("group 0: ")
     assert "lower bound" in text.splitlines()[1]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tlf.compiler.explain.fusion_query import match_steps
+from tlf.compiler.explain.fusion_query import find_matching_steps
 
 
 def schedule(groups: Sequence[int]) -> Any:
@@ -26,6 +26,6 @@ def test_steps(
     first: Sequence[int], second: Sequence[int], expected: Sequence[Sequence[int]]
 ):
     """Groups of one schedule that reach further take those of the other with them."""
-    found = match_steps(0b0001, schedule(first), schedule(second))
+    found = find_matching_steps(0b0001, schedule(first), schedule(second))
 
     assert tuple([step.group for step in steps] for steps in found) == expected

@@ -12,7 +12,7 @@ func.func @type(%x: tensor<4xi32>) -> tensor<4xf32> {
 // -----
 
 func.func @number(%x: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error@+1 {{expected one of 1 operands to be overwritten, got number 1}}
+  // expected-error@+1 {{expected the index of an overwritten operand below 1, got 1}}
   %y = graph.group ins(%a = %x : tensor<4xf32>) attributes {tlf.in_place = #graph.in_place<1>} -> (tensor<4xf32>) {
     %0 = graph.exp %a : tensor<4xf32>
     graph.yield %0 : tensor<4xf32>

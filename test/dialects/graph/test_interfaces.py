@@ -350,7 +350,7 @@ def test_tiles_of_constants():
     assert (tile.to_array() == np.float32(2.5)).all()
 
     several = graph.ConstantOp(np.arange(6, dtype=np.float32).reshape(2, 3))
-    assert several.splat_value() is None
+    assert several.splat_attribute() is None
     assert set(several.untileable_dims()) == {0, 1}
     assert all(several.untileable_dims().values())
     same = several.tiled_implementation([], [several.result.type])

@@ -12,7 +12,7 @@ from xdsl.utils.exceptions import DiagnosticException
 
 from tlf.compiler.driver.driver import new_context
 from tlf.dialects import graph
-from tlf.dialects.graph.side_file import compute_digest
+from tlf.dialects.graph.side_file_arrays import compute_digest
 from tlf.dialects.interfaces import Array
 from tlf.dialects.interpreters.graph import GraphFunctions
 
@@ -147,6 +147,9 @@ def test_constants(text: str, expected: Array):
 
 
 def test_splat():
-    assert graph.ConstantOp(np.full((2, 3), -0.0, np.float32)).splat_value() is not None
-    assert graph.ConstantOp(np.array([0.0, -0.0], np.float32)).splat_value() is None
-    assert graph.ConstantOp(np.array([1, 2], np.int32)).splat_value() is None
+    assert (
+        graph.ConstantOp(np.full((2, 3), -0.0, np.float32)).splat_attribute()
+        is not None
+    )
+    assert graph.ConstantOp(np.array([0.0, -0.0], np.float32)).splat_attribute() is None
+    assert graph.ConstantOp(np.array([1, 2], np.int32)).splat_attribute() is None

@@ -78,7 +78,7 @@ UNARY: dict[Any, Callable[..., torch.Tensor]] = {
 
 @pytest.mark.parametrize(
     ("kind", "element"),
-    [(kind, element) for kind in BINARY for element in kind.ELEMENTS],
+    [(kind, element) for kind in BINARY for element in kind.ACCEPTED_ELEMENT_TYPES],
     ids=str,
 )
 def test_binary(kind: Any, element: Attribute, rng: Generator):
@@ -91,7 +91,7 @@ def test_binary(kind: Any, element: Attribute, rng: Generator):
 
 @pytest.mark.parametrize(
     ("kind", "element"),
-    [(kind, element) for kind in UNARY for element in kind.ELEMENTS],
+    [(kind, element) for kind in UNARY for element in kind.ACCEPTED_ELEMENT_TYPES],
     ids=str,
 )
 def test_unary(kind: Any, element: Attribute, rng: Generator):

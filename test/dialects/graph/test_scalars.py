@@ -13,7 +13,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from tlf.dialects import graph, mem
-from tlf.dialects.graph.division import truncated_quotient
+from tlf.dialects.graph.division import divide_truncating_arrays
 from tlf.dialects.graph.elementwise import BinaryOperation
 from tlf.dialects.graph.tensor_types import NUMBERS
 from tlf.dialects.graph.unary_functions import error_function
@@ -52,7 +52,7 @@ SEMANTICS: dict[type[Operation], Callable[..., Any]] = {
     arith.AndIOp: np.bitwise_and,
     arith.OrIOp: np.bitwise_or,
     arith.DivfOp: np.divide,
-    arith.DivSIOp: truncated_quotient,
+    arith.DivSIOp: divide_truncating_arrays,
     arith.RemSIOp: np.fmod,
     mem.RemFOp: np.fmod,
     arith.MaximumfOp: np.maximum,
@@ -156,7 +156,7 @@ def cases() -> list[tuple[type[Operation], Attribute, dict[str, Any]]]:
         (kind, element, each)
         for kind in graph.Graph.operations
         if issubclass(kind, ElementwiseInterface)
-        for element in getattr(kind, "ELEMENTS")
+        for element in getattr(kind, "ACCEPTED_ELEMENT_TYPES")
         for each in options.get(kind, [{}])
     ]
 
@@ -179,7 +179,7 @@ def test_scalar(kind: Any, element: Attribute, options: dict[str, Any]):
     op = kind(*operands, **options)
     (expected,) = op.compute_reference(*arrays)
     found = evaluate(
-        lambda builder, scalars: op.build_scalar(builder, *scalars),
+        lambda builder, scalars: op.build_scalar_computation(builder, *scalars),
         elements,
         arrays,
     )
@@ -200,7 +200,7 @@ def test_combine(kind: str, element: Attribute):
     assert isinstance(op, ReductionInterface)
     wide = array.astype(dtype_of(op.accumulator_type))
     combined = evaluate(
-        lambda builder, elements: op.combine(builder, *elements),
+        lambda builder, elements: op.build_combination_of_scalars(builder, *elements),
         [op.accumulator_type] * 2,
         list(wide),
     )
@@ -208,7 +208,7 @@ def test_combine(kind: str, element: Attribute):
     np.testing.assert_array_equal(combined.astype(expected.dtype), expected)
     start = np.full_like(wide[0], op.neutral_element())
     same = evaluate(
-        lambda builder, elements: op.combine(builder, *elements),
+        lambda builder, elements: op.build_combination_of_scalars(builder, *elements),
         [op.accumulator_type] * 2,
         [wide[0], start],
     )

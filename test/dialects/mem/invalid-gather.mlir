@@ -43,13 +43,13 @@
 // -----
 
 %x, %n = "test.op"() : () -> (memref<100x64xf32, "L3">, tensor<16xi64>)
-// expected-error@+1 {{expected axis 0 at 0, for indices name the places along it}}
+// expected-error@+1 {{expected offset 0 along axis 0, where the indices select elements}}
 %0 = mem.gather %x[0, 0] axis 0 at %n maps [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0)>] size [16, 64] : memref<100x64xf32, "L3">, tensor<16xi64> -> tensor<16x64xf32>
 
 // -----
 
 %x, %n = "test.op"() : () -> (memref<100x64xf32, "L3">, tensor<16xi64>)
-// expected-error@+1 {{expected axis 0 at 0, for indices name the places along it}}
+// expected-error@+1 {{expected offset 0 along axis 0, where the indices select elements}}
 %0 = mem.gather %x[1, 0] axis 0 at %n maps [affine_map<(d0, d1) -> (0, d1)>, affine_map<(d0, d1) -> (d0)>] size [16, 64] : memref<100x64xf32, "L3">, tensor<16xi64> -> tensor<16x64xf32>
 
 // -----
@@ -121,5 +121,5 @@
 // -----
 
 %x, %n, %d = "test.op"() : () -> (memref<100x64xf32, "L3">, memref<16xi64, "L2">, memref<16x8xf32, "L2">)
-// expected-error@+1 {{expected axis 0 at 0, for indices name the places along it}}
+// expected-error@+1 {{expected offset 0 along axis 0, where the indices select elements}}
 %t = mem.dma_gather %x[1, 0] axis 0 at %n to %d maps [affine_map<(d0, d1) -> (0, d1)>, affine_map<(d0, d1) -> (d0)>] size [16, 8] : memref<100x64xf32, "L3">, memref<16xi64, "L2"> to memref<16x8xf32, "L2">

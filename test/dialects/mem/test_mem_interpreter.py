@@ -11,8 +11,8 @@ from xdsl.interpreters.func import FuncFunctions
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import InterpretationError
 
-from tlf.dialects import get_all_dialects
-from tlf.dialects.interpreters.mem import mem_functions
+from tlf.dialects import get_dialect_loaders
+from tlf.dialects.interpreters.mem import make_mem_interpreter_functions
 
 Array = NDArray[np.generic]
 
@@ -20,13 +20,13 @@ Array = NDArray[np.generic]
 def run(text: str, *arguments: Array) -> None:
     """Interpret the only function of a module."""
     context = Context()
-    for name, factory in (get_xdsl_dialects() | get_all_dialects()).items():
+    for name, factory in (get_xdsl_dialects() | get_dialect_loaders()).items():
         context.register_dialect(name, factory)
     module = Parser(context, text).parse_module()
     module.verify()
     interpreter = Interpreter(module)
     interpreter.register_implementations(FuncFunctions())
-    for functions in mem_functions():
+    for functions in make_mem_interpreter_functions():
         interpreter.register_implementations(functions, override=True)
     function = next(op for op in module.walk() if isinstance(op, func.FuncOp))
     interpreter.call_op(function, arguments)

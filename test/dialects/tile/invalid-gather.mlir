@@ -43,13 +43,13 @@
 // -----
 
 %x, %n = "test.op"() : () -> (tensor<100x64xf32>, tensor<16xi64>)
-// expected-error@+1 {{expected axis 0 at 0, for indices name the places along it}}
+// expected-error@+1 {{expected offset 0 along axis 0, where the indices select elements}}
 %0 = tile.gather %x[0, 0] axis 0 at %n maps [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0)>] : tensor<100x64xf32>, tensor<16xi64> -> tensor<16x64xf32>
 
 // -----
 
 %x, %n = "test.op"() : () -> (tensor<100x64xf32>, tensor<16xi64>)
-// expected-error@+1 {{expected axis 0 at 0, for indices name the places along it}}
+// expected-error@+1 {{expected offset 0 along axis 0, where the indices select elements}}
 %0 = tile.gather %x[1, 0] axis 0 at %n maps [affine_map<(d0, d1) -> (0, d1)>, affine_map<(d0, d1) -> (d0)>] : tensor<100x64xf32>, tensor<16xi64> -> tensor<16x64xf32>
 
 // -----

@@ -31,7 +31,7 @@
 // -----
 
 %x, %n, %t = "test.op"() : () -> (tensor<100x64xf32>, tensor<16xi64>, tensor<16x8xf32>)
-// expected-error@+1 {{expected axis 0 at 0, for indices name the places along it}}
+// expected-error@+1 {{expected offset 0 along axis 0, where the indices select elements}}
 %0 = tile.scatter %t into %x[1, 0] axis 0 at %n maps [affine_map<(d0, d1) -> (0, d1)>, affine_map<(d0, d1) -> (d0)>] : tensor<16x8xf32>, tensor<16xi64> into tensor<100x64xf32>
 
 // -----

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from xdsl.utils.exceptions import InterpretationError
 
-from tlf.compiler.driver.driver import new_context, parse
+from tlf.compiler.driver.driver import new_context, parse_module
 from tlf.compiler.driver.source import Source
 from tlf.dialects.interfaces import Array
 from tlf.dialects.interpreters.interpret import interpret
@@ -38,7 +38,7 @@ def run(
     dtype = np.dtype({"f32": "float32", "f16": "float16", "i32": "int32"}[element])
     x = np.arange(96).reshape(12, 8).astype(dtype)
     n, m = map(np.array, factors)
-    module = parse(new_context(), Source(text, "nest.mlir"))
+    module = parse_module(new_context(), Source(text, "nest.mlir"))
     (found,) = interpret(module, {"x": x, "n": n, "m": m})
     assert kind.startswith("sequential") or (found == x).all()
     return found
@@ -93,7 +93,9 @@ def test_nests_in_nests(kind: str):
     def outcome(outer: int, where: str) -> Array:
         text = NESTED.replace("KIND", kind).replace("WHERE", where)
         text = text.replace("OUTER", str(outer))
-        return interpret(parse(new_context(), Source(text, "f.mlir")), {"x": x})[0]
+        return interpret(parse_module(new_context(), Source(text, "f.mlir")), {"x": x})[
+            0
+        ]
 
     np.testing.assert_array_equal(outcome(8, "%j"), x)
     with pytest.raises(InterpretationError, match=r"\(%i = 0\) and \(%i = 4\)"):

@@ -64,9 +64,9 @@ def test_offsets_are_numbers_and_values():
 def test_extents_are_all_of_a_tile_unless_given(valid: list[int] | None):
     source, cut = values(TensorType(f32, [9, 9]), TILE)
     extents = (3, 4) if valid is None else (2, 4)
-    assert tile.SliceOp(source, [0, 0], TILE, valid=valid).extents == extents
-    assert tile.DesliceOp(cut, source, [0, 0], valid).extents == extents
-    assert tile.MaskOp(cut, [0, 0], [9, 9], 0, valid).extents == extents
+    assert tile.SliceOp(source, [0, 0], TILE, valid=valid).valid_box_extents == extents
+    assert tile.DesliceOp(cut, source, [0, 0], valid).valid_box_extents == extents
+    assert tile.MaskOp(cut, [0, 0], [9, 9], 0, valid).valid_box_extents == extents
 
 
 def test_results_have_the_type_of_what_they_continue():
@@ -86,8 +86,8 @@ def test_a_loop_knows_its_parts():
     nest = tile.WhileOp([0, 1], [upper, 8], [2, 3], [init], body, kind, mapping, [1, 0])
     nest.verify()
     assert nest.is_parallel
-    assert nest.mixed_lower == (0, 1)
-    assert nest.mixed_upper == (upper, 8)
+    assert nest.mixed_lower_bounds == (0, 1)
+    assert nest.mixed_upper_bounds == (upper, 8)
     assert nest.step_values == (2, 3)
     assert nest.induction_variables == tuple(body.args[:2])
     assert nest.carried_values == (body.args[2],)
@@ -100,7 +100,7 @@ def test_the_level_of_a_type():
     assert tile.level_of(TILE) == "L1"
     assert tile.level_of(TensorType(f32, [3])) is None
     assert tile.level_of(f32) is None
-    assert tile.EncodingAttr("L2", [1, 0]).axes == (1, 0)
+    assert tile.EncodingAttr("L2", [1, 0]).axis_order == (1, 0)
     with pytest.raises(VerifyException, match="expected a memory level such as L1"):
         tile.EncodingAttr("shared")
 

@@ -12,9 +12,9 @@ from xdsl.context import Context
 from xdsl.dialects import get_all_dialects as get_xdsl_dialects
 from xdsl.parser import Parser
 
-from tlf.dialects import get_all_dialects
+from tlf.dialects import get_dialect_loaders
 from tlf.lowering.mem_to_triton.convert_mem_to_triton import ConvertMemToTritonPass
-from tlf.lowering.mem_to_triton.triton_target import build_plan
+from tlf.lowering.mem_to_triton.triton_target import build_launch_plan
 from tlf.runtime import triton
 from tlf.runtime.triton.launch_plan import Plan
 from tlf.runtime.triton.offline_compiler import OfflineCompiler
@@ -28,13 +28,13 @@ def compiled(text: str) -> Plan:
     The plan of the only function in a mem program.
     """
     context = Context()
-    for name, factory in (get_xdsl_dialects() | get_all_dialects()).items():
+    for name, factory in (get_xdsl_dialects() | get_dialect_loaders()).items():
         context.register_dialect(name, factory)
     module = Parser(context, text).parse_module()
     module.verify()
     ConvertMemToTritonPass().apply(context, module)
     module.verify()
-    return triton.load_plan(json.dumps(build_plan(module).json))
+    return triton.load_plan(json.dumps(build_launch_plan(module).json))
 
 
 @pytest.fixture(autouse=True)
@@ -55,7 +55,7 @@ def compile_plan(compiler: OfflineCompiler) -> Callable[[Plan], None]:
     """
 
     def check(plan: Plan) -> None:
-        compiler.compile(plan, assemble=False)
+        compiler.compile_plan_kernels(plan, assemble=False)
 
     return check
 

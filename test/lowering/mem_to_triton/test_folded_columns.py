@@ -11,7 +11,7 @@ from tlf.compiler.driver.driver import PASSES
 from tlf.compiler.driver.pass_manager import PassManager
 from tlf.compiler.driver.pipeline import build_passes
 from tlf.dialects.target import load_target_spec
-from tlf.lowering.mem_to_triton.triton_target import build_plan
+from tlf.lowering.mem_to_triton.triton_target import build_launch_plan
 from tlf.lowering.pipelines import PIPELINES
 from tlf.runtime import triton
 from tlf.runtime.triton.launch_plan import Plan, load_plan
@@ -25,10 +25,10 @@ PASSES_AFTER_TILES = (
 def lowered(text: str) -> Plan:
     """The plan of a program whose groups have tiles."""
     context, module = parsed(text)
-    load_target_spec("h200").attach(module)
+    load_target_spec("h200").attach_to_module(module)
     passes = build_passes(PASSES_AFTER_TILES, PASSES, PIPELINES)
     PassManager(passes).run(context, module)
-    return load_plan(build_plan(module).json)
+    return load_plan(build_launch_plan(module).json)
 
 
 def plan_with(tile: tuple[int, int], element: str) -> Plan:

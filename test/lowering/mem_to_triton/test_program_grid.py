@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import IntegerAttr, i64
 from xdsl.ir import Block, Region
 
 from tlf.lowering.mem_to_triton.index_expressions import IndexExpr
-from tlf.lowering.mem_to_triton.program_grid import program_indices
+from tlf.lowering.mem_to_triton.program_grid import iteration_indices_of_program
 from tlf.lowering.mem_to_triton.python_source import PythonSource
 from tlf.runtime.triton.launch_plan import Plan
 
@@ -33,7 +33,9 @@ def visited(counts: tuple[int, ...], group: int) -> list[tuple[int, ...]]:
     op = scf.ParallelOp(bounds, bounds, bounds, Region(Block()))
     op.attributes["group"] = IntegerAttr(group, i64)
     source, total = PythonSource(), int(np.prod(counts))
-    numbers = program_indices(source, op, IndexExpr("pid", 0, total - 1), counts)
+    numbers = iteration_indices_of_program(
+        source, op, IndexExpr("pid", 0, total - 1), counts
+    )
     order: list[tuple[int, ...]] = []
     for program in range(total):
         names: dict[str, object] = {"tl": Minimum, "pid": program}

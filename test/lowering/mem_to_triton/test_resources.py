@@ -24,7 +24,7 @@ from tlf.compiler.driver.pipeline import build_passes
 from tlf.dialects import graph
 from tlf.dialects.target import load_target_spec
 from tlf.dialects.tile.loop_attributes import Mapping
-from tlf.lowering.mem_to_triton.triton_target import build_plan
+from tlf.lowering.mem_to_triton.triton_target import build_launch_plan
 from tlf.lowering.pipelines import PIPELINES
 from tlf.planner.cost.gpu.gpu_estimator import GpuEstimator
 from tlf.runtime.triton.launch_plan import load_plan
@@ -45,10 +45,10 @@ def kernels(text: str, compiler: OfflineCompiler) -> Sequence[KernelResources]:
     Compile a program as the triton pipeline does for an H200.
     """
     context, module = parsed(text)
-    load_target_spec("h200").attach(module)
+    load_target_spec("h200").attach_to_module(module)
     passes = build_passes("triton-pipeline", PASSES, PIPELINES)
     PassManager(passes).run(context, module)
-    return compiler.compile(load_plan(build_plan(module).json))
+    return compiler.compile_plan_kernels(load_plan(build_launch_plan(module).json))
 
 
 def assemblies(variant: Variant, compiler: OfflineCompiler) -> list[PtxStatistics]:
@@ -140,7 +140,7 @@ def test_what_loops_of_several_reductions_take_is_estimated(
 ) -> None:
     context, module = parsed(ATTENTION.format(d=depth))
     target = load_target_spec("h200")
-    target.attach(module)
+    target.attach_to_module(module)
     passes = build_passes("triton-pipeline", PASSES, PIPELINES)
     names = [each.name for each in passes]
     at = names.index("graph-select-tile-sizes")
@@ -150,17 +150,19 @@ def test_what_loops_of_several_reductions_take_is_estimated(
     group.plan = graph.PlanAttr(
         level.name, tiles, (columns,), Mapping.GRID, stages=stages
     )
-    model = GpuEstimator.of(target, level)
+    model = GpuEstimator.create_for_level(target, level)
     assert model is not None
-    tiling = members_of_group_op(group).tiling_with(tiles, (columns,), model.rules)
-    expected = model.kernels.resources_of(tiling, stages)
+    tiling = members_of_group_op(group).analyze_tiles_of_sizes(
+        tiles, (columns,), model.rules
+    )
+    expected = model.kernels.program_resources_of(tiling, stages)
 
     PassManager(passes[at:]).run(context, module)
-    (found,) = compiler.compile(load_plan(build_plan(module).json))
+    (found,) = compiler.compile_plan_kernels(load_plan(build_launch_plan(module).json))
 
     assert found.assembly is not None
-    assert expected.warps == found.warps
-    assert found.shared <= expected.shared <= 1.45 * found.shared
-    if expected.registers < 256:
-        assert found.assembly.registers <= 1.05 * expected.registers
-        assert expected.registers <= 1.3 * found.assembly.registers
+    assert expected.warp_count == found.warps
+    assert found.shared <= expected.shared_memory_bytes <= 1.45 * found.shared
+    if expected.registers_per_thread < 256:
+        assert found.assembly.registers <= 1.05 * expected.registers_per_thread
+        assert expected.registers_per_thread <= 1.3 * found.assembly.registers

@@ -8,7 +8,7 @@
 // CHECK-NOT:     graph.take
 // CHECK:         graph.compare {{.*}} <eq>
 // CHECK-NOT:     graph.gather
-// LOADS:         take stays: loads follow its indices
+// LOADS:         take is not decomposed: the target loads by indices natively
 // LOADS:         graph.take
 // LOADS-NEXT:    graph.gather
 // LOADS-NEXT:    func.return

@@ -4,8 +4,8 @@
 // CHECK:      func.func @f
 // CHECK-SAME:   #graph.remark<passed "graph-decompose" "softmax became 6 operations" at "%weights">
 // CHECK-SAME:   #graph.remark<passed "graph-decompose" "matmul keeps its accumulator of f32, and a cast rounds it" at "%product">
-// CHECK-SAME:   #graph.remark<missed "graph-decompose" "gelu stays: named in keep" at "%first", "%second">
-// CHECK-SAME:   #graph.remark<missed "graph-decompose" "softmax stays: its group has a plan" at "%planned">
+// CHECK-SAME:   #graph.remark<missed "graph-decompose" "gelu is not decomposed: named in keep" at "%first", "%second">
+// CHECK-SAME:   #graph.remark<missed "graph-decompose" "softmax is not decomposed: its group has a plan" at "%planned">
 // CHECK-NOT:    remark
 func.func @f(%x: tensor<4x4xf32>, %w: tensor<4x4xbf16>) -> (tensor<4x4xf32>, tensor<4x4xbf16>) {
   %weights = graph.softmax %x axis 1 : (tensor<4x4xf32>) -> tensor<4x4xf32>

@@ -68,7 +68,7 @@ func.func @given(%x: tensor<64x64xf32>, %r: tensor<64x1xf32>, %w: tensor<64x64xf
 
 // What indices name is summed where it is computed: no score need be in memory.
 // CHECK-LABEL: func.func @nll
-// CHECK-SAME:    #graph.remark<passed "graph-expose-cascaded-reductions" "gather sums what it reads, and zeros"
+// CHECK-SAME:    #graph.remark<passed "graph-expose-cascaded-reductions" "gather becomes a masked sum (of elements where their index is the gathered one, else 0)"
 // CHECK-NOT:     graph.gather
 // CHECK:         graph.reduce {{.*}} <sum> axes [1] keepdims : (tensor<8192x4096xf32>) -> tensor<8192x1xf32>
 // GROUPS-LABEL: func.func @nll

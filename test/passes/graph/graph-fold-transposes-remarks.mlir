@@ -14,11 +14,11 @@ func.func @folded(%x: tensor<5x12xf32>, %w: tensor<7x12xf32>) -> tensor<7x5xf32>
 
 // Why movements stay.
 // CHECK:      func.func @stays
-// CHECK-SAME:   #graph.remark<missed "graph-fold-transposes" "broadcast before matmul stays: an axis of extent 1 is repeated" at "%repeated">
-// CHECK-SAME:   #graph.remark<missed "graph-fold-transposes" "slice before matmul stays: an axis is sliced, padded or a window" at "%repeated">
-// CHECK-SAME:   #graph.remark<missed "graph-fold-transposes" "transpose after matmul stays: the result has other users" at "%turned">
-// CHECK-SAME:   #graph.remark<missed "graph-fold-transposes" "transpose before matmul stays: the matmul starts from a tensor" at "%started">
-// CHECK-SAME:   #graph.remark<missed "graph-fold-transposes" "broadcast after matmul stays: the result is repeated" at "%copies">
+// CHECK-SAME:   #graph.remark<missed "graph-fold-transposes" "broadcast before matmul is not folded: an axis of extent 1 is repeated" at "%repeated">
+// CHECK-SAME:   #graph.remark<missed "graph-fold-transposes" "slice before matmul is not folded: an axis is sliced, padded or a window" at "%repeated">
+// CHECK-SAME:   #graph.remark<missed "graph-fold-transposes" "transpose after matmul is not folded: the result has other users" at "%turned">
+// CHECK-SAME:   #graph.remark<missed "graph-fold-transposes" "transpose before matmul is not folded: the matmul starts from a tensor" at "%started">
+// CHECK-SAME:   #graph.remark<missed "graph-fold-transposes" "broadcast after matmul is not folded: the result is repeated" at "%copies">
 // CHECK-NOT:    remark
 func.func @stays(%x: tensor<5x1xf32>, %w: tensor<13x7xf32>, %v: tensor<7x5xf32>, %z: tensor<5x5xf32>)
     -> (tensor<5x7xf32>, tensor<7x5xf32>, tensor<3x5x5xf32>) {

@@ -34,7 +34,7 @@ func.func @of_a_batch(%q: tensor<2x8x16x4xf32>, %k: tensor<2x1x16x4xf32>) -> ten
 
 // but not what a window of one element reads.
 // CHECK-LABEL: func.func @window
-// CHECK-SAME:    "transpose before conv2d stays: the conv2d has windows"
+// CHECK-SAME:    "transpose before conv2d is not folded: the conv2d has windows"
 // CHECK:         graph.conv2d
 func.func @window(%x: tensor<1x5x5x4xf32>, %w: tensor<6x4x1x1xf32>) -> tensor<1x6x5x5xf32> {
   %t = graph.transpose %x permutation [0, 3, 1, 2] : (tensor<1x5x5x4xf32>) -> tensor<1x4x5x5xf32>

@@ -3,7 +3,7 @@
 
 // The weight and the bias of the queries take the scale of the scores.
 // CHECK-LABEL: func.func @scores
-// CHECK-SAME:    #graph.remark<passed "graph-hoist-scales" "operands of matmul take its scale" at "%y">
+// CHECK-SAME:    #graph.remark<passed "graph-hoist-scales" "the scale of the result moves into the operands of matmul" at "%y">
 // CHECK:         [[W:%.*]] = graph.mul %w,
 // CHECK:         graph.matmul %x, [[W]]
 // CHECK:         [[B:%.*]] = graph.mul %b,
@@ -62,7 +62,7 @@ func.func @arguments(%x: tensor<6x8xf32>, %w: tensor<8x9xf32>) -> tensor<6x9xf32
 // Rows are divided by their sums behind the product: exponentials of at most 0 are at
 // most 1, which is finite in 16 bits.
 // ROWS-LABEL: func.func @softmax
-// ROWS-SAME:    #graph.remark<passed "graph-hoist-scales" "the result of matmul takes a factor of its operand" at "%y">
+// ROWS-SAME:    #graph.remark<passed "graph-hoist-scales" "a scale of an operand is hoisted to the result of matmul" at "%y">
 // ROWS:         [[E:%.*]] = graph.exp
 // ROWS:         [[D:%.*]] = graph.div
 // ROWS-NEXT:    [[N:%.*]] = graph.cast [[E]] : (tensor<6x9xf32>) -> tensor<6x9xf16>
@@ -169,7 +169,7 @@ func.func @wide(%x: tensor<6x9xf32>, %n: tensor<6x1xf32>, %v: tensor<9x20xf32>)
 
 // Exponents take the scale of scores of 16 bits, which the greatest of a row is left without.
 // ROWS-LABEL: func.func @exponents
-// ROWS-SAME:    "it takes the scale of the scores in its exponent"
+// ROWS-SAME:    "the scale of the scores is hoisted into its exponent"
 // ROWS:         [[W:%.*]] = graph.cast %s : {{.*}} -> tensor<6x9xf32>
 // ROWS:         [[M:%.*]] = graph.reduce [[W]] <max>
 // ROWS:         [[D:%.*]] = graph.sub [[W]], [[M]]

@@ -64,7 +64,7 @@ func.func @apart(
 
 // A gate and what it gates each run with what follows them, which is worth more.
 // CHECK-LABEL: func.func @gated
-// CHECK-SAME:    #graph.remark<missed "graph-merge-matmuls" "2 products of one tensor stay: merging them saves 240 bytes of reading it, and costs 768 between them and their users" at "%a", "%b">
+// CHECK-SAME:    #graph.remark<missed "graph-merge-matmuls" "2 products of one tensor are not merged: merging them saves 240 bytes of reading it, and costs 768 between them and their users" at "%a", "%b">
 // CHECK-NOT:     graph.concat
 func.func @gated(
     %x: tensor<6x10xf32>, %v: tensor<10x8xf32> {tlf.parameter},

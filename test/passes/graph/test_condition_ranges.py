@@ -67,7 +67,7 @@ def test_bounds_hold_where_conditions_do(element: str):
         expected = interpret(module, {})
         (function,) = module.body.block.ops
         *_, end = function.regions[0].block.ops
-        if (bounds := IntegerBounds().of(end.operands[0])) is not None:
+        if (bounds := IntegerBounds().range_of_tensor(end.operands[0])) is not None:
             known += bounds[1] - bounds[0] < 10
             assert bounds[0] <= expected[0].min(), parts
             assert expected[0].max() <= bounds[1], parts

@@ -9,7 +9,7 @@ from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
-from tlf.compiler.driver.driver import new_context, parse
+from tlf.compiler.driver.driver import new_context, parse_module
 from tlf.compiler.driver.pass_manager import PassManager
 from tlf.compiler.driver.source import Source
 from tlf.passes.graph.cse import CsePass
@@ -26,7 +26,7 @@ def module_of(body: Sequence[str], returned: Sequence[str]) -> ModuleOp:
           func.return {", ".join(returned)} : {types}
         }}
     """
-    return parse(new_context(), Source(text, "random.mlir"))
+    return parse_module(new_context(), Source(text, "random.mlir"))
 
 
 def run(module: ModuleOp) -> int:

@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.transforms.canonicalize import CanonicalizePass
 
 from tlf.dialects import graph
-from tlf.dialects.entry_point import entry_point
+from tlf.dialects.entry_point import find_entry_point
 from tlf.dialects.interpreters.interpret import interpret
 from tlf.passes.graph.graph_fold_affine_indices import GraphFoldAffineIndicesPass
 from tlf.tools.run_inputs import make_inputs
@@ -68,7 +68,7 @@ func.func @buckets(%x: {big}, %t: tensor<12x{heads}xf32>) -> {big} {{
 def folded(text: str) -> tuple[ModuleOp, bool]:
     """A program after the pass, which computes what it did; and whether it changed."""
     context, module = parsed(text)
-    inputs = make_inputs(entry_point(module), (), 3)
+    inputs = make_inputs(find_entry_point(module), (), 3)
     wanted = interpret(module, inputs)
     before = str(module)
 

@@ -9,7 +9,7 @@ from whole_numbers import Numbers
 from xdsl.ir import Operation
 
 from tlf.dialects import graph
-from tlf.dialects.graph.tensor_types import element_of
+from tlf.dialects.graph.tensor_types import element_type_of_value
 from tlf.dialects.interpreters.interpret import interpret
 from tlf.passes.graph.graph_int_range_narrowing import GraphIntRangeNarrowingPass
 from tlf.passes.graph.integer_bounds import IntegerBounds
@@ -39,7 +39,7 @@ def test_no_number_changes():
             assert found.dtype == expected.dtype
             assert np.array_equal(found, expected), seed
         elements = [
-            str(element_of(op.results[0]))
+            str(element_type_of_value(op.results[0]))
             for op in module.walk()
             if isinstance(op, graph.AddOp | graph.SubOp | graph.MulOp | graph.AbsOp)
         ]
@@ -59,7 +59,7 @@ def test_bounds_hold(element: str):
         pairs = zip(end.operands, interpret(module, {}), strict=True)
         for value, array in pairs:
             total += 1
-            if (found := bounds.of(value)) is not None:
+            if (found := bounds.range_of_tensor(value)) is not None:
                 known += 1
                 assert found[0] <= array.min()
                 assert array.max() <= found[1]

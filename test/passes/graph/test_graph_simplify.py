@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 from tlf.compiler.driver.driver import PASSES
 from tlf.compiler.driver.pass_manager import PassManager
 from tlf.compiler.driver.pipeline import build_passes
-from tlf.dialects.entry_point import entry_point
+from tlf.dialects.entry_point import find_entry_point
 from tlf.dialects.graph import remarks_of
 from tlf.dialects.interfaces import Array
 from tlf.dialects.interpreters.interpret import interpret
@@ -41,7 +41,7 @@ def inputs_of(function: func.FuncOp, seed: int) -> dict[str, Array]:
 def test_random_programs_keep_their_bits(seed: int, pipeline: str):
     text = random_algebra(seed).text()
     _, module = parsed(text)
-    given = inputs_of(entry_point(module, None), seed)
+    given = inputs_of(find_entry_point(module, None), seed)
 
     with np.errstate(all="ignore"):
         wanted = interpret(module, given)
@@ -55,6 +55,6 @@ def test_random_programs_have_something_to_simplify():
     count = 0
     for seed in SEEDS:
         module = simplified(random_algebra(seed).text(), "graph-simplify")
-        count += len(remarks_of(entry_point(module, None)))
+        count += len(remarks_of(find_entry_point(module, None)))
 
     assert count > len(SEEDS)

@@ -87,7 +87,7 @@ def random_heads(seed: int, element: str) -> str:
 def test_same_results(seed: int, element: str, target: str):
     case = make_case(random_heads(seed, element))
     context, module = case.module()
-    load_target_spec(target).attach(module)
+    load_target_spec(target).attach_to_module(module)
     GraphHoistReshapesPass().apply(context, module)
     module.verify()
 

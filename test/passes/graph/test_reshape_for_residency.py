@@ -68,7 +68,7 @@ MAPS = (
 def test_same_results(seed: int, element: str):
     case = make_case(random_heads(seed, element))
     context, module = case.module()
-    load_target_spec("npu").attach(module)
+    load_target_spec("npu").attach_to_module(module)
     GraphHoistReshapesPass().apply(context, module)
     module.verify()
 
@@ -80,7 +80,7 @@ def test_nothing_is_reshaped_but_weights():
     seed = next(seed for seed in range(100) if "x3x4xf32>" in random_heads(seed, "f32"))
     case = make_case(random_heads(seed, "f32"))
     context, module = case.module()
-    load_target_spec("npu").attach(module)
+    load_target_spec("npu").attach_to_module(module)
     GraphHoistReshapesPass().apply(context, module)
 
     reshapes = [op for op in module.walk() if isinstance(op, graph.ReshapeOp)]

@@ -27,7 +27,7 @@ func.func @zeros(%n: tensor<5x1xi64>, %u: tensor<5x8xf32>) -> tensor<9x8xf32> {
 // An argument keeps its elements, and so does what others need.
 // CHECK-LABEL: func.func @given
 // CHECK-SAME:    "its destination is copied: no operation here computes it"
-// CHECK-SAME:    "its destination is copied: others need it"
+// CHECK-SAME:    "its destination is copied: it has other users"
 // CHECK-NEXT:    [[C:%.*]] = graph.transpose %x permutation [0, 1]
 // CHECK-NEXT:    [[Y:%.*]] = graph.scatter [[C]],
 // CHECK-NEXT:    [[D:%.*]] = graph.transpose [[Y]] permutation [0, 1]

@@ -9,9 +9,9 @@ from tlf.compiler.driver.driver import new_context
 from tlf.dialects.graph.residency import needs_load
 from tlf.dialects.target import TargetSpec, load_target_spec
 from tlf.passes.plan.schedule_application import apply_schedule
-from tlf.planner.partition.block_problem import problem_of
+from tlf.planner.partition.block_problem import partition_problem_of
 from tlf.planner.partition.group_cost_model import GroupCosts
-from tlf.support.partition import Context, Schedule, Step
+from tlf.support.partition import ResidencyContext, Schedule, Step
 
 READERS = """
 func.func @readers(%x: tensor<8x8xf32>) -> ({types}) {{
@@ -42,18 +42,18 @@ def test_what_left_is_brought_again(context: IRContext, target: TargetSpec):
         ),
     )
     module = Parser(context, text).parse_module()
-    target.attach(module)
+    target.attach_to_module(module)
     run_passes(context, module, target, "graph-group{level=L2 max-operations=1}")
     level = target.levels["L2"]
-    stated = problem_of(groups_of(module), level)
+    stated = partition_problem_of(groups_of(module), level)
     costs = GroupCosts(stated.nodes, stated.values, target, level, 1)
     x = 1 << stated.values.index(stated.nodes[0].operands[0])
 
     steps: list[Step] = []
     for number, (resident, kept) in enumerate([(0, x), (x, 0)] * 2):
         (result,) = stated.problem.nodes[number].results
-        around = Context(resident, kept, 1 << result, 0)
-        (option,) = costs.options(1 << number, around)
+        around = ResidencyContext(resident, kept, 1 << result, 0)
+        (option,) = costs.options_of_group(1 << number, around)
         steps.append(Step(1 << number, around, option))
     made = apply_schedule(stated, Schedule(tuple(steps), 0, 0), level)
 

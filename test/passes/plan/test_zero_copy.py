@@ -25,7 +25,7 @@ def test_examples(file: Path, target: str):
         pytest.skip("not for this target")
     context, module = parsed(file.read_text(encoding="utf-8"))
     description = load_target_spec(target)
-    description.attach(module)
+    description.attach_to_module(module)
     passes = steps_of(description)
     names = [each.name for each in passes]
     tiles = names.index("convert-tile-to-mem")

@@ -70,10 +70,10 @@ func.func @stages(%x: tensor<64x64xf16>, %w: tensor<64x64xf16>,
   func.return %y : tensor<1x4096xf16>
 }
 
-// TABLE:      no schedule beats {{ *}}payload bytes       bus bytes                macs          cycles       in passes      any engine  binds
+// TABLE:      lower bounds {{ *}}payload bytes       bus bytes                macs          cycles       quantised      any engine  bottleneck
 // TABLE-NEXT: @product                     36,800          37,120             120,000           8,624           9,124           1,954  matrix
 // TABLE-NEXT: @centred                    406,272
-// TABLE-NEXT:   moved again by barrier %x: 86,272 bytes
+// TABLE-NEXT:   extra traffic: barrier %x: 86,272 bytes
 // TABLE-NEXT: @groups                      32,768
 // TABLE-NEXT:   waits for graph.exp
 // TABLE-NEXT:   its groups                 81,920

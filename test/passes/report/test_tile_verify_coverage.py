@@ -35,7 +35,7 @@ def test_agrees_with_counting(part: int):
         _, module = parsed(program.text())
         x, is_whole = np.zeros(program.shape, np.float32), False
         if program.collides():
-            with pytest.raises(InterpretationError, match="tiles apart"):
+            with pytest.raises(InterpretationError, match="disjoint elements"):
                 interpret(module, {"x": x})
         else:
             (result,) = interpret(module, {"x": x})
@@ -45,7 +45,7 @@ def test_agrees_with_counting(part: int):
             proven = certified(module)
         except CoverageError as error:
             proven = False
-            reason = "collision" if "apart" in str(error) else "gap"
+            reason = "collision" if "disjoint" in str(error) else "gap"
             seen[reason] += 1
             if reason == "collision":
                 assert program.collides(), program.text()

@@ -6,7 +6,7 @@ func.func @step(%x: tensor<12xf32>) -> tensor<12xf32> {
   %e = tile.empty : tensor<12xf32>
   %a = tile.while (%i = 0 to 12 step 3) parallel mapping(loop) into(%o = %e : tensor<12xf32>) {
     %t = tile.slice %x[%i] : tensor<12xf32> -> !tile
-    // expected-error@+1 {{expected tiles apart from each other, got: iterations (%i = 3) and (%i = 0) write the same element}}
+    // expected-error@+1 {{expected disjoint tiles, got: iterations (%i = 3) and (%i = 0) write the same element}}
     %n = tile.deslice %t into %o[%i] : !tile into tensor<12xf32>
     tile.yield %n : tensor<12xf32>
   }
@@ -54,7 +54,7 @@ func.func @crossing(%x: tensor<16xf32>) -> tensor<16xf32> {
     %t = tile.slice %x[%i] : tensor<16xf32> -> !tile
     %n = tile.deslice %t into %o[%i] : !tile into tensor<16xf32>
     %d = affine.apply affine_map<(d0) -> (12 - d0)> (%i)
-    // expected-error@+1 {{expected tiles apart from each other}}
+    // expected-error@+1 {{expected disjoint tiles}}
     %m = tile.deslice %t into %n[%d] : !tile into tensor<16xf32>
     tile.yield %m : tensor<16xf32>
   }

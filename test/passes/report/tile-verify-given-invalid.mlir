@@ -7,7 +7,7 @@ func.func @overlap(%x: tensor<100x8xf32>) -> tensor<100x8xf32> {
   %e = tile.empty : tensor<100x8xf32>
   %r = tile.while (%i = 0 to 100 step 8) parallel mapping(loop) into(%o = %e : tensor<100x8xf32>) {
     %t = tile.slice %x[%i, 0] : tensor<100x8xf32> -> !tile
-    // expected-error@+1 {{expected tiles apart from each other, got: iterations (%i = 8) and (%i = 0)}}
+    // expected-error@+1 {{expected disjoint tiles, got: iterations (%i = 8) and (%i = 0)}}
     %n = tile.deslice %t into %o[%i, 0] : !tile into tensor<100x8xf32>
     tile.yield %n : tensor<100x8xf32>
   }

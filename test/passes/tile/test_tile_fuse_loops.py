@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from tlf.analysis.affine_loops import fusion_legality
 from tlf.dialects import tile
-from tlf.dialects.entry_point import entry_point
+from tlf.dialects.entry_point import find_entry_point
 from tlf.dialects.graph import remarks_of
 from tlf.dialects.interfaces import Array
 from tlf.dialects.interpreters.interpret import interpret
@@ -40,7 +40,7 @@ def nests(module: ModuleOp) -> int:
 
 def missed(module: ModuleOp) -> str:
     """Return why nests stay apart."""
-    remarks = remarks_of(entry_point(module))
+    remarks = remarks_of(find_entry_point(module))
     return "; ".join(each.text.data for each in remarks if each.kind.data == "missed")
 
 

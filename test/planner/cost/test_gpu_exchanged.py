@@ -15,9 +15,9 @@ from tlf.dialects import graph, mem
 from tlf.dialects.interfaces import ContractionInterface
 from tlf.lowering.mem_to_triton.contraction_roles import ContractionRoles
 from tlf.lowering.mem_to_triton.dot_operand_order import needs_operand_swap
-from tlf.lowering.mem_to_triton.dot_shapes import uses_dot
+from tlf.lowering.mem_to_triton.dot_shapes import is_lowered_to_dot
 from tlf.lowering.pipelines import PIPELINES
-from tlf.planner.cost.gpu.chip import Chip
+from tlf.planner.cost.gpu.gpu_parameters import Chip
 from tlf.planner.cost.gpu.kernel_model import KernelModel
 
 ROWS, COLUMNS, DEPTH = 256, 128, 512
@@ -81,30 +81,32 @@ def by_model(module: ModuleOp) -> list[bool]:
     """
     Return, for all products of matrices, whether the model assumes an operand swap.
     """
-    chip = Chip.of(H200)
+    chip = Chip.from_target(H200)
     assert chip is not None
     (group,) = (op for op in module.walk() if isinstance(op, graph.GroupOp))
     assert group.plan is not None
     sizes = group.plan.tile_sizes, group.plan.reduce_sizes
-    tiling = members_of_group_op(group).tiling_with(*sizes, tile_rules_of(H200, "L1"))
-    arithmetic = KernelModel(chip, H200).demand_of(tiling).arithmetic
+    tiling = members_of_group_op(group).analyze_tiles_of_sizes(
+        *sizes, tile_rules_of(H200, "L1")
+    )
+    arithmetic = KernelModel(chip, H200).resource_demand_of(tiling).compute_model
     return [
-        arithmetic.is_swapped(tiled)
+        arithmetic.has_swapped_operands(tiled)
         for op, tiled in tiling.tiles.items()
         if isinstance(op, ContractionInterface)
-        and arithmetic.has_matrix_shape(arithmetic.product_of(tiled))
+        and arithmetic.has_mma_shape(arithmetic.matrix_product_of(tiled))
     ]
 
 
 def by_backend(module: ModuleOp) -> list[bool]:
     """Return, for all products in kernels, whether their operands are swapped."""
     steps = "convert-graph-to-tile,tidy,convert-tile-to-mem,tidy,convert-mem-to-triton"
-    H200.attach(module)
+    H200.attach_to_module(module)
     PassManager(build_passes(steps, PASSES, PIPELINES)).run(new_context(), module)
     return [
-        needs_operand_swap(op, ContractionRoles.of(op))
+        needs_operand_swap(op, ContractionRoles.classify_dims(op))
         for op in module.walk()
-        if isinstance(op, mem.ContractOp) and uses_dot(op)
+        if isinstance(op, mem.ContractOp) and is_lowered_to_dot(op)
     ]
 
 

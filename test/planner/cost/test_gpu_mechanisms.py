@@ -6,14 +6,14 @@ import pytest
 from gpu_programs import H200, Sizes, changed, members, price, product, rows_sum
 
 from tlf.dialects.target import TargetSpec
-from tlf.planner.cost.gpu.chip import Chip
 from tlf.planner.cost.gpu.gpu_estimator import GpuEstimator
+from tlf.planner.cost.gpu.gpu_parameters import Chip
 from tlf.planner.cost.gpu.program_resources import REGISTER
 from tlf.planner.settings.gpu_calibration import TRITON_CALIBRATION
 
 
 def chip() -> Chip:
-    found = Chip.of(H200)
+    found = Chip.from_target(H200)
     assert found is not None
     return found
 
@@ -43,15 +43,23 @@ def test_borders_that_masks_cut_make_accesses_narrow():
     even, odd = (price(vector_exp(each), (2048,)) for each in (size, size + 1))
     half = price(vector_exp(size + 2), (2048,))
     # One element at a time instead of four, and each store leaves a part of a sector.
-    assert odd.times["loads"] > 2 * even.times["loads"]
-    assert odd.times["cache"] > half.times["cache"] > 2 * even.times["cache"]
-    assert odd.bytes == pytest.approx(even.bytes, rel=1e-3)
+    assert odd.time_by_resource["loads"] > 2 * even.time_by_resource["loads"]
+    assert (
+        odd.time_by_resource["cache"]
+        > half.time_by_resource["cache"]
+        > 2 * even.time_by_resource["cache"]
+    )
+    assert odd.outer_bytes == pytest.approx(even.outer_bytes, rel=1e-3)
 
 
 def test_short_rows_cost_memory_more_than_their_bytes():
     def slowdown(columns: int) -> float:
         found = price(rows_sum(4096, 4096, 0), (columns,), (512,))
-        return found.times["memory"] * chip().memory.bandwidth / found.bytes
+        return (
+            found.time_by_resource["memory"]
+            * chip().memory.bandwidth
+            / found.outer_bytes
+        )
 
     assert slowdown(8) == pytest.approx(1 + chip().gpu.gap / 32, rel=1e-2)
     assert slowdown(8) > slowdown(32) > slowdown(1024) >= 1
@@ -60,17 +68,20 @@ def test_short_rows_cost_memory_more_than_their_bytes():
 def test_factors_that_go_through_registers_keep_warps_busy():
     even = price(product(1024, 2048, 512, "f16"), (64, 64), (64,))
     odd = price(product(1023, 2047, 511, "f16"), (64, 64), (64,))
-    assert even.times["warps"] == 0
+    assert even.time_by_resource["warps"] == 0
     assert even.resources.stages > odd.resources.stages == 1
     # Warps load, store to shared memory, and compute addresses one after the other.
-    assert odd.times["warps"] > odd.times["loads"] + odd.times["lanes"]
-    assert odd.cycles > odd.times["warps"] > 2 * even.cycles
+    assert (
+        odd.time_by_resource["warps"]
+        > odd.time_by_resource["loads"] + odd.time_by_resource["lanes"]
+    )
+    assert odd.cycles > odd.time_by_resource["warps"] > 2 * even.cycles
 
 
 def test_results_are_left_after_the_loop():
     found = price(product(4096, 4096, 64), (128, 128), (64,))
     left = 2 * 4096**2 / chip().memory.bandwidth
-    assert found.times["latency"] > left
+    assert found.time_by_resource["latency"] > left
     assert found.bottleneck == "latency"
 
 
@@ -91,7 +102,7 @@ def test_a_factor_that_lies_across_its_matrix_is_slow_to_read():
     # channels, with pixels as columns, or pixels, which lie side by side in memory.
     along = price(text, (1, 64, 2, 64), (64,))
     across = price(text, (2, 32, 2, 64), (64,))
-    assert across.times["shared"] > 3 * along.times["shared"]
+    assert across.time_by_resource["shared"] > 3 * along.time_by_resource["shared"]
     assert across.cycles > 2 * along.cycles
     # Axes of one element keep no load from being in flight.
     assert along.resources.stages == across.resources.stages > 1
@@ -105,10 +116,10 @@ def test_functions_take_the_steps_that_a_target_says():
             f"%y = graph.gelu %x <erf> : {type_}\n"
             f"func.return %y : {type_}\n}}"
         )
-        return price(text, (1, 2048), (), target).times["lanes"]
+        return price(text, (1, 2048), (), target).time_by_resource["lanes"]
 
     programs = -(-(4096**2 // 2048) // 132)
-    steps = 2048 * programs / chip().lanes
+    steps = 2048 * programs / chip().lane_rate
     more = lanes(changed(H200, "engines.vector.steps.erf", 2)) - lanes(H200)
     assert more == pytest.approx(22 * steps)
 
@@ -126,15 +137,17 @@ def computed(body: str) -> str:
 def test_special_functions_are_computed_beside_the_lanes():
     each = -(-(4096**2 // 2048) // 132) * 2048
     found = price(computed("%y = graph.exp %x : {T}"), (1, 2048))
-    assert found.times["special"] == pytest.approx(each / 16)
-    lanes = price(computed("%y = graph.abs %x : {T}"), (1, 2048)).times["lanes"]
-    more = found.times["lanes"] - lanes
-    assert more == pytest.approx(each / chip().lanes)
+    assert found.time_by_resource["special"] == pytest.approx(each / 16)
+    lanes = price(computed("%y = graph.abs %x : {T}"), (1, 2048)).time_by_resource[
+        "lanes"
+    ]
+    more = found.time_by_resource["lanes"] - lanes
+    assert more == pytest.approx(each / chip().lane_rate)
 
 
 def test_products_are_one_step_with_their_sum():
     def lanes(body: str) -> float:
-        return price(computed(body), (1, 2048)).times["lanes"]
+        return price(computed(body), (1, 2048)).time_by_resource["lanes"]
 
     one = lanes("%y = graph.add %x, %x : {S} -> {T}")
     product = "%p = graph.mul %x, %x : {S} -> {T}\n"
@@ -160,9 +173,9 @@ def test_what_is_computed_of_a_product_is_multiplied_from_registers():
     found = price(rectified(1024, 2048), (64, 64), (128,)).resources
     # Tiles of queries, keys and values, but not of what is between the products.
     keys = values = 64 * 128
-    assert found.shared == 2 * (64 * 64 + found.stages * (keys + values))
+    assert found.shared_memory_bytes == 2 * (64 * 64 + found.stages * (keys + values))
     more = price(rectified(1024, 2048), (64, 64), (256,)).resources
-    assert more.registers > found.registers
+    assert more.registers_per_thread > found.registers_per_thread
 
 
 def test_values_are_narrowed_while_they_are_summed():
@@ -186,8 +199,8 @@ def test_values_are_narrowed_while_they_are_summed():
     found = price(text, (32, 256)).resources
     # The first exponentials in 16 bits, what the second are computed of, and sums.
     live = 32 * (256 * (2 + 4) + 2 * 4)
-    assert found.registers == TRITON_CALIBRATION.base_registers + ceil(
-        live / (found.warps * 32 * REGISTER)
+    assert found.registers_per_thread == TRITON_CALIBRATION.base_registers + ceil(
+        live / (found.warp_count * 32 * REGISTER)
     )
 
 
@@ -204,7 +217,7 @@ def test_what_follows_a_loop_adds_to_it():
 
     tiles = -(-1024 // 132)
     more = cycles("erf") - cycles("abs")
-    assert more == pytest.approx(tiles * 128 * 128 * 21 / chip().lanes)
+    assert more == pytest.approx(tiles * 128 * 128 * 21 / chip().lane_rate)
 
 
 def test_elements_that_are_stored_one_by_one_add_to_a_loop():
@@ -231,7 +244,7 @@ def test_elements_that_are_stored_one_by_one_add_to_a_loop():
 def test_a_search_leaves_its_start_for_something(
     text: str, start: tuple[Sizes, Sizes], is_left: bool
 ):
-    tiles = GpuEstimator.of(H200, H200.levels["L1"])
+    tiles = GpuEstimator.create_for_level(H200, H200.levels["L1"])
     assert tiles is not None
     _module, group = members(text)
     plan = tiles.find_plan(group)

@@ -22,7 +22,7 @@ from tlf.analysis.tiling.group_members import members_of_group_op
 from tlf.analysis.tiling.group_tiling import TileLoop
 from tlf.dialects import graph
 from tlf.dialects.target import TargetSpec, load_target_spec, target_from_data
-from tlf.planner.cost.gpu.chip import Chip
+from tlf.planner.cost.gpu.gpu_parameters import Chip
 from tlf.planner.cost.gpu.kernel_cost import (
     KernelWork,
     OuterTraffic,
@@ -31,7 +31,7 @@ from tlf.planner.cost.gpu.kernel_cost import (
 from tlf.planner.cost.gpu.kernel_programs import ProgramGrid
 from tlf.planner.cost.gpu.program_resources import ProgramResources
 from tlf.planner.cost.gpu.unit_cycles import UnitCycles
-from tlf.planner.estimator_selection import estimator_of
+from tlf.planner.estimator_selection import select_estimator
 from tlf.planner.settings.gpu_calibration import TRITON_CALIBRATION
 
 CASES = [
@@ -87,7 +87,7 @@ def test_no_price_is_under_the_roofline(text: str, tile: Sizes, reduce: Sizes):
     (function,) = (op for op in module.ops if isinstance(op, func.FuncOp))
     found = price(text, tile, reduce)
     assert found.cycles >= lower_bounds_of(function, H200).cycles
-    assert found.cycles >= max(found.times.values())
+    assert found.cycles >= max(found.time_by_resource.values())
 
 
 GROWING = [
@@ -110,14 +110,16 @@ def test_a_larger_problem_is_never_cheaper(
 
 def work(programs: int, warps: int = 8) -> KernelWork:
     """Programs of which a processor has room for `8 / warps * 8`."""
-    resources = ProgramResources(warps=warps, registers=32, shared=0, stages=1)
+    resources = ProgramResources(
+        warp_count=warps, registers_per_thread=32, shared_memory_bytes=0, stages=1
+    )
     each = UnitCycles(matrix=1000.0)
     return KernelWork(programs, OuterTraffic(0.0), 0.0, each, 1500.0, 500.0, resources)
 
 
 def simple() -> Chip:
     """Ten processors with room for 16 warps each, and a launch of 100 cycles."""
-    chip = Chip.of(H200)
+    chip = Chip.from_target(H200)
     assert chip is not None
     gpu = structs.replace(chip.gpu, warps=16, launch=100)
     return replace(chip, gpu=gpu, processors=10)
@@ -138,13 +140,13 @@ def test_the_tail_is_exact():
     }
     found = {count: estimate_kernel_cost(work(count), chip) for count in cases}
     assert {count: each.cycles for count, each in found.items()} == cases
-    assert [found[count].waves for count in (20, 21, 40, 41)] == [1, 2, 2, 3]
+    assert [found[count].wave_count for count in (20, 21, 40, 41)] == [1, 2, 2, 3]
     # One of 16 warps at once: each wave waits for memory anew.
     assert estimate_kernel_cost(work(11, warps=16), chip).cycles == 100 + 2 * 1500
 
 
 def test_a_processor_has_room():
-    chip = Chip.of(H200)
+    chip = Chip.from_target(H200)
     assert chip is not None
     cases = {
         (4, 32, 0): 16,
@@ -157,7 +159,8 @@ def test_a_processor_has_room():
     }
     for (warps, registers, shared), count in cases.items():
         assert (
-            ProgramResources(warps, registers, shared, 1).count_resident(chip) == count
+            ProgramResources(warps, registers, shared, 1).count_resident_programs(chip)
+            == count
         )
 
 
@@ -168,7 +171,7 @@ def test_programs_in_a_row_cover_the_last_axis_first():
     assert grid.count_distinct_tiles(32, {rows}) == 1
     assert grid.count_distinct_tiles(64, {rows}) == 2
     assert grid.count_distinct_tiles(64, {rows, columns}) == 64
-    grouped = ProgramGrid((rows, columns), is_grouped=True)
+    grouped = ProgramGrid((rows, columns), is_swizzled=True)
     assert (
         grouped.count_distinct_tiles(TRITON_CALIBRATION.swizzled_programs, {rows})
         == TRITON_CALIBRATION.swizzled_programs
@@ -194,14 +197,14 @@ def test_rows_that_are_not_aligned_cost_more():
     # Each row of eight elements is read in one sector, each column in eight.
     along = price(rows_sum(4096, 4096, 0), (8,), (512,))
     across = price(rows_sum(4096, 4096, 0), (1,), (512,))
-    assert across.bytes > 7 * along.bytes
+    assert across.outer_bytes > 7 * along.outer_bytes
 
 
 def test_what_is_read_again_stays_in_the_cache():
     small = price(product(1024, 1024, 1024), (128, 128), (64,))
-    assert small.bytes == 3 * 2 * 1024**2
+    assert small.outer_bytes == 3 * 2 * 1024**2
     large = price(product(16384, 16384, 4096), (128, 256), (64,))
-    assert large.bytes > 2 * (2 * 16384 * 4096 + 16384**2)
+    assert large.outer_bytes > 2 * (2 * 16384 * 4096 + 16384**2)
 
 
 GROUP_TEXT = """
@@ -221,7 +224,7 @@ def test_one_interface(name: str):
     """Whatever the target, an estimator plans, and prices what it planned."""
     target = load_target_spec(name)
     level = target.tile_levels[0]
-    estimator = estimator_of(target, level)
+    estimator = select_estimator(target, level)
     assert estimator is not None
     (group,) = (op for op in parsed(GROUP_TEXT).walk() if isinstance(op, graph.GroupOp))
     found = members_of_group_op(group)
@@ -234,5 +237,5 @@ def test_one_interface(name: str):
 def test_a_target_without_facts_has_no_estimator():
     data = {key: each for key, each in H200.data.items() if key != "gpu"}
     target = target_from_data(data)
-    assert estimator_of(target, target.tile_levels[0]) is None
-    assert estimator_of(H200, H200.levels["L2"]) is None
+    assert select_estimator(target, target.tile_levels[0]) is None
+    assert select_estimator(H200, H200.levels["L2"]) is None

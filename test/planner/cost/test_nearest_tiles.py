@@ -9,11 +9,11 @@ from only_group import only_group
 
 from tlf.analysis.tiling.group_members import members_of_group_op
 from tlf.dialects.target import load_target_spec
-from tlf.planner.cost.npu.event_simulation import busy_cycles_of
-from tlf.planner.cost.npu.inner_search import InnerModel, InnerSearch
+from tlf.planner.cost.npu.candidate_shortlist import rank_of_candidate
+from tlf.planner.cost.npu.event_simulation import busy_cycles_by_engine
+from tlf.planner.cost.npu.inner_search import InnerCostModel, InnerSearch
 from tlf.planner.cost.npu.iterations_in_flight import SINGLE, IterationsInFlight
-from tlf.planner.cost.npu.shortlist import rank_of_candidate
-from tlf.planner.cost.npu.size_options import size_options
+from tlf.planner.cost.npu.tile_size_options import tile_size_options
 
 CONVOLUTION = """
 func.func @conv(%x: tensor<1x64x10x{columns}xf16>, %w: tensor<64x64x3x3xf16>)
@@ -105,7 +105,7 @@ def search(text: str, preset: str) -> InnerSearch:
     target = load_target_spec(preset)
     group = only_group(text, target, "level=L1")
     members, level = members_of_group_op(group), target.levels["L1"]
-    machinery = InnerModel(target, level)
+    machinery = InnerCostModel(target, level)
     axes = members.tileable_axes(machinery.rules)
     return InnerSearch(members, axes, level, machinery)
 
@@ -114,7 +114,7 @@ def test_channels_by_themselves_are_cut_before_images():
     """A channel lies along no side of the array: its whole image takes 64 steps."""
     found = search(DEPTHWISE, "npu").find_best()
     assert found is not None
-    _, channels, _, *image = found.tile
+    _, channels, _, *image = found.tile_sizes
     assert image == [28, 28]
     assert channels < 32
 
@@ -144,7 +144,7 @@ def test_sums_in_pieces_leave_room_for_sizes_of_whole_ones():
     assert pieces < whole
     best = searched.find_best()
     assert best is not None
-    assert best.reduce == (12, 3, 3)
+    assert best.reduction_tile_sizes == (12, 3, 3)
 
 
 @pytest.mark.parametrize("columns", [56, 224])
@@ -152,7 +152,7 @@ def test_tiles_of_images_fill_the_array(columns: int):
     """Rows of 56 columns are no multiple of the array's 64, rows and columns are."""
     found = search(CONVOLUTION.format(columns=columns), "npu").find_best()
     assert found is not None
-    assert prod(found.tile[-2:]) % 64 == 0
+    assert prod(found.tile_sizes[-2:]) % 64 == 0
 
 
 def test_room_is_left_where_that_costs_little():
@@ -160,10 +160,12 @@ def test_room_is_left_where_that_costs_little():
     searched = search(NARROW, "npu")
     found = searched.find_best()
     assert found is not None
-    known = [each for each in searched.timed.values() if each is not None]
+    known = [
+        each for each in searched.simulated_candidates.values() if each is not None
+    ]
     fastest = min(known, key=rank_of_candidate)
-    assert fastest.bytes > searched.level.capacity / 2
-    assert found.bytes <= 0.75 * fastest.bytes
+    assert fastest.moved_bytes > searched.level.capacity / 2
+    assert found.moved_bytes <= 0.75 * fastest.moved_bytes
     assert found.cycles <= 1.01 * fastest.cycles
 
 
@@ -173,9 +175,11 @@ def test_little_is_lost_to_all_sizes(m: int, n: int, k: int):
     searched = search(PRODUCT.format(m=m, n=n, k=k), "npu-tiny")
     found = searched.find_best()
     extents = (*searched.axes.parallel, *searched.axes.reduction)
-    sizes = product(*map(size_options, extents))
+    sizes = product(*map(tile_size_options, extents))
     timed = (
-        searched.time_candidate(each, n) for each in sizes for n in searched.counts
+        searched.simulated_candidate_for(each, n)
+        for each in sizes
+        for n in searched.counts
     )
     least = min(each.cycles for each in timed if each is not None)
     assert found is not None
@@ -188,10 +192,10 @@ def test_what_follows_a_sum_holds_up_none_of_its_loads():
     product.
     """
     sizes, stages = (64, 64, 256), IterationsInFlight(2, 2)
-    plain = search(PRODUCT.format(m=512, n=512, k=512), "npu").time_candidate(
+    plain = search(PRODUCT.format(m=512, n=512, k=512), "npu").simulated_candidate_for(
         sizes, stages
     )
-    gated = search(GATE, "npu").time_candidate(sizes, stages)
+    gated = search(GATE, "npu").simulated_candidate_for(sizes, stages)
     assert plain is not None
     assert gated is not None
     assert gated.cycles <= 1.05 * plain.cycles
@@ -201,7 +205,8 @@ def test_what_is_computed_in_place_keeps_its_slot():
     """A row of a softmax is loaded once the one before is done, not merely read."""
     searched = search(SOFTMAX, "npu")
     single, double = (
-        searched.time_candidate((4, 512), IterationsInFlight(n, n)) for n in (1, 2)
+        searched.simulated_candidate_for((4, 512), IterationsInFlight(n, n))
+        for n in (1, 2)
     )
     assert single is not None
     assert double is not None
@@ -212,10 +217,10 @@ def test_pieces_of_a_sum_overlap_where_tiles_have_no_room_to():
     """Three pieces take less room with two tiles in flight than with three."""
     searched = search(PRODUCT.format(m=512, n=512, k=768), "npu")
     needed_by = [
-        searched.time_candidate((128, 128, 64), IterationsInFlight(tiles, 3))
+        searched.simulated_candidate_for((128, 128, 64), IterationsInFlight(tiles, 3))
         for tiles in (1, 2, 3)
     ]
-    known = [each.bytes for each in needed_by if each is not None]
+    known = [each.moved_bytes for each in needed_by if each is not None]
     assert known == sorted(known)
     assert len({*known}) > 1
 
@@ -225,7 +230,7 @@ def test_sums_along_several_axes_are_cut_together():
     searched = search(HEADS, "npu")
     found = searched.find_best()
     assert found is not None
-    assert prod(found.reduce) < 12 * 64
+    assert prod(found.reduction_tile_sizes) < 12 * 64
 
 
 def test_pieces_of_windows_count_their_taps():
@@ -233,8 +238,10 @@ def test_pieces_of_windows_count_their_taps():
     searched = search(CONVOLUTION.format(columns=56), "npu")
     found = searched.find_best()
     assert found is not None
-    assert found.reduce[0] < 32
-    many = searched.time_candidate((*found.tile, 32, *found.reduce[1:]), found.stages)
+    assert found.reduction_tile_sizes[0] < 32
+    many = searched.simulated_candidate_for(
+        (*found.tile_sizes, 32, *found.reduction_tile_sizes[1:]), found.stages
+    )
     assert many is None or many.cycles > found.cycles
 
 
@@ -243,9 +250,9 @@ def test_short_products_have_four_tiles_in_flight():
     searched = search(RESIDUAL, "npu")
     found = searched.find_best()
     assert found is not None
-    sizes = (*found.tile, *found.reduce)
+    sizes = (*found.tile_sizes, *found.reduction_tile_sizes)
     assert found.stages.tiles == 4
-    three = searched.time_candidate(sizes, IterationsInFlight(3, 3))
+    three = searched.simulated_candidate_for(sizes, IterationsInFlight(3, 3))
     assert three is not None
     assert three.cycles > 1.05 * found.cycles
 
@@ -254,12 +261,16 @@ def test_what_takes_little_longer_is_known():
     searched = search(NARROW, "npu")
     best = searched.find_best()
     assert best is not None
-    first, *others = searched.candidates_near(best)
+    first, *others = searched.candidates_near_best(best)
     assert first == best
     assert others == sorted(others, key=rank_of_candidate)
     assert best not in others
     assert all(8 * each.cycles <= 9 * best.cycles for each in others)
-    slower = [e for e in searched.timed.values() if e and e not in (best, *others)]
+    slower = [
+        e
+        for e in searched.simulated_candidates.values()
+        if e and e not in (best, *others)
+    ]
     assert all(8 * each.cycles > 9 * best.cycles for each in slower)
 
 
@@ -275,12 +286,12 @@ def test_no_engine_is_busy_for_less(text: str):
     grid = searched.grid_sizes()
     for sizes in random.sample(grid, min(40, len(grid))):
         count = len(searched.axes.parallel)
-        tiling = searched.members.tiling_with(
-            sizes[:count], sizes[count:], searched.machinery.rules
+        tiling = searched.members.analyze_tiles_of_sizes(
+            sizes[:count], sizes[count:], searched.cost_model.rules
         )
-        program = searched.machinery.build_program(tiling, SINGLE)
+        program = searched.cost_model.build_program(tiling, SINGLE)
         assert searched.min_compute_cycles(tiling) <= max(
-            busy_cycles_of(program).values()
+            busy_cycles_by_engine(program).values()
         )
 
 
@@ -300,7 +311,7 @@ func.func @mapped(%x: tensor<{rows}x64xbf16>) -> tensor<{rows}x64xbf16> {{
 def test_rough_times_are_near(rows: int):
     """As iterations too small to hide what each waits for are not the best."""
     found = search(MAPPED.format(rows=rows), "npu")
-    rough, best = found.find_rough(), found.find_best()
+    rough, best = found.find_approximate_best(), found.find_best()
     assert rough is not None
     assert best is not None
     assert rough.cycles <= 1.1 * best.cycles

@@ -10,8 +10,8 @@ from tlf.analysis.tiling.group_members import members_of_group_op
 from tlf.analysis.tiling.rolling_windows import RollingPolicy
 from tlf.dialects.target import TargetSpec, load_target_spec
 from tlf.planner.cost.npu.nest_work import NestThroughput, NestWork
-from tlf.planner.cost.npu.npu_estimator import nests_of
-from tlf.planner.cost.npu.outer_model import OuterModel
+from tlf.planner.cost.npu.npu_estimator import predict_nests_of
+from tlf.planner.cost.npu.outer_model import OuterCostModel
 from tlf.tools.tlf_run import main as run
 
 TWICE = """
@@ -37,7 +37,12 @@ func.func @softmax(%x: tensor<256x512xf32>) -> tensor<256x512xf32> {
 """
 
 ARRAY, VECTOR, LOAD, STORE = range(4)
-PACE = NestThroughput(issue=4, fill=100, array=ARRAY, moves=(LOAD, STORE))
+PACE = NestThroughput(
+    issue_cycles=4,
+    half_memory_fill_cycles=100,
+    matrix_engine=ARRAY,
+    move_engines=(LOAD, STORE),
+)
 
 
 def work(instructions: int, **busy: float) -> NestWork:
@@ -52,9 +57,9 @@ def works(text: str, target: TargetSpec) -> list[NestWork]:
     """
     level = target.levels["L2"]
     members = members_of_group_op(only_group(text, target, "level=L2"))
-    nests = nests_of(members, target)
-    model = OuterModel(target, level)
-    tiling = members.tiling_with((64, 256), (), model.rules)
+    nests = predict_nests_of(members, target)
+    model = OuterCostModel(target, level)
+    tiling = members.analyze_tiles_of_sizes((64, 256), (), model.rules)
     return list(model.work_by_nest(tiling, nests).values())
 
 
@@ -63,8 +68,8 @@ def test_what_two_operations_of_a_nest_read_is_moved_once():
     (nest,) = works(TWICE, target)
 
     level, size = target.levels["L2"], 64 * 256 * 4
-    queue = OuterModel(target, level).pace.moves[0]
-    assert nest.busy[queue] == size / level.bandwidth
+    queue = OuterCostModel(target, level).pace.move_engines[0]
+    assert nest.busy_cycles_by_engine[queue] == size / level.bandwidth
 
 
 def test_nearer_tiles_that_are_no_products_are_thin():
@@ -121,18 +126,20 @@ def test_nests_that_lead_run_beside_others():
     members = members_of_group_op(
         only_group(RESIDUAL, target, "level=L2 max-contractions=2")
     )
-    model = OuterModel(target, target.levels["L2"])
-    nests = nests_of(members, target)
+    model = OuterCostModel(target, target.levels["L2"])
+    nests = predict_nests_of(members, target)
     tilings = [
-        members.tiling_with(
+        members.analyze_tiles_of_sizes(
             (1, 64, 8, 64), (), model.rules, RollingPolicy(2, has_prefetch=leads)
         )
         for leads in (False, True)
     ]
-    apart, beside = (model.compute_cycles(tiling, nests) for tiling in tilings)
+    apart, beside = (model.compute_cycles_of_tile(tiling, nests) for tiling in tilings)
     found = [*model.work_by_nest(tilings[1], nests).values()]
 
-    products = sum(each.busy[model.pace.array] for each in found)
+    products = sum(
+        each.busy_cycles_by_engine[model.pace.matrix_engine] for each in found
+    )
     assert apart == sum(each.estimate_cycles(model.pace) for each in found)
     assert beside == max(
         products, *(each.estimate_cycles(model.pace) for each in found)
@@ -147,13 +154,15 @@ def test_only_what_is_read_of_a_window_is_moved(leads: bool):
     level = target.levels["L2"]
     group = only_group(RESIDUAL, target, "level=L2 max-contractions=2")
     members = members_of_group_op(group)
-    model = OuterModel(target, level)
+    model = OuterCostModel(target, level)
     rolling = RollingPolicy(2, has_prefetch=leads)
-    tiling = members.tiling_with((1, 64, 8, 64), (), model.rules, rolling)
-    nests = model.work_by_nest(tiling, nests_of(members, target))
+    tiling = members.analyze_tiles_of_sizes((1, 64, 8, 64), (), model.rules, rolling)
+    nests = model.work_by_nest(tiling, predict_nests_of(members, target))
 
     row = 64 * 64 * 2
-    queue = model.pace.moves[0]
-    moved = [each.busy[queue] * level.bandwidth for each in nests.values()]
+    queue = model.pace.move_engines[0]
+    moved = [
+        each.busy_cycles_by_engine[queue] * level.bandwidth for each in nests.values()
+    ]
     fresh = 8 * row + 64 * 64 * 2
     assert sorted(moved) == [fresh, 10 * row + 64 * 64 * 9 * 2 + 8 * row]

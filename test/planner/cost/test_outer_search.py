@@ -7,12 +7,15 @@ from only_group import only_group
 
 from tlf.analysis.tiling.group_members import members_of_group_op
 from tlf.dialects.target import load_target_spec
-from tlf.planner.cost.npu.npu_estimator import nests_of
-from tlf.planner.cost.npu.outer_model import OuterModel
+from tlf.planner.cost.npu.npu_estimator import predict_nests_of
+from tlf.planner.cost.npu.outer_model import OuterCostModel
 from tlf.planner.cost.npu.outer_plan import OuterPlan
 from tlf.planner.cost.npu.outer_search import OuterSearch
-from tlf.planner.cost.npu.size_options import nearby_sizes, size_options
 from tlf.planner.cost.npu.tile_search import TileSearch
+from tlf.planner.cost.npu.tile_size_options import (
+    tile_size_options,
+    tile_sizes_near_best,
+)
 from tlf.planner.cost.npu.tiled_group import OuterCost
 
 CONVOLUTION = """
@@ -84,8 +87,8 @@ def search_of(text: str, kibibytes: int, chip: str = "npu") -> OuterSearch:
     target = load_target_spec(chip).with_capacities({"L2": kibibytes << 10})
     group = only_group(text, target, "level=L2 max-contractions=2")
     members, level = members_of_group_op(group), target.levels["L2"]
-    nests = nests_of(members, target)
-    return OuterSearch(members, nests, OuterModel(target, level), level.capacity)
+    nests = predict_nests_of(members, target)
+    return OuterSearch(members, nests, OuterCostModel(target, level), level.capacity)
 
 
 def best(kibibytes: int) -> OuterPlan:
@@ -107,7 +110,8 @@ def test_tiles_that_roll_load_everything_once():
     """Also what the first windows need, and no weights again."""
     search = search_of(PAIR, 4096)
     plans = [
-        search.plan_for((1, 64, rows, 56), roll=2, stages=2) for rows in (4, 8, 16)
+        search.plan_for((1, 64, rows, 56), sliding_axis=2, stages=2)
+        for rows in (4, 8, 16)
     ]
     whole = search.single_tile_plan()
 
@@ -123,10 +127,10 @@ def test_moves_alone_are_no_worse_than_a_plan(text: str, kibibytes: int):
     """So plans of which the moves are worse need no further price."""
     search = search_of(text, kibibytes)
     search.find_best()
-    plans = [plan for plan in search.known.values() if plan is not None]
+    plans = [plan for plan in search.known_plans.values() if plan is not None]
 
     assert plans
-    assert all(plan.min_rank <= plan.rank[0] for plan in plans)
+    assert all(plan.min_rank_from_moves <= plan.rank[0] for plan in plans)
 
 
 def test_more_tiles_are_in_flight_where_this_is_faster():
@@ -136,8 +140,8 @@ def test_more_tiles_are_in_flight_where_this_is_faster():
 
     assert plan is not None
     assert plan.stages > 2
-    double = search.plan_for(plan.tile, plan.sliding, 2)
-    deeper = search.plan_for(plan.tile, plan.sliding, plan.stages + 1)
+    double = search.plan_for(plan.tile_sizes, plan.sliding_axis, 2)
+    deeper = search.plan_for(plan.tile_sizes, plan.sliding_axis, plan.stages + 1)
     assert double is not None
     assert double.cost.total_cycles > plan.cost.total_cycles
     assert deeper is None or deeper.cost.total_cycles >= plan.cost.total_cycles
@@ -162,8 +166,8 @@ def test_strips_fill_the_array():
     plan = search_of(TWICE, 16384).find_best()
 
     assert plan is not None
-    assert plan.tile == (1, 64, 8, 56)
-    assert plan.sliding == 2
+    assert plan.tile_sizes == (1, 64, 8, 56)
+    assert plan.sliding_axis == 2
 
 
 def moved_in(cost: OuterCost) -> float:
@@ -179,10 +183,10 @@ def test_no_plan_beats_the_bound(text: str, nearest: float, kibibytes: int):
     search = search_of(text, kibibytes)
     bound = search.lower_bounds
     assert bound is not None
-    least = bound.bound_with(search.residency)
+    least = bound.bound_with_residency(search.residency)
 
-    search.rank_plans(1)
-    costs = [plan.cost for plan in search.known.values() if plan is not None]
+    search.find_best_plans(1)
+    costs = [plan.cost for plan in search.known_plans.values() if plan is not None]
 
     assert len(costs) > 3
     assert all(least.cycles <= cost.total_cycles for cost in costs)
@@ -200,7 +204,7 @@ def test_bound_has_whole_bursts():
     assert whole is not None
     assert whole.cost.stores.bytes == 4000
     assert whole.cost.stores.cycles * search.model.bandwidth == 4096
-    assert bound.bound_with(search.residency).channel_time == pytest.approx(
+    assert bound.bound_with_residency(search.residency).channel_time == pytest.approx(
         moved_in(whole.cost)
     )
 
@@ -210,8 +214,8 @@ def test_products_are_computed_anew_for_two_tiles():
     search = search_of(PAIR, 4096)
     assert not search.axes.free[1]
 
-    search.rank_plans(1)
-    plan = search.known[(1, 32, 56, 56), None, 2, False]
+    search.find_best_plans(1)
+    plan = search.known_plans[(1, 32, 56, 56), None, 2, False]
     whole = search.single_tile_plan()
     assert plan is not None
     assert whole is not None
@@ -219,8 +223,8 @@ def test_products_are_computed_anew_for_two_tiles():
 
 
 def test_any_size_of_a_short_axis_is_near():
-    assert nearby_sizes(7) == (1, 2, 3, 4, 5, 6, 7)
-    assert nearby_sizes(56) == size_options(56)
+    assert tile_sizes_near_best(7) == (1, 2, 3, 4, 5, 6, 7)
+    assert tile_sizes_near_best(56) == tile_size_options(56)
 
 
 def test_bound_of_strided_reads_counts_what_is_used():
@@ -233,7 +237,7 @@ def test_bound_of_strided_reads_counts_what_is_used():
     assert whole is not None
     assert least is not None
     assert (
-        bound.bound_with(search.residency).bytes
+        bound.bound_with_residency(search.residency).bytes
         == least.cost.payload_bytes
         < whole.cost.payload_bytes
     )
@@ -246,14 +250,16 @@ def test_long_factors_come_in_pieces():
 
     assert whole is not None
     assert plan is not None
-    assert plan.tile == (48, 48)
-    assert plan.reduce < (6000,)
+    assert plan.tile_sizes == (48, 48)
+    assert plan.reduction_tile_sizes < (6000,)
     assert plan.cost.total_cycles < whole.cost.total_cycles / 2
-    assert search.plan_for(*plan.key) is plan
-    assert search.rank_plans(1)[0].reduce == plan.reduce
+    assert search.plan_for(*plan.plan_key) is plan
+    assert (
+        search.find_best_plans(1)[0].reduction_tile_sizes == plan.reduction_tile_sizes
+    )
     assert search.lower_bounds is not None
     assert (
-        search.lower_bounds.bound_with(search.residency).cycles
+        search.lower_bounds.bound_with_residency(search.residency).cycles
         <= plan.cost.total_cycles
     )
 
@@ -273,6 +279,10 @@ def test_whole_factors_need_not_fit():
 def test_images_roll_one_after_the_other_or_together():
     """High strips of one image are looked at, too, not only low ones of many."""
     searched = search_of(PAIR.replace("tensor<1x", "tensor<16x"), 1024)
-    rolled = [plan.tile for plan in searched.rank_plans(1000) if plan.sliding == 2]
+    rolled = [
+        plan.tile_sizes
+        for plan in searched.find_best_plans(1000)
+        if plan.sliding_axis == 2
+    ]
     assert any(images == 1 and rows > 8 for images, _, rows, _ in rolled)
     assert any(images > 4 and rows < 4 for images, _, rows, _ in rolled)

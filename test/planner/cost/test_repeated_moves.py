@@ -6,7 +6,7 @@ from math import ceil
 
 import pytest
 
-from tlf.planner.cost.npu.outer_model import reload_counts
+from tlf.planner.cost.npu.outer_model import factor_load_counts
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ from tlf.planner.cost.npu.outer_model import reload_counts
 def test_what_has_room_is_moved_once(
     left: int, right: int, sums: int, times: tuple[int, int]
 ):
-    assert reload_counts(left, right, sums, 100) == times
+    assert factor_load_counts(left, right, sums, 100) == times
 
 
 def test_no_way_in_a_grid_moves_less():
@@ -33,7 +33,7 @@ def test_no_way_in_a_grid_moves_less():
     generator = random.Random(0)
     for _ in range(300):
         left, right, sums = (generator.randrange(1, 5000) for _ in range(3))
-        times = reload_counts(left, right, sums, 100)
+        times = factor_load_counts(left, right, sums, 100)
         blocks = ceil(sums / 100)
         grids = product(range(1, blocks + 1), repeat=2)
         ways = [each for each in grids if each[0] * each[1] >= blocks]
@@ -50,7 +50,8 @@ def test_more_room_moves_no_more():
         moved = [
             first * left + second * right
             for first, second in (
-                reload_counts(left, right, sums, room) for room in (50, 100, 200, 400)
+                factor_load_counts(left, right, sums, room)
+                for room in (50, 100, 200, 400)
             )
         ]
         assert moved == sorted(moved, reverse=True)

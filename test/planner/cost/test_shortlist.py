@@ -4,8 +4,12 @@ from random import Random
 
 import pytest
 
+from tlf.planner.cost.npu.candidate_shortlist import (
+    Shortlist,
+    TileCandidate,
+    rank_of_candidate,
+)
 from tlf.planner.cost.npu.iterations_in_flight import SINGLE, IterationsInFlight
-from tlf.planner.cost.npu.shortlist import Shortlist, TileCandidate, rank_of_candidate
 
 KINDS = (SINGLE, IterationsInFlight(2, 2))
 
@@ -32,10 +36,10 @@ def test_the_best_few_of_each_kind_are_kept(seed: int):
 
 def test_nothing_beats_what_is_not_full_or_no_better():
     shortlist = Shortlist(KINDS, 1)
-    assert not shortlist.is_beaten(10**9)
+    assert not shortlist.is_too_slow(10**9)
     shortlist.add_candidate(TileCandidate((1,), (), KINDS[0], 5, 1))
-    assert not shortlist.is_beaten(10**9)
+    assert not shortlist.is_too_slow(10**9)
     shortlist.add_candidate(TileCandidate((1,), (), KINDS[1], 7, 1))
-    assert shortlist.is_beaten(8)
-    assert not shortlist.is_beaten(7)
-    assert not shortlist.is_beaten(6)
+    assert shortlist.is_too_slow(8)
+    assert not shortlist.is_too_slow(7)
+    assert not shortlist.is_too_slow(6)

@@ -10,7 +10,7 @@ import pytest
 
 from tlf.analysis.recurrence.axis_classes import AxisClasses
 from tlf.analysis.tiling import backward_tiles, group_analysis
-from tlf.compiler.driver.driver import PASSES, new_context, parse
+from tlf.compiler.driver.driver import PASSES, new_context, parse_module
 from tlf.compiler.driver.pass_manager import PassManager
 from tlf.compiler.driver.pipeline import build_passes
 from tlf.compiler.driver.source import Source
@@ -77,21 +77,21 @@ def test_analyses_grow_with_the_program(
 ) -> None:
     """Of tiles, and of which axes are one."""
     functions = (
-        backward_tiles.analyze_group,
-        backward_tiles.outline_tiles,
+        backward_tiles.analyze_group_tiles,
+        backward_tiles.analyze_tiles_without_verification,
         AxisClasses.of,
     )
     counted = [Counted(each) for each in functions]
     analyse, outline, classes = counted
-    monkeypatch.setattr(group_analysis, "analyze_group", analyse)
-    monkeypatch.setattr(group_analysis, "outline_tiles", outline)
+    monkeypatch.setattr(group_analysis, "analyze_group_tiles", analyse)
+    monkeypatch.setattr(group_analysis, "analyze_tiles_without_verification", outline)
     monkeypatch.setattr(AxisClasses, "of", classes)
     chip = load_target_spec(target)
     found: list[int] = []
     for layers in LAYERS:
         context = new_context()
-        module = parse(context, Source(dense(layers), "dense.mlir"))
-        chip.attach(module)
+        module = parse_module(context, Source(dense(layers), "dense.mlir"))
+        chip.attach_to_module(module)
         before = sum(each.calls for each in counted)
         passes = build_passes(GROUPING[target], PASSES, pipelines_for(chip))
         PassManager(passes, verifies=False).run(context, module)

@@ -10,9 +10,9 @@ from differential import parsed
 from xdsl.ir import Operation
 
 from tlf.analysis.operations.op_kinds import OpKinds
-from tlf.analysis.tiling.group_results import results_of
+from tlf.analysis.tiling.group_results import results_used_outside
 from tlf.analysis.tiling.structural_keys import StructuralKeys
-from tlf.planner.fusion.convexity import DependenceOrder
+from tlf.planner.fusion.group_convexity import DependenceOrder
 
 LENGTH = 12
 TYPE = "tensor<4x8xf32>"
@@ -36,9 +36,9 @@ class CountedKinds(OpKinds):
         super().__init__()
         self.asked: Counter[Operation] = Counter()
 
-    def of(self, op: Operation) -> int:
+    def kind_of(self, op: Operation) -> int:
         self.asked[op] += 1
-        return super().of(op)
+        return super().kind_of(op)
 
 
 def test_parts_of_a_block_have_results_and_structures():
@@ -52,9 +52,14 @@ def test_parts_of_a_block_have_results_and_structures():
     parts = [ops[first:last] for first, last in spans]
     keys: set[tuple[Hashable, Hashable]] = set()
     for part in parts:
-        results = order.results_of(part)
-        assert results == results_of(part)
-        keys.add((order.structure_of(part, results), structures.key_of(part, results)))
+        results = order.externally_used_results_of(part)
+        assert results == results_used_outside(part)
+        keys.add(
+            (
+                order.structural_key_of(part, results),
+                structures.structural_key_of(part, results),
+            )
+        )
     assert len({key for key, _ in keys}) == len(keys) == len({key for _, key in keys})
     assert 1 < len(keys) < len(parts)
     assert set(kinds.asked.values()) == {1}

@@ -31,10 +31,10 @@ def chain(count: int, size: int) -> list[Part]:
 @pytest.mark.parametrize(
     ("size", "count"),
     [
-        (1, PARTITION.closure_groups),
-        (5, PARTITION.closure_groups),
+        (1, PARTITION.max_closure_groups),
+        (5, PARTITION.max_closure_groups),
         (20, 2),
-        (PARTITION.closure_operations, 1),
+        (PARTITION.max_closure_operations, 1),
         (60, 1),
     ],
 )

@@ -33,14 +33,14 @@ class Told:
     together: int | None
     steps: int = 0
 
-    def evaluate_program(self, module: ModuleOp) -> int | None:
+    def evaluate_outermost_groups(self, module: ModuleOp) -> int | None:
         raise NotImplementedError
 
-    def evaluate_grouped(self, module: ModuleOp) -> int | None:
+    def evaluate_innermost_groups(self, module: ModuleOp) -> int | None:
         """Return the cycles reported for a program."""
         return self.together if is_collapsed(module) else self.apart
 
-    def evaluate_tiled(self, module: ModuleOp) -> int | None:
+    def evaluate_planned_groups(self, module: ModuleOp) -> int | None:
         raise NotImplementedError
 
 

@@ -8,12 +8,12 @@ import pytest
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 
-from tlf.compiler.driver.driver import new_context, parse
+from tlf.compiler.driver.driver import new_context, parse_module
 from tlf.compiler.driver.source import Source
 from tlf.dialects.target import load_target_spec
 from tlf.dialects.topological_order import move_before_terminator, sort_topologically
-from tlf.planner.partition.block_problem import problems_of
-from tlf.planner.partition.component_order import ComponentOrder
+from tlf.planner.partition.block_problem import partition_problems_of
+from tlf.planner.partition.component_order_search import ComponentOrderSearch
 
 PROGRAM = """
 func.func @apart(%x: tensor<8xf16>)
@@ -37,16 +37,16 @@ class Told:
     asked: list[tuple[str, ...]] = field(default_factory=list[tuple[str, ...]])
     steps: int = 0
 
-    def evaluate_program(self, module: ModuleOp) -> int | None:
+    def evaluate_outermost_groups(self, module: ModuleOp) -> int | None:
         """Return the cycles reported for a program."""
         order = _order(module)
         self.asked.append(order)
         return self.times(order)
 
-    def evaluate_grouped(self, module: ModuleOp) -> int | None:
+    def evaluate_innermost_groups(self, module: ModuleOp) -> int | None:
         raise NotImplementedError
 
-    def evaluate_tiled(self, module: ModuleOp) -> int | None:
+    def evaluate_planned_groups(self, module: ModuleOp) -> int | None:
         """Nothing is told of tiles."""
         return None
 
@@ -59,13 +59,13 @@ def _order(module: ModuleOp) -> tuple[str, ...]:
 
 def _ordered(told: Told, tries: int) -> tuple[str, ...]:
     target = load_target_spec("npu")
-    module = parse(new_context(), Source(PROGRAM, "apart.mlir"))
-    target.attach(module)
+    module = parse_module(new_context(), Source(PROGRAM, "apart.mlir"))
+    target.attach_to_module(module)
     (function,) = (op for op in module.ops if isinstance(op, func.FuncOp))
     block = function.body.block
-    parts = [each.nodes for each in problems_of(block, target.tile_levels[0])]
+    parts = [each.nodes for each in partition_problems_of(block, target.tile_levels[0])]
     assert len(parts) == 3
-    order = ComponentOrder(block, parts, target, told, tries).find_fastest()
+    order = ComponentOrderSearch(block, parts, target, told, tries).find_fastest()
     if order is not None:
         move_before_terminator(order)
         sort_topologically(block)

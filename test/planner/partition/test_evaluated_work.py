@@ -18,16 +18,16 @@ class Counting:
     def __init__(self) -> None:
         self.programs = 0
 
-    def evaluate_program(self, module: object) -> int | None:
+    def evaluate_outermost_groups(self, module: object) -> int | None:
         """Return a smaller number of cycles each time."""
         self.programs += 1
         return 1_000_000 - self.programs
 
-    def evaluate_grouped(self, module: object) -> int | None:
+    def evaluate_innermost_groups(self, module: object) -> int | None:
         """Nothing is told of groups."""
         return None
 
-    def evaluate_tiled(self, module: object) -> int | None:
+    def evaluate_planned_groups(self, module: object) -> int | None:
         """Nothing is told of tiles."""
         return None
 
@@ -66,7 +66,7 @@ def evaluated(slices: int, options: str) -> int:
 
     context.evaluator = made
     target = load_target_spec("npu")
-    target.attach(module)
+    target.attach_to_module(module)
     options = f"max-group-size=2 {options}"
     passes = f"graph-decompose,graph-group,graph-partition{{{options}}}"
     run_passes(context, module, target, passes)

@@ -6,9 +6,9 @@ from xdsl.parser import Parser
 
 from tlf.compiler.driver.driver import new_context
 from tlf.dialects.target import load_target_spec
-from tlf.planner.partition.block_problem import problem_of
+from tlf.planner.partition.block_problem import partition_problem_of
 from tlf.planner.partition.group_cost_model import GroupCosts
-from tlf.support.partition import Context
+from tlf.support.partition import ResidencyContext
 
 TEXT = """
 func.func @f(%x: tensor<{shape}xf32>) -> tensor<{shape}xf32> {{
@@ -26,13 +26,15 @@ def test_what_only_fills_bursts_counts_as_moved(shape: str, payload: int, moved:
     """A burst has 256 bytes; each tensor is read or written at once."""
     context, target = new_context(), load_target_spec("npu-tiny")
     module = Parser(context, TEXT.format(shape=shape)).parse_module()
-    target.attach(module)
+    target.attach_to_module(module)
     run_passes(context, module, target, "graph-group{level=L2}")
     level = target.levels["L2"]
-    stated = problem_of(groups_of(module), level)
+    stated = partition_problem_of(groups_of(module), level)
     costs = GroupCosts(stated.nodes, stated.values, target, level, 1)
     (result,) = stated.problem.nodes[0].results
 
-    around = Context(resident=0, retained=0, stored=1 << result, occupied=0)
-    (option,) = costs.options(1, around)
+    around = ResidencyContext(
+        resident=0, retained=0, stored=1 << result, occupied_bytes=0
+    )
+    (option,) = costs.options_of_group(1, around)
     assert (option.payload, option.bytes) == (2 * payload, 2 * moved)

@@ -33,7 +33,7 @@ def chain() -> str:
 def test_groups_are_smaller_with_less_work(work: int, most: int):
     context, module = parsed(chain())
     target = load_target_spec("npu")
-    target.attach(module)
+    target.attach_to_module(module)
     run_passes(context, module, target, "graph-decompose,graph-group")
     passes = GraphPartitionPass(max_evaluations=0, max_analyzed_operations=work)
     (found,) = passes.search_partitions(context, module, target, target.tile_levels[0])

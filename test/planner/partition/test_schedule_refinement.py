@@ -9,8 +9,8 @@ from optimality_chip import with_level
 from xdsl.dialects.builtin import ModuleOp
 
 from tlf.dialects import graph
-from tlf.dialects.prepack import is_preparation
 from tlf.dialects.target import TargetSpec, load_target_spec
+from tlf.dialects.weight_preparation_attributes import is_preparation_function
 
 
 @dataclass
@@ -21,7 +21,7 @@ class Told:
     led: int
     asked: list[tuple[int, bool]] = field(default_factory=list[tuple[int, bool]])
 
-    def evaluate_program(self, module: ModuleOp) -> int | None:
+    def evaluate_outermost_groups(self, module: ModuleOp) -> int | None:
         """
         Return the cycles by the number of groups, and less with a prefetch distance.
         """
@@ -31,10 +31,10 @@ class Told:
         time = self.times[len(plans)]
         return min(time, self.led) if leads and len(plans) == 1 else time
 
-    def evaluate_grouped(self, module: ModuleOp) -> int | None:
+    def evaluate_innermost_groups(self, module: ModuleOp) -> int | None:
         raise NotImplementedError
 
-    def evaluate_tiled(self, module: ModuleOp) -> int | None:
+    def evaluate_planned_groups(self, module: ModuleOp) -> int | None:
         """Nothing is told of tiles."""
         return None
 
@@ -49,7 +49,7 @@ def _plans(module: ModuleOp) -> list[graph.PlanAttr]:
 
 def _is_prepared(op: graph.GroupOp) -> bool:
     around = op.parent_op()
-    return around is not None and is_preparation(around)
+    return around is not None and is_preparation_function(around)
 
 
 def partitioned(told: Told, target: TargetSpec | None = None) -> list[graph.PlanAttr]:

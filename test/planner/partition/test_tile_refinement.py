@@ -27,14 +27,14 @@ class Told:
     times: Callable[[Plans], int | None]
     asked: list[Plans] = field(default_factory=list[Plans])
 
-    def evaluate_program(self, module: ModuleOp) -> int | None:
+    def evaluate_outermost_groups(self, module: ModuleOp) -> int | None:
         """Nothing is told of groups without plans for the nearest memory."""
         return None
 
-    def evaluate_grouped(self, module: ModuleOp) -> int | None:
+    def evaluate_innermost_groups(self, module: ModuleOp) -> int | None:
         raise NotImplementedError
 
-    def evaluate_tiled(self, module: ModuleOp) -> int | None:
+    def evaluate_planned_groups(self, module: ModuleOp) -> int | None:
         """Return the cycles reported for a program."""
         self.asked.append(_plans(module, "bottleneck"))
         return self.times(self.asked[-1])

@@ -9,9 +9,9 @@ from npu_loops import LoopWriter
 
 from tlf.machine.instruction_costs import InstructionCosts
 from tlf.runtime.npu import NPUTrap, Program, Report, parse, run
-from tlf.runtime.npu.register_intervals import IrregularError, compute_intervals
-from tlf.runtime.npu.scalar_arithmetic import Numbers, distinct_rows
-from tlf.runtime.npu.timing_planner import TimingPlanner, find_repeats
+from tlf.runtime.npu.register_intervals import IrregularError, compute_operand_intervals
+from tlf.runtime.npu.scalar_arithmetic import Numbers, find_distinct_rows
+from tlf.runtime.npu.timing_planner import TimingPlanner, find_repeated_patterns
 
 
 def program(machine: str, code: str) -> Program:
@@ -87,7 +87,7 @@ vector neg dst=L1[0](4):f32 a=L1[0](4):f32 shape=(%a)
 def test_irregular_programs_go_step_by_step(machine: str, code: str):
     found = program(machine, code)
     with pytest.raises(IrregularError):
-        compute_intervals(found.body)
+        compute_operand_intervals(found.body)
     short = run(found, {}, functional=False)
     assert short == run(found, {}, functional=False, step_by_step=True)
 
@@ -126,14 +126,19 @@ def test_patterns_add_up():
         for _ in range(generator.randrange(1, 5)):
             piece = [generator.randrange(3) for _ in range(generator.randrange(1, 9))]
             numbers += piece * generator.randrange(1, 9)
-        cut = find_repeats(np.array(numbers, np.int64))
+        cut = find_repeated_patterns(np.array(numbers, np.int64))
         assert [each for piece, count in cut for each in piece * count] == numbers
 
 
 def test_patterns_are_found():
     numbers = np.array([5] + [1] * 1000 + [2, 3] * 1000 + [7], np.int64)
-    assert find_repeats(numbers) == [((5,), 1), ((1,), 1000), ((2, 3), 1000), ((7,), 1)]
-    assert find_repeats(np.zeros(0, np.int64)) == []
+    assert find_repeated_patterns(numbers) == [
+        ((5,), 1),
+        ((1,), 1000),
+        ((2, 3), 1000),
+        ((7,), 1),
+    ]
+    assert find_repeated_patterns(np.zeros(0, np.int64)) == []
 
 
 @pytest.mark.parametrize("scale", [1, 1 << 20, 1 << 60])
@@ -141,7 +146,7 @@ def test_rows_that_are_alike(scale: int):
     """Columns of great numbers too, whose product does not fit in 64 bits."""
     generator = np.random.default_rng(2)
     columns: list[Numbers] = [generator.integers(0, 3, 200) * scale for _ in range(4)]
-    first, like = distinct_rows([7, *columns], 200)
+    first, like = find_distinct_rows([7, *columns], 200)
     rows = list(zip(*(column.tolist() for column in columns), strict=True))
     assert len(first) == len(set(rows))
     assert [rows[first[number]] for number in like] == rows

@@ -12,7 +12,7 @@ import pytest
 from tlf.runtime.triton.descriptor_check import find_wrong_descriptors
 from tlf.runtime.triton.launch_plan import Plan, load_plan
 from tlf.runtime.triton.offline_compiler import KernelResources, OfflineCompiler
-from tlf.runtime.triton.report import find_faults
+from tlf.runtime.triton.report import find_kernel_faults
 
 PRODUCTS = """\
 import triton
@@ -83,10 +83,10 @@ def plan() -> Plan:
 
 def test_kernel_that_is_assembled_wrongly_is_assembled_anew() -> None:
     with OfflineCompiler() as compiler:
-        (planned,) = compiler.compile(plan(), admits=False)
-        (admitted,) = compiler.compile(plan())
+        (planned,) = compiler.compile_plan_kernels(plan(), admits=False)
+        (admitted,) = compiler.compile_plan_kernels(plan())
     assert planned.wrong_descriptors
-    assert "is assembled wrongly" in find_faults(planned)[0]
+    assert "is assembled wrongly" in find_kernel_faults(planned)[0]
     assert not admitted.wrong_descriptors
     assert _shape(admitted) == _shape(planned)
 

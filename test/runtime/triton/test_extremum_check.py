@@ -10,11 +10,11 @@ import torch
 
 from tlf.lowering.mem_to_triton.device_functions import DEVICE_FUNCTIONS
 from tlf.runtime.triton.device_selection import select_device
-from tlf.runtime.triton.executable import Executable
+from tlf.runtime.triton.executable_plan import Executable
 from tlf.runtime.triton.extremum_check import widen_extrema
 from tlf.runtime.triton.launch_plan import Kernel, Plan, load_plan
 from tlf.runtime.triton.offline_compiler import OfflineCompiler
-from tlf.runtime.triton.report import find_faults
+from tlf.runtime.triton.report import find_kernel_faults
 
 CHAIN = """\
 import triton
@@ -72,16 +72,18 @@ def plan(name: str, dtype: str, *, is_widened: bool = False) -> Plan:
 @pytest.mark.parametrize("name", ["maximum_nan", "minimum_nan"])
 def test_wrong_extrema_are_found_and_widened(name: str, dtype: str) -> None:
     with OfflineCompiler() as compiler:
-        (planned,) = compiler.compile(plan(name, dtype), admits=False)
-        (admitted,) = compiler.compile(plan(name, dtype))
+        (planned,) = compiler.compile_plan_kernels(plan(name, dtype), admits=False)
+        (admitted,) = compiler.compile_plan_kernels(plan(name, dtype))
     assert planned.has_wrong_extrema
-    assert "is assembled wrongly: 16-bit extrema" in find_faults(planned)[0]
+    assert "is assembled wrongly: 16-bit extrema" in find_kernel_faults(planned)[0]
     assert not admitted.has_wrong_extrema
 
 
 def test_extrema_in_f32_are_right() -> None:
     with OfflineCompiler() as compiler:
-        (planned,) = compiler.compile(plan("maximum_nan", "f32"), admits=False)
+        (planned,) = compiler.compile_plan_kernels(
+            plan("maximum_nan", "f32"), admits=False
+        )
     assert not planned.has_wrong_extrema
 
 

@@ -6,7 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from tlf.runtime.triton.kernel_admission import Facts, Variant, admit, limit_stages
+from tlf.runtime.triton.kernel_admission import (
+    KernelFacts,
+    KernelVariant,
+    admit_kernel_variant,
+    limit_stages,
+)
 from tlf.runtime.triton.launch_plan import Kernel
 from tlf.runtime.triton.runtime_errors import KernelError
 
@@ -17,24 +22,26 @@ KERNEL = Kernel("f", "", SOURCE, (3,), 4, 4, ("p0",))
 LIMIT = 1000
 
 
-def asked(facts: Callable[[Variant], Facts]) -> tuple[list[Variant], Variant]:
+def asked(
+    facts: Callable[[KernelVariant], KernelFacts],
+) -> tuple[list[KernelVariant], KernelVariant]:
     """The ways in which the kernel was compiled, and the one that was taken."""
-    tried: list[Variant] = []
+    tried: list[KernelVariant] = []
 
-    def compile_one(variant: Variant) -> Facts:
+    def compile_one(variant: KernelVariant) -> KernelFacts:
         tried.append(variant)
         return facts(variant)
 
-    return tried, admit(KERNEL, compile_one, LIMIT)
+    return tried, admit_kernel_variant(KERNEL, compile_one, LIMIT)
 
 
 def test_a_kernel_without_faults_is_compiled_once() -> None:
-    tried, taken = asked(lambda _: Facts(1000, 256))
-    assert tried == [taken] == [Variant(KERNEL)]
+    tried, taken = asked(lambda _: KernelFacts(1000, 256))
+    assert tried == [taken] == [KernelVariant(KERNEL)]
 
 
 def test_less_is_in_flight_where_shared_memory_is_short() -> None:
-    tried, taken = asked(lambda each: Facts(400 * each.kernel.num_stages, 0))
+    tried, taken = asked(lambda each: KernelFacts(400 * each.kernel.num_stages, 0))
     assert [each.kernel.num_stages for each in tried] == [4, 3, 2]
     assert taken.kernel.num_stages == 2
     assert taken.kernel.source == SOURCE.replace("=4", "=2")
@@ -44,47 +51,51 @@ def test_less_is_in_flight_where_shared_memory_is_short() -> None:
 
 
 def test_more_warps_share_what_spills() -> None:
-    tried, taken = asked(lambda each: Facts(0, 2000 // each.kernel.num_warps))
+    tried, taken = asked(lambda each: KernelFacts(0, 2000 // each.kernel.num_warps))
     assert [each.kernel.num_warps for each in tried] == [4, 8]
     assert taken.kernel.num_warps == 8
 
 
 def test_the_least_spills_are_taken() -> None:
-    tried, taken = asked(lambda each: Facts(0, abs(each.kernel.num_warps - 8) + 300))
+    tried, taken = asked(
+        lambda each: KernelFacts(0, abs(each.kernel.num_warps - 8) + 300)
+    )
     assert [each.kernel.num_warps for each in tried] == [4, 8, 16]
     assert taken.kernel.num_warps == 8
 
 
 def test_wrong_code_is_assembled_anew() -> None:
-    tried, taken = asked(lambda each: Facts(0, 0, () if each.is_newest else ("UR4",)))
-    assert tried == [Variant(KERNEL), Variant(KERNEL, is_newest=True)]
+    tried, taken = asked(
+        lambda each: KernelFacts(0, 0, () if each.is_newest else ("UR4",))
+    )
+    assert tried == [KernelVariant(KERNEL), KernelVariant(KERNEL, is_newest=True)]
     assert taken.is_newest
 
 
 def test_wrong_extrema_are_widened_once() -> None:
     source = "    return tl.maximum(x, y, propagate_nan=tl.PropagateNan.ALL)\n"
     kernel = replace(KERNEL, source=SOURCE + source)
-    tried: list[Variant] = []
+    tried: list[KernelVariant] = []
 
-    def compile_one(variant: Variant) -> Facts:
+    def compile_one(variant: KernelVariant) -> KernelFacts:
         tried.append(variant)
-        return Facts(0, 0, (), variant.kernel == kernel)
+        return KernelFacts(0, 0, (), variant.kernel == kernel)
 
-    taken = admit(kernel, compile_one, LIMIT)
-    assert [Variant(kernel), taken] == tried
+    taken = admit_kernel_variant(kernel, compile_one, LIMIT)
+    assert [KernelVariant(kernel), taken] == tried
     assert "max.NaN.f32" in taken.kernel.source
     with pytest.raises(KernelError, match="wrongly: 16-bit extrema of three"):
-        asked(lambda _: Facts(0, 0, (), True))
+        asked(lambda _: KernelFacts(0, 0, (), True))
 
 
 def test_wrong_code_is_never_taken() -> None:
     with pytest.raises(KernelError, match="kernel 'f': is assembled wrongly: UR4"):
-        asked(lambda _: Facts(0, 0, ("UR4",)))
+        asked(lambda _: KernelFacts(0, 0, ("UR4",)))
 
 
 def test_what_cannot_be_launched_is_refused() -> None:
     with pytest.raises(KernelError, match="takes 2000 bytes of shared memory, more"):
-        asked(lambda _: Facts(2000, 0))
+        asked(lambda _: KernelFacts(2000, 0))
 
 
 def test_loops_with_fewer_stages_keep_them() -> None:
@@ -94,13 +105,15 @@ def test_loops_with_fewer_stages_keep_them() -> None:
 
 
 def test_what_is_legal_is_taken_where_others_do_not_compile() -> None:
-    def facts(variant: Variant) -> Facts:
+    def facts(variant: KernelVariant) -> KernelFacts:
         if variant.kernel.num_warps > 4:
             raise RuntimeError("no such layout")
-        return Facts(1000, 300)
+        return KernelFacts(1000, 300)
 
     tried, taken = asked(facts)
     assert [each.kernel.num_warps for each in tried] == [4, 8]
-    assert taken == Variant(KERNEL)
+    assert taken == KernelVariant(KERNEL)
     with pytest.raises(RuntimeError, match="no such layout"):
-        admit(KERNEL, lambda _: facts(Variant(replace(KERNEL, num_warps=8))), LIMIT)
+        admit_kernel_variant(
+            KERNEL, lambda _: facts(KernelVariant(replace(KERNEL, num_warps=8))), LIMIT
+        )

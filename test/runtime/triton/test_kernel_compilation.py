@@ -4,7 +4,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
-from tlf.runtime.triton.kernel_compilation import read_facts
+from tlf.runtime.triton.kernel_compilation import read_kernel_facts
 
 
 class Launchers:
@@ -42,7 +42,7 @@ def test_threads_do_not_swap_launchers():
     kernels = [Compiled(launchers, count) for count in range(32)]
 
     def load(kernel: Compiled) -> None:
-        read_facts(kernel, 1)
+        read_kernel_facts(kernel, 1)
 
     with ThreadPoolExecutor(8) as threads:
         list(threads.map(load, kernels))

@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from tlf.runtime.triton import kernel_launcher
-from tlf.runtime.triton.kernel_admission import Facts, Variant
-from tlf.runtime.triton.kernel_launcher import Launcher
+from tlf.runtime.triton.kernel_admission import KernelFacts, KernelVariant
+from tlf.runtime.triton.kernel_launcher import KernelLauncher
 from tlf.runtime.triton.launch_plan import Kernel
 from tlf.runtime.triton.runtime_errors import KernelError
 
@@ -28,7 +28,7 @@ class Jit:
         return self
 
     def compile(
-        self, variant: Variant, function: Any, arguments: Sequence[object]
+        self, variant: KernelVariant, function: Any, arguments: Sequence[object]
     ) -> Any:
         kernel = variant.kernel
         assert function is self
@@ -62,30 +62,30 @@ class Interpreter:
 
 
 def made(
-    monkeypatch: pytest.MonkeyPatch, jit: Jit, facts: Sequence[Facts] = ()
-) -> Launcher:
+    monkeypatch: pytest.MonkeyPatch, jit: Jit, facts: Sequence[KernelFacts] = ()
+) -> KernelLauncher:
     """A launcher; kernels that are compiled have `facts`, one after the other."""
     following = iter(facts)
 
-    def read(compiled: object, limit: int) -> Facts:
-        return next(following, Facts(0, 0))
+    def read(compiled: object, limit: int) -> KernelFacts:
+        return next(following, KernelFacts(0, 0))
 
-    monkeypatch.setattr(kernel_launcher, "compile_variant", jit.compile)
-    monkeypatch.setattr(kernel_launcher, "kernel_function", jit.load)
-    monkeypatch.setattr(kernel_launcher, "read_facts", read)
-    monkeypatch.setattr(kernel_launcher, "shared_limit", lambda: 1000)
-    return Launcher(KERNEL)
+    monkeypatch.setattr(kernel_launcher, "compile_kernel_variant", jit.compile)
+    monkeypatch.setattr(kernel_launcher, "import_kernel_function", jit.load)
+    monkeypatch.setattr(kernel_launcher, "read_kernel_facts", read)
+    monkeypatch.setattr(kernel_launcher, "shared_memory_limit", lambda: 1000)
+    return KernelLauncher(KERNEL)
 
 
-def interpreted(monkeypatch: pytest.MonkeyPatch, function: object) -> Launcher:
+def interpreted(monkeypatch: pytest.MonkeyPatch, function: object) -> KernelLauncher:
     """A launcher of a function that Triton interprets."""
 
     def load(kernel: Kernel) -> object:
         assert kernel is KERNEL
         return function
 
-    monkeypatch.setattr(kernel_launcher, "kernel_function", load)
-    return Launcher(KERNEL, is_interpreted=True)
+    monkeypatch.setattr(kernel_launcher, "import_kernel_function", load)
+    return KernelLauncher(KERNEL, is_interpreted=True)
 
 
 def test_triton_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -116,17 +116,17 @@ def test_buffers_elsewhere_in_a_sector_have_another_kernel(
 def test_what_is_compiled_ahead_is_launched(monkeypatch: pytest.MonkeyPatch) -> None:
     jit, (x, y) = Jit(), torch.zeros(2, 64).unbind()
     launch = made(monkeypatch, jit)
-    launch.compile_ahead([x, y])
+    launch.compile_before_launch([x, y])
     assert (len(jit.asked), jit.run) == (1, [])
-    launch.compile_ahead([y, x])
+    launch.compile_before_launch([y, x])
     launch([x, y])
     assert (len(jit.asked), len(jit.run)) == (1, 1)
 
 
 def test_launches_tell_of_what_failed_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
     jit, x = Jit(), torch.zeros(64)
-    launch = made(monkeypatch, jit, [Facts(2000, 0)] * 20)
-    launch.compile_ahead([x, x])
+    launch = made(monkeypatch, jit, [KernelFacts(2000, 0)] * 20)
+    launch.compile_before_launch([x, x])
     with pytest.raises(KernelError, match="2000 bytes of shared memory"):
         launch([x, x])
 
@@ -134,7 +134,7 @@ def test_launches_tell_of_what_failed_ahead(monkeypatch: pytest.MonkeyPatch) -> 
 def test_numbers_are_left_to_triton(monkeypatch: pytest.MonkeyPatch) -> None:
     # The first way to compile needs too much shared memory; it is not tried again.
     jit, x = Jit(), torch.zeros(64)
-    launch = made(monkeypatch, jit, [Facts(2000, 0)])
+    launch = made(monkeypatch, jit, [KernelFacts(2000, 0)])
     for number in (1, 16, 16):
         launch([x, number])
     assert len(jit.asked) == 4
@@ -155,7 +155,7 @@ def test_kernels_that_cannot_run_are_not_launched(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     jit, x = Jit(), torch.zeros(64)
-    launch = made(monkeypatch, jit, 9 * [Facts(2000, 0)])
+    launch = made(monkeypatch, jit, 9 * [KernelFacts(2000, 0)])
     with pytest.raises(KernelError, match="kernel 'f': takes 2000 bytes"):
         launch([x, x])
     assert not jit.run

@@ -26,7 +26,7 @@ from tlf.runtime.triton import (
     prepare,
     run,
 )
-from tlf.runtime.triton.kernel_files import kernel_file
+from tlf.runtime.triton.kernel_files import write_kernel_file
 
 SOURCE = """\
 import triton
@@ -277,11 +277,11 @@ def test_texts_that_are_no_plans() -> None:
 
 def test_kernel_files_are_named_by_content(plan: Json) -> None:
     (kernel,) = load_plan(plan).kernels
-    path = kernel_file(kernel)
+    path = write_kernel_file(kernel)
     assert kernel.sha256[:32] in path.name
     assert path.read_text() == SOURCE
     path.write_text("damaged")
-    assert kernel_file(kernel).read_text() == SOURCE
+    assert write_kernel_file(kernel).read_text() == SOURCE
     assert list(path.parent.iterdir()) == [path]
 
 

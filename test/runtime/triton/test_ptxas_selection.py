@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tlf.runtime.triton.kernel_admission import Variant
-from tlf.runtime.triton.kernel_compilation import compile_variant
+from tlf.runtime.triton.kernel_admission import KernelVariant
+from tlf.runtime.triton.kernel_compilation import compile_kernel_variant
 from tlf.runtime.triton.launch_plan import Kernel
 from tlf.runtime.triton.ptxas_selection import use_assembler
 
@@ -59,8 +59,10 @@ def test_that_threads_compile_with_what_they_ask_for(nvidia: Any):
             found[self.name] = usual(nvidia)
 
     def run(name: str) -> Thread:
-        variant = Variant(KERNEL, name == "newest")
-        thread = Thread(target=compile_variant, args=(variant, Function(name), []))
+        variant = KernelVariant(KERNEL, name == "newest")
+        thread = Thread(
+            target=compile_kernel_variant, args=(variant, Function(name), [])
+        )
         thread.start()
         return thread
 

@@ -12,7 +12,12 @@ import pytest
 
 from tlf.runtime.triton.launch_plan import load_plan
 from tlf.runtime.triton.offline_compiler import OfflineCompiler
-from tlf.runtime.triton.report import find_faults, format_table, main, resources
+from tlf.runtime.triton.report import (
+    compile_kernel_resources,
+    find_kernel_faults,
+    format_resource_table,
+    main,
+)
 from tlf.runtime.triton.runtime_errors import KernelError, UnavailableError
 
 COPY = """\
@@ -85,25 +90,25 @@ def plan(name: str, source: str, extent: int, steps: str = "direct") -> str:
 
 
 def test_copy_of_aligned_rows() -> None:
-    (found,) = resources(load_plan(plan("copy", COPY, 4096, "loop")))
+    (found,) = compile_kernel_resources(load_plan(plan("copy", COPY, 4096, "loop")))
     assert (found.kernel, found.grid, found.warps) == ("copy", (2, 3), 4)
     assert found.shared == 0
     assert found.assembly is not None
     assert found.assembly.loads == {128: 2}
     assert found.assembly.stores == {128: 2}
     assert found.assembly.spilled_bytes == 0
-    assert find_faults(found) == []
+    assert find_kernel_faults(found) == []
 
 
 @pytest.mark.long
 def test_faults() -> None:
-    (found,) = resources(load_plan(plan("waste", WASTE, 65536)))
-    spills, shared = find_faults(found)
+    (found,) = compile_kernel_resources(load_plan(plan("waste", WASTE, 65536)))
+    spills, shared = find_kernel_faults(found)
     assert spills.startswith("kernel 'waste' spills ")
     assert shared == (
         f"kernel 'waste' takes {found.shared} bytes of shared memory, more than 232448"
     )
-    header, row = format_table([found]).splitlines()
+    header, row = format_resource_table([found]).splitlines()
     cells = dict(zip(header.split(), row.split(), strict=True))
     assert cells["kernel"] == "waste"
     assert cells["grid"] == "2x3"
@@ -115,16 +120,16 @@ def test_kernel_that_does_not_compile() -> None:
     broken = COPY.replace("tl.arange(0, 1024)", "tl.arange(0, 1000)")
     with OfflineCompiler() as compiler:
         with pytest.raises(KernelError, match=r"^kernel 'copy': .*power of 2"):
-            compiler.compile(load_plan(plan("copy", broken, 4096, "loop")))
+            compiler.compile_plan_kernels(load_plan(plan("copy", broken, 4096, "loop")))
         # The process lives on.
         text = plan("copy", COPY, 4096, "loop")
-        (found,) = compiler.compile(load_plan(text), assemble=False)
+        (found,) = compiler.compile_plan_kernels(load_plan(text), assemble=False)
         assert found.assembly is None
 
 
 def test_kernel_that_nothing_launches() -> None:
     with pytest.raises(KernelError, match=r"^kernel 'copy': nothing launches it$"):
-        resources(load_plan(plan("copy", COPY, 4096, "none")))
+        compile_kernel_resources(load_plan(plan("copy", COPY, 4096, "none")))
 
 
 def test_compiler_that_is_not_running() -> None:
@@ -132,7 +137,7 @@ def test_compiler_that_is_not_running() -> None:
     with pytest.raises(
         UnavailableError, match=r"^the offline compiler is not running$"
     ):
-        compiler.compile(load_plan(plan("copy", COPY, 4096, "loop")))
+        compiler.compile_plan_kernels(load_plan(plan("copy", COPY, 4096, "loop")))
 
 
 def test_program(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

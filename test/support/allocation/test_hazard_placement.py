@@ -6,9 +6,9 @@ import pytest
 
 from tlf.support.allocation import (
     Buffer,
-    Use,
-    find_faults,
+    BufferUse,
     find_hazards,
+    find_offset_faults,
     max_live_bytes,
     place_by_hazards,
 )
@@ -30,13 +30,13 @@ def overlap(buffers: list[Buffer], offsets: Offsets, one: int, other: int) -> bo
     )
 
 
-def chain(sizes: list[int]) -> tuple[list[Buffer], list[Use]]:
+def chain(sizes: list[int]) -> tuple[list[Buffer], list[BufferUse]]:
     """Buffers of which each is stored right before the next one is loaded."""
     buffers = [
         Buffer.live_during(size, 2 * number, 2 * number + 1)
         for number, size in enumerate(sizes)
     ]
-    uses = [Use(2 * n, 2 * n + 1, LOAD, STORE) for n in range(len(sizes))]
+    uses = [BufferUse(2 * n, 2 * n + 1, LOAD, STORE) for n in range(len(sizes))]
     return buffers, uses
 
 
@@ -52,7 +52,7 @@ def test_neighbours_lie_apart_where_there_is_room():
 
 def test_the_worst_hazard_is_avoided_where_there_is_little_room():
     buffers, uses = chain([256] * 3)
-    uses[1] = Use(2, 3, LOAD, LOAD)
+    uses[1] = BufferUse(2, 3, LOAD, LOAD)
     found = place_by_hazards(buffers, uses, 512)
     assert found is not None
     assert not overlap(buffers, found.offsets, 0, 1)
@@ -62,7 +62,7 @@ def test_the_worst_hazard_is_avoided_where_there_is_little_room():
 def test_what_a_loop_ends_and_starts_with_lie_apart():
     loop = [(0, 20)]
     buffers = [Buffer.live_during(256, step, step + 4) for step in (0, 6, 12)]
-    uses = [Use(step, step + 3, LOAD, STORE, loop) for step in (0, 6, 12)]
+    uses = [BufferUse(step, step + 3, LOAD, STORE, loop) for step in (0, 6, 12)]
     found = place_by_hazards(buffers, uses, 768)
     assert found is not None
     assert sorted(found.offsets) == [0, 256, 512]
@@ -70,11 +70,11 @@ def test_what_a_loop_ends_and_starts_with_lie_apart():
 
 def test_there_may_be_no_room():
     buffers = [Buffer.live_during(300, 0, 2), Buffer.live_during(256, 1, 3)]
-    uses = [Use(0, 1, LOAD, STORE), Use(1, 2, LOAD, STORE)]
+    uses = [BufferUse(0, 1, LOAD, STORE), BufferUse(1, 2, LOAD, STORE)]
     assert place_by_hazards(buffers, uses, 767) is None
     found = place_by_hazards(buffers, uses, 768)
     assert found is not None
-    assert not list(find_faults(buffers, found.offsets))
+    assert not list(find_offset_faults(buffers, found.offsets))
 
 
 def test_nothing_takes_no_room():
@@ -83,9 +83,9 @@ def test_nothing_takes_no_room():
     assert (found.offsets, found.peak) == ((), 0)
 
 
-def drawn(numbers: random.Random) -> tuple[list[Buffer], list[Use]]:
+def drawn(numbers: random.Random) -> tuple[list[Buffer], list[BufferUse]]:
     buffers: list[Buffer] = []
-    uses: list[Use] = []
+    uses: list[BufferUse] = []
     loops = [[], [(0, 40)], [(0, 40), (10, 20)]]
     for _ in range(numbers.randrange(1, 24)):
         start = numbers.randrange(30)
@@ -93,7 +93,7 @@ def drawn(numbers: random.Random) -> tuple[list[Buffer], list[Use]]:
         size, alignment = numbers.randrange(1, 900), numbers.choice((1, 64, 256))
         buffers.append(Buffer.live_during(size, start, end, alignment))
         stages = numbers.randrange(6), numbers.randrange(6)
-        uses.append(Use(start, end - 1, *stages, numbers.choice(loops)))
+        uses.append(BufferUse(start, end - 1, *stages, numbers.choice(loops)))
     return buffers, uses
 
 
@@ -105,7 +105,7 @@ def test_no_live_buffers_overlap(seed: int):
     found = place_by_hazards(buffers, uses, capacity)
     assert found is not None
     assert found.peak <= capacity
-    assert not list(find_faults(buffers, found.offsets))
+    assert not list(find_offset_faults(buffers, found.offsets))
     assert found == place_by_hazards(buffers, uses, capacity)
 
 
@@ -127,7 +127,7 @@ def test_more_orders_make_it_no_worse(monkeypatch: pytest.MonkeyPatch):
     assert total[1] < total[0]
 
 
-def cost(buffers: list[Buffer], uses: list[Use], offsets: Offsets) -> int:
+def cost(buffers: list[Buffer], uses: list[BufferUse], offsets: Offsets) -> int:
     """Return the cost of hazards, each pair once."""
     together = [
         {

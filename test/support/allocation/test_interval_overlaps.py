@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from tlf.support.allocation.interval_overlaps import Overlaps
+from tlf.support.allocation.interval_overlaps import IntervalOverlaps
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 7, 30, 61])
@@ -15,13 +15,13 @@ def test_overlaps_are_those_of_every_pair(seed: int, count: int):
     for _ in range(count):
         start = generator.randint(-5, 40)
         intervals.append((start, start + generator.choice([0, 1, 5, 60])))
-    table = Overlaps(intervals)
+    table = IntervalOverlaps(intervals)
     added: list[int] = []
     for number in generator.sample(range(count), count):
         start, end = intervals[number]
         expected = [
             n for n in added if intervals[n][0] <= end >= start <= intervals[n][1]
         ]
-        assert sorted(table.find_overlapping(number)) == sorted(expected)
-        table.add(number)
+        assert sorted(table.find_overlapping_intervals(number)) == sorted(expected)
+        table.add_interval(number)
         added.append(number)

@@ -1,7 +1,12 @@
 """Plans do not depend on how long steps take."""
 
-from tlf.support.allocation import Buffer, max_live_bytes, pack, rank_lifetimes
-from tlf.support.allocation.search_restarts import Budget
+from tlf.support.allocation import (
+    Buffer,
+    max_live_bytes,
+    pack_to_lowest_peak,
+    renumber_lifetime_steps,
+)
+from tlf.support.allocation.search_restarts import VisitBudget
 
 
 def lifetimes(scale: int) -> list[Buffer]:
@@ -13,12 +18,17 @@ def lifetimes(scale: int) -> list[Buffer]:
 
 
 def test_steps_become_events():
-    spans = [each.spans[0] for each in rank_lifetimes(lifetimes(2))]
+    spans = [each.spans[0] for each in renumber_lifetime_steps(lifetimes(2))]
     found = [(each.start, each.end) for each in spans]
     assert found == [(0, 2), (1, 4), (2, 7), (3, 5), (6, 8)]
 
 
 def test_same_plan_for_longer_steps():
-    plans = [pack(rank_lifetimes(lifetimes(scale)), Budget()) for scale in (1, 2, 3)]
+    plans = [
+        pack_to_lowest_peak(renumber_lifetime_steps(lifetimes(scale)), VisitBudget())
+        for scale in (1, 2, 3)
+    ]
     assert len({plan.offsets for plan in plans}) == 1
-    assert max_live_bytes(rank_lifetimes(lifetimes(3))) == max_live_bytes(lifetimes(1))
+    assert max_live_bytes(renumber_lifetime_steps(lifetimes(3))) == max_live_bytes(
+        lifetimes(1)
+    )

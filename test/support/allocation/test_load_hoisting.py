@@ -21,7 +21,7 @@ def test_loads_are_hoisted_while_their_buffers_fit():
                 capacity,
                 lambda _, position: position == 1,
                 keeps_order=keeps_order,
-            ).target_positions()
+            ).candidate_target_positions()
         )
 
     assert first_targets(768, keeps_order=True) == {4: 3}

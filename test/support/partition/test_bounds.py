@@ -9,7 +9,14 @@ import pytest
 from search_exhaustive import schedules
 from search_problems import Arbitrary, random_problem, with_labels
 
-from tlf.support.partition import Context, CostModel, Limits, Option, Problem, search
+from tlf.support.partition import (
+    CostModel,
+    Limits,
+    Option,
+    PartitionProblem,
+    ResidencyContext,
+    search_schedule,
+)
 
 
 @dataclass
@@ -22,14 +29,20 @@ class Bounded(CostModel):
     bounded: int = 0
     _bounds: dict[object, Option] = field(default_factory=dict[object, Option])
 
-    def options(self, group: int, context: Context) -> Sequence[Option]:
+    def options_of_group(
+        self, group: int, context: ResidencyContext
+    ) -> Sequence[Option]:
         self.asked += 1
-        return self.costs.options(group, context)
+        return self.costs.options_of_group(group, context)
 
-    def bound(self, group: int, context: Context) -> Option:
+    def bound_of_options(self, group: int, context: ResidencyContext) -> Option:
         self.bounded += 1
-        ways = self.costs.options(group, Context(*context.sets, 0))
-        less = random.Random(hash((group, context.sets))).randrange(self.slack + 1)
+        ways = self.costs.options_of_group(
+            group, ResidencyContext(*context.residency_sets, 0)
+        )
+        less = random.Random(hash((group, context.residency_sets))).randrange(
+            self.slack + 1
+        )
         return Option(
             max(0, min((each.time for each in ways), default=less) - less),
             max(0, min((each.bytes for each in ways), default=less) - less),
@@ -39,7 +52,7 @@ class Bounded(CostModel):
         )
 
 
-def example(seed: int) -> tuple[Problem, Arbitrary]:
+def example(seed: int) -> tuple[PartitionProblem, Arbitrary]:
     problem, _ = random_problem(seed, 6)
     problem = with_labels(problem)
     return problem, Arbitrary(problem, seed)
@@ -50,8 +63,8 @@ def example(seed: int) -> tuple[Problem, Arbitrary]:
 @pytest.mark.parametrize("seed", range(400, 430))
 def test_bounds_change_nothing(strategy: str, seed: int):
     problem, costs = example(seed)
-    found = search(problem, costs, strategy)
-    bounded = search(problem, Bounded(costs, 15), strategy)
+    found = search_schedule(problem, costs, strategy)
+    bounded = search_schedule(problem, Bounded(costs, 15), strategy)
 
     assert bounded.schedule == found.schedule
     # A beam settles as many states as bounds leave a chance to be among the best.
@@ -63,7 +76,7 @@ def test_bounds_change_nothing(strategy: str, seed: int):
 @pytest.mark.parametrize("seed", range(430, 450))
 def test_best_of_all_schedules(seed: int):
     problem, costs = example(seed)
-    found = search(problem, Bounded(costs, 15)).schedule
+    found = search_schedule(problem, Bounded(costs, 15)).schedule
 
     assert (found.time, found.bytes) == min(schedules(problem, costs))
 
@@ -74,8 +87,10 @@ def test_the_nearer_the_bounds_the_less_is_priced(slack: int):
     for seed in range(450, 470):
         problem, costs = example(seed)
         for each in (slack, 40):
-            asked[each] += search(problem, Bounded(costs, each)).statistics.queries
-        asked[None] += search(problem, costs).statistics.queries
+            asked[each] += search_schedule(
+                problem, Bounded(costs, each)
+            ).statistics.queries
+        asked[None] += search_schedule(problem, costs).statistics.queries
 
     assert asked[slack] < 0.75 * asked[40] < asked[None]
 
@@ -84,8 +99,8 @@ def test_the_nearer_the_bounds_the_less_is_priced(slack: int):
 def test_alternatives_are_priced_where_they_may_be_the_best(seed: int):
     problem, costs = example(seed)
     bounded = Bounded(costs, 15)
-    found = search(problem, bounded, alternatives=3)
-    priced = search(problem, costs, limits=Limits(front=2), alternatives=3)
+    found = search_schedule(problem, bounded, alternatives=3)
+    priced = search_schedule(problem, costs, limits=Limits(front=2), alternatives=3)
 
     assert bounded.bounded
     assert bounded.asked <= priced.statistics.queries
@@ -98,8 +113,12 @@ class Early(CostModel):
 
     costs: Arbitrary
 
-    def options(self, group: int, context: Context) -> Sequence[Option]:
-        generator = random.Random(hash((self.costs.seed, group, context.sets)))
+    def options_of_group(
+        self, group: int, context: ResidencyContext
+    ) -> Sequence[Option]:
+        generator = random.Random(
+            hash((self.costs.seed, group, context.residency_sets))
+        )
         return [
             replace(
                 option,
@@ -107,7 +126,7 @@ class Early(CostModel):
                 idle_cycles=generator.randrange(30),
                 prefetch_capacity=generator.randrange(30),
             )
-            for option in self.costs.options(group, context)
+            for option in self.costs.options_of_group(group, context)
         ]
 
 
@@ -117,8 +136,8 @@ def test_the_schedule_is_the_same_with_alternatives(strategy: str):
     for seed in range(490, 510):
         problem, costs = example(seed)
         bounded = Bounded(Early(costs), 15)
-        told = search(problem, bounded, strategy, alternatives=3)
+        told = search_schedule(problem, bounded, strategy, alternatives=3)
 
-        found = search(problem, bounded, strategy)
+        found = search_schedule(problem, bounded, strategy)
         assert (told.schedule, told.statistics) == (found.schedule, found.statistics)
         assert len(told.alternatives) == len(told.schedule.steps)

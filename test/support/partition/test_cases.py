@@ -7,20 +7,20 @@ import pytest
 from search_replay import check
 
 from tlf.support.partition import (
-    Context,
     CostModel,
     Limits,
-    Node,
     NoScheduleError,
     Option,
-    Problem,
-    Value,
+    PartitionProblem,
+    ProblemOperation,
+    ProblemValue,
+    ResidencyContext,
+    elements_of_mask,
     mask_of,
-    members,
-    search,
+    search_schedule,
 )
 from tlf.support.partition.cost_memo import CostMemo
-from tlf.support.partition.group_structure import Groups
+from tlf.support.partition.group_structure import GroupStructures
 
 
 @dataclass
@@ -29,8 +29,10 @@ class Table(CostModel):
 
     times: Mapping[tuple[int, ...], int]
 
-    def options(self, group: int, context: Context) -> Sequence[Option]:
-        time = self.times.get(tuple(members(group)))
+    def options_of_group(
+        self, group: int, context: ResidencyContext
+    ) -> Sequence[Option]:
+        time = self.times.get(tuple(elements_of_mask(group)))
         return [] if time is None else [Option(time, 0, 0)]
 
 
@@ -40,7 +42,9 @@ class Padded(CostModel):
 
     ways: Sequence[tuple[int, int]]
 
-    def options(self, group: int, context: Context) -> Sequence[Option]:
+    def options_of_group(
+        self, group: int, context: ResidencyContext
+    ) -> Sequence[Option]:
         return [Option(1, moved, 0, padding=padding) for moved, padding in self.ways]
 
 
@@ -48,12 +52,14 @@ class Padded(CostModel):
 class Alone(CostModel):
     """Each operation by itself: a cycle per byte moved, and two more if it squeezes."""
 
-    problem: Problem
+    problem: PartitionProblem
 
-    def objection(self, group: int) -> str | None:
+    def objection_to_group(self, group: int) -> str | None:
         return None if group & (group - 1) == 0 else "one operation at a time"
 
-    def options(self, group: int, context: Context) -> Sequence[Option]:
+    def options_of_group(
+        self, group: int, context: ResidencyContext
+    ) -> Sequence[Option]:
         number = group.bit_length() - 1
         loaded = self.problem.reads[number] & ~context.resident
         moved = self.problem.size_of(loaded) + self.problem.size_of(context.stored)
@@ -62,20 +68,22 @@ class Alone(CostModel):
             Option(10 + moved, moved, stays + 4),
             Option(12 + moved, moved, stays),
         ]
-        free = self.problem.capacity - context.occupied
+        free = self.problem.capacity - context.occupied_bytes
         return [option for option in options if option.footprint <= free]
 
 
-def chain(count: int) -> Problem:
-    nodes = tuple(Node((n,), (n + 1,), str(n)) for n in range(count))
-    values = [Value(1)] * count
-    return Problem(nodes, (*values, Value(1, is_output=True)), 0)
+def chain(count: int) -> PartitionProblem:
+    nodes = tuple(ProblemOperation((n,), (n + 1,), str(n)) for n in range(count))
+    values = [ProblemValue(1)] * count
+    return PartitionProblem(nodes, (*values, ProblemValue(1, is_output=True)), 0)
 
 
-def groups(problem: Problem, costs: CostModel, strategy: str) -> list[tuple[int, ...]]:
-    schedule = search(problem, costs, strategy).schedule
+def groups(
+    problem: PartitionProblem, costs: CostModel, strategy: str
+) -> list[tuple[int, ...]]:
+    schedule = search_schedule(problem, costs, strategy).schedule
     check(problem, costs, schedule)
-    return [tuple(members(group)) for group in schedule.groups]
+    return [tuple(elements_of_mask(group)) for group in schedule.groups]
 
 
 ALONE = {(0,): 10, (1,): 10, (2,): 10, (3,): 10}
@@ -98,44 +106,53 @@ def test_union_that_pays_though_its_parts_do_not():
 
 
 def test_groups_need_not_follow_each_other():
-    nodes = (Node((0,), (2,), "a"), Node((1,), (3,), "b"))
-    nodes += (Node((2,), (4,), "c"), Node((3,), (5,), "d"))
-    values = (*[Value(1)] * 4, Value(1, is_output=True), Value(1, is_output=True))
-    problem = Problem(nodes, values, 0)
+    nodes = (ProblemOperation((0,), (2,), "a"), ProblemOperation((1,), (3,), "b"))
+    nodes += (ProblemOperation((2,), (4,), "c"), ProblemOperation((3,), (5,), "d"))
+    values = (
+        *[ProblemValue(1)] * 4,
+        ProblemValue(1, is_output=True),
+        ProblemValue(1, is_output=True),
+    )
+    problem = PartitionProblem(nodes, values, 0)
     costs = Table(ALONE | {(0, 2): 11, (1, 3): 11})
 
     assert sorted(groups(problem, costs, "dp")) == [(0, 2), (1, 3)]
-    assert search(problem, costs, "interval").schedule.time == 40
-    assert search(problem, costs).schedule.time == 22
+    assert search_schedule(problem, costs, "interval").schedule.time == 40
+    assert search_schedule(problem, costs).schedule.time == 22
 
 
-def skip(capacity: int, middle: int = 4) -> Problem:
+def skip(capacity: int, middle: int = 4) -> PartitionProblem:
     """Value 1, of 8 bytes, is read at once and by the last operation."""
     nodes = (
-        Node((0,), (1,), "in"),
-        Node((1,), (2,), "down"),
-        Node((2,), (3,), "middle"),
-        Node((3, 1), (4,), "out"),
+        ProblemOperation((0,), (1,), "in"),
+        ProblemOperation((1,), (2,), "down"),
+        ProblemOperation((2,), (3,), "middle"),
+        ProblemOperation((3, 1), (4,), "out"),
     )
-    sizes = (Value(8), Value(8), *[Value(middle)] * 2, Value(8, is_output=True))
-    return Problem(nodes, sizes, capacity)
+    sizes = (
+        ProblemValue(8),
+        ProblemValue(8),
+        *[ProblemValue(middle)] * 2,
+        ProblemValue(8, is_output=True),
+    )
+    return PartitionProblem(nodes, sizes, capacity)
 
 
 def test_skip_stays_while_other_groups_run():
     problem = skip(24)
-    schedule = search(problem, Alone(problem)).schedule
+    schedule = search_schedule(problem, Alone(problem)).schedule
 
     check(problem, Alone(problem), schedule)
     assert schedule.bytes == 16
     assert all(not step.context.stored for step in schedule.steps[:3])
-    assert schedule.steps[2].context.occupied == 8
+    assert schedule.steps[2].context.occupied_bytes == 8
     assert [step.option.time for step in schedule.steps] == [18, 10, 10, 18]
 
 
 def test_groups_squeeze_so_that_the_skip_can_stay():
     """The group in the middle would be faster without it, all of them would not."""
     problem = skip(16)
-    schedule = search(problem, Alone(problem)).schedule
+    schedule = search_schedule(problem, Alone(problem)).schedule
 
     assert schedule.bytes == 16
     assert [step.option.time for step in schedule.steps] == [18, 10, 12, 18]
@@ -144,7 +161,7 @@ def test_groups_squeeze_so_that_the_skip_can_stay():
 def test_skip_leaves_where_there_is_no_room():
     """It is stored at once, read from where it stays, and loaded for the last one."""
     problem = skip(22, middle=10)
-    schedule = search(problem, Alone(problem)).schedule
+    schedule = search_schedule(problem, Alone(problem)).schedule
 
     check(problem, Alone(problem), schedule)
     value = mask_of([1])
@@ -158,26 +175,28 @@ def test_skip_leaves_where_there_is_no_room():
 class Squeezing(Alone):
     """Alone, but the operation that reads value 2 needs all of the memory."""
 
-    def options(self, group: int, context: Context) -> Sequence[Option]:
+    def options_of_group(
+        self, group: int, context: ResidencyContext
+    ) -> Sequence[Option]:
         capacity = self.problem.capacity
         if self.problem.reads[group.bit_length() - 1] != mask_of([2]):
-            return super().options(group, context)
-        return [] if context.occupied else [Option(10, 0, capacity)]
+            return super().options_of_group(group, context)
+        return [] if context.occupied_bytes else [Option(10, 0, capacity)]
 
 
 def test_what_fills_bursts_counts():
-    found = search(chain(1), Padded([(16, 8), (12, 0)]), alternatives=1)
+    found = search_schedule(chain(1), Padded([(16, 8), (12, 0)]), alternatives=1)
     assert (found.schedule.bytes, found.schedule.payload) == (12, 12)
 
 
 def test_what_fills_bursts_is_told_apart():
-    found = search(chain(3), Padded([(16, 8)]), "unfused", alternatives=1)
+    found = search_schedule(chain(3), Padded([(16, 8)]), "unfused", alternatives=1)
     assert (found.schedule.bytes, found.schedule.payload) == (3 * 16, 3 * 8)
 
 
 def test_alternatives_tell_what_is_of_use():
     """One group or two: the others before, and to the end."""
-    found = search(chain(2), Padded([(16, 4)]), alternatives=1)
+    found = search_schedule(chain(2), Padded([(16, 4)]), alternatives=1)
     assert found.schedule.payload == 12
     ((other,),) = found.alternatives
     assert other.payload == 2 * 12
@@ -186,11 +205,23 @@ def test_alternatives_tell_what_is_of_use():
 @pytest.mark.parametrize("strategy", ["dp", "beam", "greedy"])
 def test_beam_does_not_retain_what_leads_nowhere(strategy: str):
     """To keep value 1 looks best at first, but nothing can run then."""
-    nodes = (Node((0,), (1, 2), "a"), Node((2,), (3,), "b"), Node((1, 3), (4,), "c"))
-    sizes = (Value(1), Value(8), Value(1), Value(1), Value(1, is_output=True))
-    problem = Problem(nodes, sizes, 20)
+    nodes = (
+        ProblemOperation((0,), (1, 2), "a"),
+        ProblemOperation((2,), (3,), "b"),
+        ProblemOperation((1, 3), (4,), "c"),
+    )
+    sizes = (
+        ProblemValue(1),
+        ProblemValue(8),
+        ProblemValue(1),
+        ProblemValue(1),
+        ProblemValue(1, is_output=True),
+    )
+    problem = PartitionProblem(nodes, sizes, 20)
     costs = Squeezing(problem)
-    schedule = search(problem, costs, strategy, limits=Limits(width=1)).schedule
+    schedule = search_schedule(
+        problem, costs, strategy, limits=Limits(width=1)
+    ).schedule
 
     check(problem, costs, schedule)
     assert schedule.steps[0].context.stored & mask_of([1])
@@ -202,9 +233,11 @@ def test_more_room_is_asked_for_anew():
     costs = Alone(problem)
 
     def times(*taken: int) -> tuple[list[list[int]], int]:
-        memo = CostMemo(costs, Groups(problem))
-        contexts = [Context(mask_of([2]), mask_of([3]), 0, each) for each in taken]
-        answers = [memo.options(mask_of([2]), context) for context in contexts]
+        memo = CostMemo(costs, GroupStructures(problem))
+        contexts = [
+            ResidencyContext(mask_of([2]), mask_of([3]), 0, each) for each in taken
+        ]
+        answers = [memo.options_of_group(mask_of([2]), context) for context in contexts]
         return [[option.time for option in each] for each in answers], memo.queries
 
     assert times(0, 12, 14, 16, 17, 18) == ([[10], [10], [12], [12], [], []], 3)
@@ -212,22 +245,35 @@ def test_more_room_is_asked_for_anew():
 
 
 def test_input_stays_once_it_was_loaded():
-    nodes = tuple(Node((0,), (number,), str(number)) for number in (1, 2, 3))
-    values = (Value(8), *[Value(2, is_output=True)] * 3)
-    problem = Problem(nodes, values, 20)
-    schedule = search(problem, Alone(problem)).schedule
+    nodes = tuple(
+        ProblemOperation((0,), (number,), str(number)) for number in (1, 2, 3)
+    )
+    values = (ProblemValue(8), *[ProblemValue(2, is_output=True)] * 3)
+    problem = PartitionProblem(nodes, values, 20)
+    schedule = search_schedule(problem, Alone(problem)).schedule
 
     assert schedule.bytes == 8 + 3 * 2
     assert [step.context.resident for step in schedule.steps] == [0, 1, 1]
 
 
 def test_siblings_are_connected_if_wanted():
-    nodes = (Node((0,), (1,), "a"), Node((0,), (2,), "b"))
-    values = (Value(8), Value(2, is_output=True), Value(2, is_output=True))
+    nodes = (ProblemOperation((0,), (1,), "a"), ProblemOperation((0,), (2,), "b"))
+    values = (
+        ProblemValue(8),
+        ProblemValue(2, is_output=True),
+        ProblemValue(2, is_output=True),
+    )
     costs = Table({(0,): 10, (1,): 10, (0, 1): 12})
 
-    assert search(Problem(nodes, values, 0), costs).schedule.time == 20
-    assert search(Problem(nodes, values, 0, siblings=True), costs).schedule.time == 12
+    assert (
+        search_schedule(PartitionProblem(nodes, values, 0), costs).schedule.time == 20
+    )
+    assert (
+        search_schedule(
+            PartitionProblem(nodes, values, 0, siblings=True), costs
+        ).schedule.time
+        == 12
+    )
 
 
 @pytest.mark.parametrize("strategy", ["dp", "beam", "interval", "greedy"])
@@ -244,14 +290,16 @@ def test_operation_that_cannot_run(strategy: str):
     default = f"`{strategy}` found no schedule that runs operation 1"
     message = told.get(strategy, default)
     with pytest.raises(NoScheduleError) as error:
-        search(chain(3), costs, strategy)
+        search_schedule(chain(3), costs, strategy)
 
     assert str(error.value) == message
     assert error.value.operation == 1
 
 
 def test_nothing_to_run():
-    result = search(Problem((), (Value(1, is_output=True),), 0), Table({}))
+    result = search_schedule(
+        PartitionProblem((), (ProblemValue(1, is_output=True),), 0), Table({})
+    )
 
     assert result.schedule.steps == ()
     assert result.statistics.exact
@@ -260,23 +308,29 @@ def test_nothing_to_run():
 @pytest.mark.parametrize(
     ("nodes", "message"),
     [
-        ((Node((0,), (9,)),), "operation 0 names value 9, expected one below 3"),
-        ((Node((0,), (1,)), Node((0,), (1,))), "value 1 is written more than once"),
         (
-            (Node((1,), (2,)), Node((0,), (1,))),
+            (ProblemOperation((0,), (9,)),),
+            "operation 0 names value 9, expected one below 3",
+        ),
+        (
+            (ProblemOperation((0,), (1,)), ProblemOperation((0,), (1,))),
+            "value 1 is written more than once",
+        ),
+        (
+            (ProblemOperation((1,), (2,)), ProblemOperation((0,), (1,))),
             "operation 0 reads value 1 of operation 1, expected topological order",
         ),
         (
-            (Node((0, 1), (1,)),),
+            (ProblemOperation((0, 1), (1,)),),
             "operation 0 reads value 1 of operation 0, expected topological order",
         ),
     ],
 )
-def test_no_graph(nodes: tuple[Node, ...], message: str):
+def test_no_graph(nodes: tuple[ProblemOperation, ...], message: str):
     with pytest.raises(ValueError, match=message):
-        Problem(nodes, (Value(1),) * 3, 0)
+        PartitionProblem(nodes, (ProblemValue(1),) * 3, 0)
 
 
 def test_unknown_strategy():
     with pytest.raises(ValueError, match="unknown strategy `best`, expected one of dp"):
-        search(chain(1), Table({}), "best")
+        search_schedule(chain(1), Table({}), "best")

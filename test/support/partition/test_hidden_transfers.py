@@ -10,18 +10,18 @@ import pytest
 
 from tlf.support.partition import (
     STRATEGIES,
-    Context,
     CostModel,
-    Node,
     Option,
-    Problem,
-    Value,
-    search,
+    PartitionProblem,
+    ProblemOperation,
+    ProblemValue,
+    ResidencyContext,
+    search_schedule,
 )
 from tlf.support.partition.hidden_transfers import (
-    advance_slack,
-    standalone_time,
-    total_time,
+    run_group_with_slack,
+    time_without_earlier_groups,
+    total_time_of_groups,
 )
 
 
@@ -33,28 +33,28 @@ def option(time: int, early: int = 0, idle: int = 0, room: int = 100) -> Option:
 
 
 def test_early_moves_wait_for_what_no_group_hides():
-    assert standalone_time(option(10, early=6)) == 16
-    assert advance_slack(4, option(10, early=6)) == (12, 0)
-    assert advance_slack(9, option(10, early=6, idle=2)) == (10, 5)
+    assert time_without_earlier_groups(option(10, early=6)) == 16
+    assert run_group_with_slack(4, option(10, early=6)) == (12, 0)
+    assert run_group_with_slack(9, option(10, early=6, idle=2)) == (10, 5)
 
 
 def test_slack_has_room():
-    assert advance_slack(9, option(10, idle=8, room=3)) == (10, 3)
-    assert advance_slack(9, option(10, idle=8, room=0)) == (10, 0)
+    assert run_group_with_slack(9, option(10, idle=8, room=3)) == (10, 3)
+    assert run_group_with_slack(9, option(10, idle=8, room=0)) == (10, 0)
 
 
 def test_slack_is_used_once():
     ways = [option(10, idle=10), option(4, early=6), option(4, early=6)]
-    assert total_time(ways) == 10 + 4 + 2 + 4
+    assert total_time_of_groups(ways) == 10 + 4 + 2 + 4
 
 
-CHAIN = Problem(
-    tuple(Node((n,), (n + 1,), f"step {n}") for n in range(3)),
-    (*(Value(1) for _ in range(3)), Value(1, is_output=True)),
+CHAIN = PartitionProblem(
+    tuple(ProblemOperation((n,), (n + 1,), f"step {n}") for n in range(3)),
+    (*(ProblemValue(1) for _ in range(3)), ProblemValue(1, is_output=True)),
     capacity=8,
 )
 
-EMPTY = Context(0, 0, 0, 0)
+EMPTY = ResidencyContext(0, 0, 0, 0)
 
 
 @dataclass
@@ -64,10 +64,10 @@ class Loading(CostModel):
     weights: Sequence[int]
     streamed: bool = True
 
-    def objection(self, group: int) -> str | None:
+    def objection_to_group(self, group: int) -> str | None:
         return None if group.bit_count() == 1 else "one operation at most"
 
-    def options(self, group: int, context: Context) -> list[Option]:
+    def options_of_group(self, group: int, context: ResidencyContext) -> list[Option]:
         early = self.weights[group.bit_length() - 1]
         ways = [Option(20, 0, 0, "early", early, 20, 100)]
         if self.streamed:
@@ -81,20 +81,28 @@ WEIGHTS = (10, 15, 30), (0, 40, 40), (50, 5, 5)
 @pytest.mark.parametrize("weights", WEIGHTS)
 def test_loads_come_in_loops_where_nothing_hides_them(weights: Sequence[int]):
     model = Loading(weights)
-    found = search(CHAIN, model).schedule
-    ways = product(*(model.options(1 << n, EMPTY) for n in range(len(weights))))
-    assert found.time == min(map(total_time, ways))
+    found = search_schedule(CHAIN, model).schedule
+    ways = product(
+        *(model.options_of_group(1 << n, EMPTY) for n in range(len(weights)))
+    )
+    assert found.time == min(map(total_time_of_groups, ways))
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_schedules_take_what_their_steps_take(strategy: str):
     for weights in WEIGHTS:
         for streamed in (False, True):
-            found = search(CHAIN, Loading(weights, streamed), strategy).schedule
-            assert found.time == total_time(step.option for step in found.steps)
+            found = search_schedule(
+                CHAIN, Loading(weights, streamed), strategy
+            ).schedule
+            assert found.time == total_time_of_groups(
+                step.option for step in found.steps
+            )
 
 
 def test_alternatives_wait_for_early_moves_too():
-    result = search(CHAIN, Loading((10, 15, 30), streamed=False), alternatives=3)
+    result = search_schedule(
+        CHAIN, Loading((10, 15, 30), streamed=False), alternatives=3
+    )
     for others in result.alternatives:
         assert all(each.time >= result.schedule.time for each in others)

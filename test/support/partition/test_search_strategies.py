@@ -11,16 +11,16 @@ from search_replay import check
 
 from tlf.support.partition import (
     STRATEGIES,
-    Context,
     Limits,
-    Node,
     NoScheduleError,
     Objective,
     Option,
-    Problem,
+    PartitionProblem,
+    ProblemOperation,
+    ProblemValue,
+    ResidencyContext,
     Schedule,
-    Value,
-    search,
+    search_schedule,
 )
 
 SEEDS = range(1000, 1025)
@@ -31,7 +31,7 @@ def cost_of(schedule: Schedule) -> tuple[int, int]:
     return schedule.time, schedule.bytes
 
 
-def medium(seed: int) -> tuple[Problem, RooflineCosts]:
+def medium(seed: int) -> tuple[PartitionProblem, RooflineCosts]:
     problem, work = random_problem(seed, 11)
     return problem, RooflineCosts(problem, work, heavy=30, most=3)
 
@@ -42,7 +42,7 @@ def medium(seed: int) -> tuple[Problem, RooflineCosts]:
 def test_schedules_can_be_carried_out(strategy: str, seed: int):
     problem, costs = medium(seed)
     try:
-        schedule = search(problem, costs, strategy).schedule
+        schedule = search_schedule(problem, costs, strategy).schedule
     except NoScheduleError:
         assert strategy == "unfused"
         return
@@ -54,11 +54,11 @@ def test_schedules_can_be_carried_out(strategy: str, seed: int):
 @pytest.mark.parametrize("seed", SEEDS)
 def test_no_other_strategy_is_better(seed: int):
     problem, costs = medium(seed)
-    result = search(problem, costs)
+    result = search_schedule(problem, costs)
 
     assert result.statistics.exact
     for strategy in OTHERS:
-        other = search(problem, costs, strategy)
+        other = search_schedule(problem, costs, strategy)
         assert not other.statistics.exact
         assert cost_of(result.schedule) <= cost_of(other.schedule)
 
@@ -71,8 +71,10 @@ def test_no_other_strategy_is_better(seed: int):
 def test_numbers_do_not_matter(strategy: str, seed: int):
     problem, work = random_problem(seed, 11)
     other, order = renumbered(problem, seed)
-    one = search(problem, RooflineCosts(problem, work, 30), strategy)
-    two = search(other, RooflineCosts(other, [work[n] for n in order], 30), strategy)
+    one = search_schedule(problem, RooflineCosts(problem, work, 30), strategy)
+    two = search_schedule(
+        other, RooflineCosts(other, [work[n] for n in order], 30), strategy
+    )
 
     assert cost_of(one.schedule) == cost_of(two.schedule)
     assert [step.option for step in one.schedule.steps] == [
@@ -88,7 +90,7 @@ def test_larger_memory_is_never_worse(seed: int):
     for capacity in (16, 24, 40, 80, 200):
         larger = replace(problem, capacity=capacity)
         costs = RooflineCosts(larger, work, 30)
-        found.append(cost_of(search(larger, costs).schedule))
+        found.append(cost_of(search_schedule(larger, costs).schedule))
 
     assert found == sorted(found, reverse=True)
 
@@ -99,8 +101,8 @@ def test_cheaper_operations_are_never_worse(seed: int):
     problem, work = random_problem(seed, 10)
     generator = random.Random(seed)
     less = [amount - generator.randrange(amount + 1) for amount in work]
-    before = search(problem, RooflineCosts(problem, work, 100)).schedule
-    after = search(problem, RooflineCosts(problem, less, 100)).schedule
+    before = search_schedule(problem, RooflineCosts(problem, work, 100)).schedule
+    after = search_schedule(problem, RooflineCosts(problem, less, 100)).schedule
 
     assert cost_of(after) <= cost_of(before)
 
@@ -109,15 +111,17 @@ def test_cheaper_operations_are_never_worse(seed: int):
 def test_searching_again_finds_the_same(strategy: str):
     problem, costs = medium(7)
 
-    assert search(problem, costs, strategy) == search(problem, costs, strategy)
+    assert search_schedule(problem, costs, strategy) == search_schedule(
+        problem, costs, strategy
+    )
 
 
 @pytest.mark.one_in(4)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_what_structures_have_in_common_changes_nothing(seed: int):
     problem, costs = medium(seed)
-    apart = search(with_labels(problem), costs)
-    shared = search(problem, costs)
+    apart = search_schedule(with_labels(problem), costs)
+    shared = search_schedule(problem, costs)
 
     assert cost_of(apart.schedule) == cost_of(shared.schedule)
     assert shared.statistics.queries <= apart.statistics.queries
@@ -128,8 +132,8 @@ def test_what_structures_have_in_common_changes_nothing(seed: int):
 def test_longer_fronts_end_in_the_same_best(seed: int):
     problem, _ = random_problem(seed, 8)
     costs = Arbitrary(with_labels(problem), seed)
-    one = search(costs.problem, costs)
-    many = search(costs.problem, costs, limits=Limits(front=50))
+    one = search_schedule(costs.problem, costs)
+    many = search_schedule(costs.problem, costs, limits=Limits(front=50))
 
     assert cost_of(one.schedule) == cost_of(many.schedule)
     fronts = [cost_of(schedule) for schedule in many.front]
@@ -143,8 +147,10 @@ def test_longer_fronts_end_in_the_same_best(seed: int):
 @pytest.mark.parametrize("seed", SEEDS)
 def test_bytes_before_time(seed: int):
     problem, costs = medium(seed)
-    by_bytes = search(problem, costs, objective=Objective(time=0, bytes=1)).schedule
-    by_time = search(problem, costs).schedule
+    by_bytes = search_schedule(
+        problem, costs, objective=Objective(time=0, bytes=1)
+    ).schedule
+    by_time = search_schedule(problem, costs).schedule
 
     assert by_bytes.bytes <= by_time.bytes
     assert by_time.time <= by_bytes.time
@@ -154,12 +160,14 @@ def test_bytes_before_time(seed: int):
 def test_beyond_a_limit_it_is_a_beam(graph: str):
     problem, work = GRAPHS[graph](3 if graph == "residual" else 1)
     costs = RooflineCosts(problem, work)
-    best = search(problem, costs)
-    few_states = search(problem, costs, limits=Limits(states=100, width=4))
-    few_groups = search(problem, costs, limits=Limits(candidates=3, width=4))
-    few_moves = search(problem, costs, limits=Limits(moves=100, width=4))
-    few_choices = search(problem, costs, limits=Limits(residency_sets=2, width=4))
-    small = search(problem, costs, limits=Limits(group=3))
+    best = search_schedule(problem, costs)
+    few_states = search_schedule(problem, costs, limits=Limits(states=100, width=4))
+    few_groups = search_schedule(problem, costs, limits=Limits(candidates=3, width=4))
+    few_moves = search_schedule(problem, costs, limits=Limits(moves=100, width=4))
+    few_choices = search_schedule(
+        problem, costs, limits=Limits(residency_sets=2, width=4)
+    )
+    small = search_schedule(problem, costs, limits=Limits(group=3))
 
     assert best.statistics.exact
     assert best.statistics.reason == ""
@@ -181,11 +189,11 @@ def test_beyond_a_limit_it_is_a_beam(graph: str):
 def test_all_read_all():
     """Each operation reads the results of all before it, as in DenseNet."""
     numbers = range(24)
-    values = [Value(4, n == numbers[-1], f"value {n}") for n in numbers]
-    nodes = [Node(tuple(range(n)), (n,), f"node {n}") for n in numbers[1:]]
-    problem = Problem(tuple(nodes), tuple(values), 64)
+    values = [ProblemValue(4, n == numbers[-1], f"value {n}") for n in numbers]
+    nodes = [ProblemOperation(tuple(range(n)), (n,), f"node {n}") for n in numbers[1:]]
+    problem = PartitionProblem(tuple(nodes), tuple(values), 64)
     costs = RooflineCosts(problem, [100] * len(nodes), heavy=100)
-    found = search(
+    found = search_schedule(
         problem, costs, limits=Limits(moves=10_000, residency_sets=64, width=4)
     )
 
@@ -201,15 +209,17 @@ class Unrunnable(RooflineCosts):
     def is_runnable(self, group: int) -> bool:
         return group & (group - 1) == 0
 
-    def options(self, group: int, context: Context) -> Sequence[Option]:
+    def options_of_group(
+        self, group: int, context: ResidencyContext
+    ) -> Sequence[Option]:
         assert self.is_runnable(group)
-        return super().options(group, context)
+        return super().options_of_group(group, context)
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_what_never_runs_is_not_priced(strategy: str):
     problem, work = GRAPHS["residual"](1)
-    found = search(problem, Unrunnable(problem, work), strategy)
+    found = search_schedule(problem, Unrunnable(problem, work), strategy)
 
     assert all(step.group.bit_count() == 1 for step in found.schedule.steps)
 
@@ -220,7 +230,7 @@ def test_what_never_runs_is_not_priced(strategy: str):
 def test_effort_grows_with_the_length(graph: str, blocks: int):
     """In counts, since times depend on what else runs. Blocks are solved once."""
     few, many = (
-        search(problem, RooflineCosts(problem, work)).statistics
+        search_schedule(problem, RooflineCosts(problem, work)).statistics
         for problem, work in (GRAPHS[graph](blocks), GRAPHS[graph](2 * blocks))
     )
 
@@ -233,7 +243,7 @@ def test_effort_grows_with_the_length(graph: str, blocks: int):
 
 def test_fifty_residual_blocks():
     problem, work = GRAPHS["residual"](50)
-    result = search(problem, RooflineCosts(problem, work))
+    result = search_schedule(problem, RooflineCosts(problem, work))
 
     assert len(problem.nodes) == 500
     assert result.statistics.exact

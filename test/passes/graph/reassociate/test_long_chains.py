@@ -17,8 +17,8 @@ from tlf.dialects import graph
 from tlf.dialects.interfaces import Array, TilingInterface
 from tlf.dialects.interpreters.interpret import interpret
 from tlf.dialects.target import load_target_spec
-from tlf.passes.graph.hoist_scalars.finite_range import is_finite_in
-from tlf.passes.graph.reassociate.reassociation_rules import rule_for
+from tlf.passes.graph.hoist_scalars.finite_range import is_finite_after_cast
+from tlf.passes.graph.reassociate.reassociation_rules import reassociation_rule_for
 
 LONG, SHORT = 3000, 150
 
@@ -105,14 +105,14 @@ def drawn() -> dict[str, Array]:
 
 def written(chain: Chain, count: int, element: str = "f32") -> tuple[Context, ModuleOp]:
     context, module = parsed(program(chain, count, element))
-    load_target_spec("h200").attach(module)
+    load_target_spec("h200").attach_to_module(module)
     return context, module
 
 
 def rewrite(module: ModuleOp) -> None:
     """Write what computes the result by the rule for it."""
     *_, op, _ = module.walk()
-    rule = rule_for(op)
+    rule = reassociation_rule_for(op)
     assert rule is not None
     assert rule.apply(op, ())
 
@@ -190,4 +190,4 @@ def test_casts_that_stay_finite():
     for _ in range(LONG):
         wide = graph.CastOp(value, f32).result
         value = graph.CastOp(wide, bf16).result
-    assert not is_finite_in(value, f16)
+    assert not is_finite_after_cast(value, f16)

@@ -65,7 +65,7 @@ class Case:
             int(rng.integers(2, 100)),
             int(rng.integers(2, 6)),
         )
-        counts = case.window.count_elements(case.extents)
+        counts = case.window.count_window_elements(case.extents)
         return case if counts.all() and counts.max() > 1 else Case.drawn(rng, layer)
 
     @property

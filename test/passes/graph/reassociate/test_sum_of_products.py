@@ -10,7 +10,7 @@ from product_sums import changed, products
 from special_values import DTYPE
 
 from tlf.dialects.interpreters.interpret import interpret
-from tlf.passes.graph.reassociate.sum_of_products import rewrite_as_product_of_sums
+from tlf.passes.graph.reassociate.sum_of_products import rewrite_sum_as_product_of_sums
 
 PRODUCT = "\n  %s = graph.matmul %x, %w : ({X}, {W}) -> {Y}"
 
@@ -85,7 +85,7 @@ def test_what_is_no_sum_of_products_stays(lines: str):
     text = program(f"{PRODUCT}\n  {lines}{total}", (4, 8, 5), "bf16", "B")
     _, module = parsed(text)
 
-    assert not any([rewrite_as_product_of_sums(op) for op in list(module.walk())])
+    assert not any([rewrite_sum_as_product_of_sums(op) for op in list(module.walk())])
 
 
 @pytest.mark.parametrize("element", ["f16", "f32"])
@@ -97,7 +97,7 @@ def test_products_of_other_types_stay(element: str):
     text = program(PRODUCT + BODIES["rows"][1], (4, 8, 5), element, "B")
     _, module = parsed(text)
 
-    assert not any([rewrite_as_product_of_sums(op) for op in list(module.walk())])
+    assert not any([rewrite_sum_as_product_of_sums(op) for op in list(module.walk())])
 
 
 @pytest.mark.parametrize("element", ["f16", "f32"])

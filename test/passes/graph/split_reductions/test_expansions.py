@@ -44,7 +44,7 @@ def reductions(module: ModuleOp) -> SplittableReductions | None:
     """All that a program reduces."""
     tiling = (op for op in module.walk() if isinstance(op, TilingInterface))
     operations = [op for op in tiling if not isinstance(op, ConstantInterface)]
-    return SplittableReductions.of(operations, operations)
+    return SplittableReductions.find_in_group(operations, operations)
 
 
 def widened(body: str, element: str) -> str:
@@ -80,8 +80,8 @@ def test_errors(seed: int, element: str, body: str):
         context, changed = parsed(text)
         found = reductions(changed)
         assert found is not None
-        assert any(step.expansion is not None for step in found.steps.values())
-        assert found.split_into(parts)
+        assert any(step.expansion is not None for step in found.cascade_steps.values())
+        assert found.split_into_parts(parts)
         changed.verify()
         run("canonicalize,tlf-cse,dce", context, changed)
 
@@ -114,7 +114,7 @@ def test_special_values(value: float):
     context, module = parsed(text)
     found = reductions(module)
     assert found is not None
-    assert found.split_into(4)
+    assert found.split_into_parts(4)
     run("canonicalize,tlf-cse,dce", context, module)
     inputs = drawn(np.random.default_rng(0), (3, 12, 1), "f32")
     inputs["x"][0, 0] = value

@@ -127,13 +127,13 @@ def reductions(module: ModuleOp) -> Iterator[SplittableReductions]:
     operations = [op for op in tiling if not isinstance(op, ConstantInterface)]
     alone = ([op] for op in operations if isinstance(op, AccumulatingInterface))
     for group in (operations, *alone):
-        if (found := SplittableReductions.of(group, operations)) is not None:
+        if (found := SplittableReductions.find_in_group(group, operations)) is not None:
             yield found
 
 
 def prepared(text: str) -> tuple[Context, ModuleOp]:
     context, module = parsed(text)
-    load_target_spec("h200").attach(module)
+    load_target_spec("h200").attach_to_module(module)
     run("graph-decompose,canonicalize,tlf-cse,dce", context, module)
     return context, module
 
@@ -171,7 +171,7 @@ def compare_way(
 ) -> bool:
     context, module = prepared(text)
     found = list(reductions(module))[way]
-    if found.extent % parts or not found.split_into(parts):
+    if found.reduced_extent % parts or not found.split_into_parts(parts):
         return False
     module.verify()
     run("canonicalize,tlf-cse,dce", context, module)

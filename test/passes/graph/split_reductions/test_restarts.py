@@ -21,12 +21,12 @@ from tlf.passes.graph.split_reductions.reduction_splitting import SplittableRedu
 def split(text: str, parts: int) -> ModuleOp:
     """A program whose rows are reduced in parts."""
     context, module = parsed(text)
-    load_target_spec("h200").attach(module)
+    load_target_spec("h200").attach_to_module(module)
     tiling = (op for op in module.walk() if isinstance(op, TilingInterface))
     operations = [op for op in tiling if not isinstance(op, ConstantInterface)]
-    found = SplittableReductions.of(operations, operations)
+    found = SplittableReductions.find_in_group(operations, operations)
     assert found is not None
-    assert found.split_into(parts)
+    assert found.split_into_parts(parts)
     module.verify()
     run("canonicalize,tlf-cse,dce", context, module)
     return module

@@ -10,7 +10,7 @@ from xdsl.ir import Block, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
 from tlf.analysis.buffers.index_congruence import congruence_of
-from tlf.analysis.buffers.index_enumeration import enumerate_index
+from tlf.analysis.buffers.index_enumeration import enumerate_index_values
 
 
 def _constant(number: int) -> SSAValue:
@@ -60,7 +60,7 @@ def test_every_value_has_the_remainder(seed: int):
         values.append(_computed(random, values))
     for value in values:
         modulus, rest = congruence_of(value)
-        found = enumerate_index(value, counter, counts)
+        found = enumerate_index_values(value, counter, counts)
         assert found is not None
         assert all(
             each == rest if not modulus else each % modulus == rest for each in found

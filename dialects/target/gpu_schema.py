@@ -1,0 +1,70 @@
+"""
+Target description of the dialects: schema of the GPU processor, its execution model.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, TypeAlias
+
+from msgspec import Meta, Struct
+
+from tlf.dialects.target.setting_parsing import Amount, Count
+
+Share: TypeAlias = Annotated[float, Meta(gt=0, le=1)]
+
+
+class AchievableShares(Struct, frozen=True, forbid_unknown_fields=True):
+    """Fractions of a chip's peak rates that optimized kernels achieve."""
+
+    memory: Share = 1.0
+    """Fraction of the bandwidth of the outermost level."""
+    cache: Share = 1.0
+    """Fraction of the bandwidth of the cache in front of the outermost level."""
+    matrix: Share = 1.0
+    """Fraction of the rate of matrix instructions."""
+    vector: Share = 1.0
+    """Fraction of the rate of lanes."""
+
+
+class GpuProcessor(Struct, frozen=True, forbid_unknown_fields=True):
+    """
+    One processor of a GPU: its capacities, and its throughput per cycle. The number of
+    processors, the rates of arithmetic and the memory levels are other parts of a
+    description.
+    """
+
+    warps: Count
+    """Maximum number of resident warps."""
+    programs: Count
+    """Maximum number of resident programs."""
+    registers: Count
+    """Number of 32-bit registers, for all resident threads."""
+    thread_registers: Count
+    """Maximum number of registers per thread."""
+    shared: Count
+    """Bytes of shared memory, for all resident programs."""
+    shared_bandwidth: Count
+    """Bytes per cycle that shared memory reads or writes."""
+    port: Count
+    """Bytes per cycle from or to the cache that all processors share."""
+    load_lanes: Count
+    """Threads per cycle that load or store."""
+    warp: Count = 32
+    """Threads per warp."""
+    reserved: Amount = 0
+    """Bytes of shared memory that are reserved per program, besides its own."""
+    matrix_rows: Count = 1
+    """Rows of the matrix instruction that reaches the full rate."""
+    narrow: Share = 1.0
+    """Fraction of the full rate for products of fewer rows."""
+    matrix_latency: Amount = 0
+    """
+    Cycles from a narrow matrix instruction to one that accumulates into its result.
+    """
+    barrier: Amount = 0
+    """Cycles to synchronize all warps of a program in a loop."""
+    gap: Amount = 0
+    """Cost of the start of a row, in bytes that memory could move meanwhile."""
+    launch: Amount = 0
+    """Cycles to start and end a kernel."""
+    reached: AchievableShares = AchievableShares()

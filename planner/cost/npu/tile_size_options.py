@@ -1,0 +1,58 @@
+"""Search for tile sizes on an NPU, without IR: candidate sizes along one axis."""
+
+from __future__ import annotations
+
+from math import ceil
+
+from tlf.planner.settings.search_budgets import TILE_SEARCH
+
+
+def tile_size_options(extent: int) -> tuple[int, ...]:
+    """
+    Return the tile sizes to evaluate: integer fractions of an axis and powers of two.
+    """
+    sizes = {ceil(extent / count) for count in range(1, 9)}
+    sizes |= {ceil(extent / (1 << power)) for power in range(extent.bit_length())}
+    sizes |= {1 << power for power in range(extent.bit_length())}
+    return tuple(sorted(sizes))
+
+
+def tile_sizes_near_best(extent: int) -> tuple[int, ...]:
+    """
+    Return the tile sizes to evaluate near the best plan: any size of a short axis,
+    otherwise those of `size_options`.
+    """
+    return (
+        tuple(range(1, extent + 1))
+        if extent <= TILE_SEARCH.exhaustive_extent
+        else tile_size_options(extent)
+    )
+
+
+def halves_of_extent(extent: int, min_size: int) -> tuple[int, ...]:
+    """Return an extent and its successive halves down to `floor`, smallest first."""
+    sizes = [extent]
+    while sizes[-1] >= 2 * min_size:
+        sizes.append((sizes[-1] + 1) // 2)
+    return tuple(reversed(sizes))
+
+
+def halves_and_powers_of_two(extent: int, min_size: int) -> tuple[int, ...]:
+    """
+    Return the halves of an extent and powers of two, down to `floor`: several axes
+    together may fill an array.
+    """
+    powers = (1 << power for power in range(extent.bit_length()))
+    sizes = {
+        *halves_of_extent(extent, min_size),
+        *(each for each in powers if each >= min_size),
+    }
+    return tuple(sorted(sizes))
+
+
+def sizes_dividing_longest(sizes: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the sizes that divide the longest one evenly."""
+    if len(sizes) < 2:
+        return sizes
+    extent = max(sizes)
+    return tuple(size for size in range(1, extent + 1) if extent % size == 0)

@@ -1,0 +1,203 @@
+"""
+Planning of fusion: rule for prologues, on operands computed tile by tile in a
+contraction's loops.
+
+An operand that the group computes is neither stored nor loaded, but recomputed for
+every tile along the axes that do not index it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import ceil, isqrt, prod
+
+from xdsl.ir import Operation, SSAValue
+
+from tlf.analysis.buffers.producer_slices import producer_slice_of
+from tlf.analysis.work.flops_and_bytes import size_in_bytes
+from tlf.analysis.work.roofline import vector_operations_per_cycle
+from tlf.analysis.work.vector_step_costs import lane_steps
+from tlf.dialects.interfaces import (
+    ContractionInterface,
+    ElementwiseInterface,
+    IteratorType,
+    MovementInterface,
+    splat_attribute_of,
+)
+from tlf.dialects.target import Level, TargetSpec
+from tlf.dialects.tile import level_of
+from tlf.dialects.types import dtype_of, tensor_type
+from tlf.planner.settings.control_code import CONTROL_CODE
+
+MOVED = "an operand of a contraction is moved or reduced, not computed elementwise"
+SHARED = "the producers of a contraction's operand have other users"
+COSTLY = "recomputing an operand of a contraction for every tile is not profitable"
+
+TILES = 3
+"""Number of tiles of a contraction: one of each operand and of the result."""
+
+
+@dataclass
+class PrologueRule:
+    """Fusion rule for the producers of operands of contractions, for a level."""
+
+    level: Level
+    target: TargetSpec
+    default_level: Level | None = None
+    """Level of values whose type names none; the outermost level by default."""
+    lane_rate: float = field(init=False)
+    """Lane steps per cycle."""
+    lane_steps_by_op: dict[Operation, int] = field(
+        init=False, default_factory=dict[Operation, int]
+    )
+
+    def __post_init__(self) -> None:
+        self.lane_rate = vector_operations_per_cycle(self.target)
+
+    def prologue_objection(self, operations: Sequence[Operation]) -> str | None:
+        """
+        Return the reason why a group must not compute its contractions' operands, or
+        None if it may.
+        """
+        inside = set(operations)
+        for op in operations:
+            if not isinstance(op, ContractionInterface):
+                continue
+            for position, operand in enumerate(op.operands):
+                if operand.owner not in inside:
+                    continue
+                reason = self._operand_producer_objection(op, position, inside)
+                if reason is not None:
+                    return reason
+        return None
+
+    def _operand_producer_objection(
+        self,
+        op: ContractionInterface,
+        operand_index: int,
+        group_operations: set[Operation],
+    ) -> str | None:
+        value = op.operands[operand_index]
+        computing = producer_slice_of(value, group_operations)
+        if value not in op.inputs or not all(
+            isinstance(each, ElementwiseInterface)
+            or self._is_moved_from_outside(each, group_operations)
+            for each in computing
+        ):
+            return MOVED
+        computes = any(isinstance(each, ElementwiseInterface) for each in computing)
+        if not _users_of_results(computing) <= (
+            {op, *computing} if computes else group_operations
+        ):
+            return SHARED
+        pays = not computes or self._is_recompute_profitable(
+            op, operand_index, computing
+        )
+        return None if pays else COSTLY
+
+    def _is_moved_from_outside(
+        self, op: Operation, group_operations: set[Operation]
+    ) -> bool:
+        """
+        Return `True` if an operation moves values from outside of the group, which the
+        load of its operand can do.
+        """
+        if not isinstance(op, MovementInterface) or self.level.kind != "value":
+            return False
+        return all(operand.owner not in group_operations for operand in op.operands)
+
+    def _is_recompute_profitable(
+        self, op: ContractionInterface, operand_index: int, producers: set[Operation]
+    ) -> bool:
+        """
+        Return `True` if the traffic saved takes longer than the recomputation.
+
+        In separate groups, the operand is stored, and loaded instead of the inputs for
+        every tile of the other axes, the first time from the level it is stored to; the
+        vector engine works in parallel. In one group, the matrix engine waits for the
+        vector engine.
+        """
+        value = op.operands[operand_index]
+        reads = self.operand_read_count(op, operand_index)
+        stored = size_in_bytes([value])
+        extra = stored - size_in_bytes(_operands_from_memory(producers))
+        inner_bandwidth, outer_bandwidth = self._load_and_store_bandwidths_of(value)
+        saved = 2 * stored / outer_bandwidth + (reads - 1) * extra / inner_bandwidth
+        steps = sum(self._lane_steps_of(each) for each in producers)
+        passing_steps = CONTROL_CODE.element_steps * tensor_type(value).element_count()
+        return saved >= reads * (steps + passing_steps) / self.lane_rate
+
+    def _lane_steps_of(self, op: Operation) -> int:
+        """Return the steps of one lane that an operation takes."""
+        if op not in self.lane_steps_by_op:
+            self.lane_steps_by_op[op] = lane_steps(op, self.target)
+        return self.lane_steps_by_op[op]
+
+    def _load_and_store_bandwidths_of(self, value: SSAValue) -> tuple[int, int]:
+        """
+        Return the bytes per cycle of the memory next to the level, which may be a
+        cache, and of the level that a value would be stored to.
+        """
+        levels = list(self.target.levels.values())
+        inner = levels[levels.index(self.level) + 1]
+        outer = self.target.levels.get(level_of(value.type) or "")
+        outer = outer or self.default_level or self.target.outermost_level
+        return inner.bandwidth, outer.bandwidth
+
+    def operand_read_count(self, op: ContractionInterface, operand_index: int) -> int:
+        """
+        Return an estimate of the number of times a contraction reads every element of
+        an operand.
+        """
+        accesses = op.indexing_maps()[operand_index] or ()
+        iterators = op.iteration_domain()
+        kinds = [iterator.kind for iterator in iterators]
+        axes = [{iterator for iterator, _ in access.terms} for access in accesses]
+        used = set[int]().union(*axes)
+        iterations = prod(
+            iterator.extent
+            for axis, iterator in enumerate(iterators)
+            if iterator.kind is IteratorType.PARALLEL and axis not in used
+        )
+        # Along an axis indexed by parallel and reduction iterators, windows overlap,
+        # unless one tile contains all of them.
+        sliding = sum(len({kinds[each] for each in axis}) > 1 for axis in axes)
+        share = self.level.capacity // TILES
+        windows = (
+            1 if size_in_bytes([op.operands[operand_index]]) <= share else 2**sliding
+        )
+        return (
+            ceil(iterations / self._operand_reuse_extent(op, operand_index)) * windows
+        )
+
+    def _operand_reuse_extent(
+        self, op: ContractionInterface, operand_index: int
+    ) -> int:
+        """Return the extent of a tile along the axes that do not index an operand."""
+        element = tensor_type(op.operands[0]).element_type
+        preferred = self.target.tiling.preferred_tile(str(element))
+        if preferred is not None:
+            rows, columns, _ = preferred
+            return columns if operand_index == 0 else rows
+        itemsize = dtype_of(element).itemsize
+        return max(1, isqrt(self.level.capacity // TILES // itemsize))
+
+
+def _users_of_results(operations: set[Operation]) -> set[Operation]:
+    return {
+        use.operation
+        for op in operations
+        for result in op.results
+        for use in result.uses
+    }
+
+
+def _operands_from_memory(operations: set[Operation]) -> list[SSAValue]:
+    """Return the operands that operations read from memory."""
+    return [
+        operand
+        for op in operations
+        for operand in op.operands
+        if operand.owner not in operations and splat_attribute_of(operand) is None
+    ]
