@@ -38,6 +38,7 @@ def divided(x: Tensor) -> Tensor:
     return x / (T.full_like(x, -0.0) * 1)
 
 
+@pytest.mark.one_in(1)
 @pytest.mark.parametrize("target", ["reference", "npu", "triton"])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
 @pytest.mark.parametrize(
