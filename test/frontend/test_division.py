@@ -64,6 +64,7 @@ def without_quotient(dtype: torch.dtype) -> tuple[Tensor, Tensor]:
     return numbers, T.tensor([*[0] * 5, -1], dtype=dtype)
 
 
+@pytest.mark.one_in(1)
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("target", ["reference", "npu-tiny", "triton"])
 @pytest.mark.parametrize("dtype", INTEGERS)

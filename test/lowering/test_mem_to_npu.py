@@ -80,6 +80,7 @@ BOUNDED = ("math.acos", "math.asin", "math.atanh")
 """Functions that only numbers below 1 have."""
 
 
+@pytest.mark.one_in(1)
 @pytest.mark.parametrize("dtype", ["f32", "f16", "bf16"])
 @pytest.mark.parametrize("name", UNARY)
 def test_unary(name: str, dtype: str, check_mem: Check) -> None:

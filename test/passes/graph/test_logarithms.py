@@ -79,6 +79,7 @@ def softmax(values: Array) -> NDArray[np.float64]:
         return found / found.sum(1, keepdims=True)
 
 
+@pytest.mark.one_in(1)
 @pytest.mark.parametrize("difference", DIFFERENCES)
 @pytest.mark.parametrize("element", EPSILON)
 def test_a_thousand_rows(element: str, difference: str):
@@ -102,6 +103,7 @@ def test_a_thousand_rows(element: str, difference: str):
         assert now[known].max() <= 4 * was[known].max() + EPSILON[element]
 
 
+@pytest.mark.one_in(1)
 @pytest.mark.parametrize("guard", [GUARD, PLAIN])
 @pytest.mark.parametrize("difference", DIFFERENCES)
 @pytest.mark.parametrize("element", EPSILON)
