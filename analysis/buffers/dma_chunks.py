@@ -1,5 +1,6 @@
 """
-Analysis of chunks of whole-buffer moves along one axis, so that users can start early.
+Analysis without IR, on shapes and strides: chunks of whole-buffer moves along one axis,
+so that users can start early.
 """
 
 from __future__ import annotations

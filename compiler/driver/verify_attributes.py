@@ -52,6 +52,10 @@ def verify_no_stray_attributes(module: ModuleOp) -> None:
 
 
 def _verify_function_attributes(op: func.FuncOp) -> None:
+    """
+    Check that attributes of arguments and results with the prefix of the compiler are
+    known, and that there are attributes for each result.
+    """
     result_argument_count(op)
     block = op.body.first_block
     names = [] if block is None else [each.name_hint for each in block.args]

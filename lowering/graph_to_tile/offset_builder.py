@@ -47,7 +47,10 @@ def build_offset_sum(builder: Builder, left: Index, right: Index) -> Index:
 def result_to_operand_map(
     operand_accesses: Accesses, result_accesses: Accesses
 ) -> AffineMap:
-    """Return the affine map from a movement's result tile to its operand tile."""
+    """
+    Return the affine map from element positions in a movement's result tile to those in
+    its operand tile.
+    """
     axis_of = {
         access.terms[0][0]: axis
         for axis, access in enumerate(result_accesses)

@@ -148,7 +148,8 @@ class TileSearch:
     @cached_property
     def lower_bounds(self) -> OuterBound | None:
         """
-        Lower bounds over all tilings; `None` if the largest or the smallest is illegal.
+        Lower bounds over all tilings; `None` if the largest or the smallest has no
+        tiling, whatever its size.
         """
         largest = self._tiled_group_for(self.axes.parallel, None)
         smallest = self._tiled_group_for(tuple(chain[0] for chain in self.chains), None)
