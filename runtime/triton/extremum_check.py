@@ -10,9 +10,7 @@ operands (`HMNMX2.NAN`).
 
 from __future__ import annotations
 
-import hashlib
 import re
-from dataclasses import replace
 from typing import Any
 
 from tlf.runtime.triton.launch_plan import Kernel
@@ -54,6 +52,6 @@ def widen_extrema(kernel: Kernel) -> Kernel:
     Return the kernel with minima and maxima that propagate NaN computed in f32, by
     inline assembly, which LLVM does not narrow to 16 bits.
     """
-    source = _DEFINITION.sub(lambda found: _BODY.format(found[1]), kernel.source)
-    digest = hashlib.sha256(source.encode()).hexdigest()
-    return replace(kernel, source=source, sha256=digest)
+    return kernel.with_source(
+        _DEFINITION.sub(lambda found: _BODY.format(found[1]), kernel.source)
+    )

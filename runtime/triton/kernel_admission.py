@@ -3,12 +3,11 @@ Launch of Triton kernels: admission of compiled kernels, or variants instead.
 
 A kernel that exceeds the limit of shared memory cannot be launched; one that spills
 registers is bound by memory; one with wrong matrix descriptors computes wrong results.
-Launchers call `admit` first.
+Launchers call `admit_kernel_variant` first.
 """
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -131,9 +130,8 @@ def limit_stages(kernel: Kernel, stages: int) -> Kernel:
     def cap_stages(found: re.Match[str]) -> str:
         return f"num_stages={min(int(found[1]), stages)}"
 
-    source = _STAGES.sub(cap_stages, kernel.source)
-    digest = hashlib.sha256(source.encode()).hexdigest()
-    return replace(kernel, source=source, sha256=digest, num_stages=stages)
+    capped = kernel.with_source(_STAGES.sub(cap_stages, kernel.source))
+    return replace(capped, num_stages=stages)
 
 
 def _describe_problems(facts: KernelFacts, shared_limit: int) -> str:

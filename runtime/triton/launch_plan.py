@@ -18,13 +18,15 @@ All buffers are row-major and contiguous. `kind` is `argument`, `result`, `tempo
 or `constant`; the data of a constant is little-endian.
 """
 
+from __future__ import annotations
+
 import base64
 import binascii
 import hashlib
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 from tlf.runtime.triton import dtypes
@@ -55,6 +57,14 @@ class Kernel:
     num_warps: int
     num_stages: int
     arguments: tuple[str, ...]
+
+    def with_source(self, source: str) -> Kernel:
+        """Return the kernel with another source, and its digest."""
+        return replace(self, source=source, sha256=_digest_of(source))
+
+
+def _digest_of(source: str) -> str:
+    return hashlib.sha256(source.encode()).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -90,7 +100,7 @@ class HostLoop:
     lower: int
     upper: int
     step: int
-    steps: tuple["Launch | HostLoop", ...]
+    steps: tuple[Launch | HostLoop, ...]
 
 
 @dataclass(frozen=True)
@@ -170,7 +180,7 @@ def _decode_kernel(record: JsonRecord) -> Kernel:
         raise PlanError(
             f"{record.path}.grid: expected 1 to 3 positive sizes, got {kernel.grid}"
         )
-    digest = hashlib.sha256(kernel.source.encode()).hexdigest()
+    digest = _digest_of(kernel.source)
     if digest != kernel.sha256:
         raise PlanError(f"{record.path}.sha256: expected {digest}, got {kernel.sha256}")
     return kernel
