@@ -28,8 +28,8 @@ class AxisCollapsingInterface(TilingInterface):
     ) -> Operation | None:
         """
         Build the operation on operands whose axis `axis` is collapsed with the next
-        axis; `None` if the operation cannot be collapsed. `scaled` builds the product
-        of an index and an integer.
+        axis; `None` if the operation cannot be collapsed. `scale_index` builds the
+        product of an index and an integer.
         """
 
 
@@ -46,8 +46,8 @@ def find_collapsed_axis(
     shape: Sequence[int], result_shape: Sequence[int]
 ) -> int | None:
     """
-    Return the axis whose merge with the next axis turns `shape` into `seen`; `None` if
-    there is none.
+    Return the axis whose merge with the next axis turns `shape` into `result_shape`;
+    `None` if there is none.
     """
     if len(shape) != len(result_shape):
         return None

@@ -111,7 +111,7 @@ class ScatterMoveOperation(IndexedMoveOperation):
 def verify_accumulable_element_type(
     element_type: Attribute, is_accumulating: bool
 ) -> None:
-    """Check that moves can accumulate the element type, if `adds`."""
+    """Check that moves can accumulate the element type, if `is_accumulating`."""
     if is_accumulating and element_type not in ACCUMULABLE_TYPES:
         raise VerifyException(
             f"expected elements of f32, i32 or i64 to accumulate, got {element_type}"

@@ -92,8 +92,8 @@ class TilingInterface(ReferenceInterface):
 
     def padding_value(self, operand_index: int) -> Scalar | None:
         """
-        Return the value that out-of-bounds elements of `operand` must have where an
-        iteration reads them: the neutral element of a reduction, the padding of a
+        Return the value that out-of-bounds elements of `operand_index` must have where
+        an iteration reads them: the neutral element of a reduction, the padding of a
         window. `None` if these elements affect no element of a result.
         """
         return None
@@ -144,8 +144,8 @@ class PositionDependentInterface(TilingInterface):
         add_indices: Callable[[SSAValue | int, SSAValue | int], SSAValue | int],
     ) -> Operation:
         """
-        Build the operation on the tile at offsets `position` of the result. `add`
-        builds the sum of two indices.
+        Build the operation on the tile at offsets `tile_offsets` of the result.
+        `add_indices` builds the sum of two indices.
         """
 
 

@@ -32,8 +32,8 @@ class PaddingInterface(TilingInterface):
         padding_counts: Sequence[tuple[int, int]],
     ) -> Operation:
         """
-        Build the operation on tiles. `outside` is the number of elements that the first
-        tile lacks before its first and after its last element, per axis.
+        Build the operation on tiles. `padding_counts` is the number of elements that
+        the first tile lacks before its first and after its last element, per axis.
         """
 
     def tiled_implementation(

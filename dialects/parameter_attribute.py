@@ -16,7 +16,7 @@ computed once, before the first call.
 
 
 def mark_parameters(function: func.FuncOp, argument_indices: Iterable[int]) -> None:
-    """Set the attribute `tlf.parameter` of the arguments at `positions`."""
+    """Set the attribute `tlf.parameter` of the arguments at `argument_indices`."""
     attributes = function.arg_attrs
     if attributes is None:
         attributes = ArrayAttr([DictionaryAttr({})] * len(function.body.block.args))

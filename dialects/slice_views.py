@@ -151,8 +151,8 @@ def strides_of_reshaped_view(
     old_shape: Sequence[int], strides: Sequence[int], new_shape: Sequence[int]
 ) -> tuple[int, ...] | None:
     """
-    Return the strides that view elements of shape `old` in shape `new`, in row-major
-    order; `None` if strides cannot express the view.
+    Return the strides that view elements of shape `old_shape` in shape `new_shape`, in
+    row-major order; `None` if strides cannot express the view.
     """
     runs = _merge_contiguous_axes(old_shape, strides)
     result: list[int] = []

@@ -45,10 +45,11 @@ def default_warp_count(
 ) -> int:
     """
     Return the default number of warps of a program: 4 if a thread then has at most 128
-    elements of the `largest` value and 64 elements of `reduced`, else 8.
+    elements of the `largest_element_count` value and 64 elements of
+    `reduced_element_count`, else 8.
 
-    `reduced` is the size of a matrix product that is reduced in the same program, with
-    several resident copies.
+    `reduced_element_count` is the size of a matrix product that is reduced in the same
+    program, with several resident copies.
     """
     threads = 4 * WARP_SIZE
     return (

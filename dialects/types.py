@@ -138,8 +138,8 @@ def tensor_type_like(
     reference_type: AnyTensor, shape: Sequence[int], element: Attribute | None = None
 ) -> AnyTensor:
     """
-    Return a tensor type in the memory level of `model`, by default with its element
-    type.
+    Return a tensor type in the memory level of `reference_type`, by default with its
+    element type.
     """
     return TensorType(
         reference_type.element_type if element is None else element,

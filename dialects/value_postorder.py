@@ -20,9 +20,9 @@ def compute_in_postorder(
     compute: Callable[[SSAValue], T],
 ) -> T:
     """
-    Return a property of a value, with memoization in `known`. The values that `needed`
-    returns are visited first, in the order of a recursive traversal; the traversal is
-    iterative because a program may exceed the recursion limit.
+    Return a property of a value, with memoization in `memo`. The values that
+    `dependencies_of` returns are visited first, in the order of a recursive traversal;
+    the traversal is iterative because a program may exceed the recursion limit.
     """
     if value in memo:
         return memo[value]

@@ -18,7 +18,7 @@ def bus_bytes_of_array(
     walked in order. Every contiguous run is rounded out to whole bursts; a repeated
     dimension (stride 0) is moved once.
 
-    `phase` is the base address modulo the burst.
+    `start_in_burst` is the base address modulo the burst.
     """
     run = itemsize
     axes = [

@@ -55,7 +55,7 @@ class RowIndices:
     Row indices of an indexed transfer: a strided array of indices, in bytes. The
     elements behind the last dimension along which indices change form a row. The
     positions of the rows in the table are unknown, except that they are multiples of
-    `step` from its start.
+    `row_distance` from its start.
     """
 
     index_array: TransferEnd
@@ -233,8 +233,8 @@ class InstructionCosts:
         self, elements: int, is_transcendental: bool = False
     ) -> Cost:
         """
-        Return the cost of an operation on `elements` elements; `slow` if it is
-        transcendental.
+        Return the cost of an operation on `elements` elements; `is_transcendental` if
+        it is transcendental.
         """
         unit = self.machine.engines["vector"]
         assert isinstance(unit, VectorEngine)

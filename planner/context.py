@@ -83,8 +83,8 @@ def evaluator_of(
     context: Context, target: TargetSpec, max_instructions: int
 ) -> Evaluator | None:
     """
-    Return an evaluator on a target that runs at most `steps` instructions, or None if
-    the context has none.
+    Return an evaluator on a target that runs at most `max_instructions` instructions,
+    or None if the context has none.
     """
     if not isinstance(context, PlanningContext) or context.evaluator is None:
         return None

@@ -104,7 +104,7 @@ class _Compilation:
     """The program after all executed passes."""
 
     def run(self, pass_limit: PassLimit) -> Signature:
-        """Run the pipeline of the target, up to the limit `until`."""
+        """Run the pipeline of the target, up to the limit `pass_limit`."""
 
         def manager(passes: Sequence[ModulePass]) -> PassManager:
             selected = [

@@ -60,7 +60,7 @@ class CSVCell:
         )
 
     def to_integer(self, minimum: int = 0) -> int:
-        """Return the value as an integer of at least `least`."""
+        """Return the value as an integer of at least `minimum`."""
         if not re.fullmatch(r"-?\d{1,18}", self.text) or int(self.text) < minimum:
             raise self.make_error(f"an integer of at least {minimum}")
         return int(self.text)

@@ -98,7 +98,7 @@ def _relative_errors(
 ) -> tuple[float, float]:
     """
     Return the relative error of all elements, and of the worst one, for finite arrays.
-    An error of `step`, the distance between the smallest numbers, is ignored.
+    An error of `ignored_error`, the distance between the smallest numbers, is ignored.
     """
     with np.errstate(over="ignore"):
         difference = np.maximum(np.abs(result - reference) - ignored_error, 0.0)

@@ -28,10 +28,10 @@ def make_inputs(
     """
     Return an array for every argument of a function, by name.
 
-    `given` has words `name=file.npy`. Other arguments are random, uniform in the range
-    of the argument's attribute `tlf.range`; the default is floats in [-1, 1) and
-    integers from -8 to 7. Raises `InputError`, and `CompileError` for arguments that
-    are not arrays.
+    `input_options` has words `name=file.npy`. Other arguments are random, uniform in
+    the range of the argument's attribute `tlf.range`; the default is floats in [-1, 1)
+    and integers from -8 to 7. Raises `InputError`, and `CompileError` for arguments
+    that are not arrays.
     """
     with locate_errors(function, "the arguments"):
         names, ranges = argument_names(function), declared_ranges(function)
@@ -62,7 +62,8 @@ def collect_by_name(
     """
     Return the value given for each name.
 
-    Raises `InputError` with the message of `repeated` for a name that is given twice.
+    Raises `InputError` with the message of `format_repetition` for a name that is given
+    twice.
     """
     values: dict[str, ValueT] = {}
     for name, value in pairs:

@@ -27,9 +27,9 @@ def declare_layouts(function: func.FuncOp, layout_options: Sequence[str]) -> Non
     """
     Declare layouts of the arguments and results of a function.
 
-    `given` has words `NAME=0,2,3,1` with the axes of an argument or a result, outermost
-    first, `NAME=any`, and `any` for all without a declared layout. Raises `InputError`,
-    and `CompileError` for an invalid layout that the function declares.
+    `layout_options` has words `NAME=0,2,3,1` with the axes of an argument or a result,
+    outermost first, `NAME=any`, and `any` for all without a declared layout. Raises
+    `InputError`, and `CompileError` for an invalid layout that the function declares.
     """
     by_name = collect_by_name(
         (_parse_layout_option(word) for word in layout_options if word != ANY_LAYOUT),

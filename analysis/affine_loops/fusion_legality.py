@@ -136,7 +136,7 @@ class NestFusion:
     ) -> None:
         """
         Check a tensor that both nests write, the second after the first. Raises
-        `ObjectionError`.
+        `FusionObjectionError`.
         """
         init = self.second.inits[carried_index]
         position = list[SSAValue](self.first.results).index(init)
@@ -167,7 +167,7 @@ class NestFusion:
     ) -> None:
         """
         Check reads by the first nest of a tensor that the second nest, and possibly
-        also the first, writes. Raises `ObjectionError`.
+        also the first, writes. Raises `FusionObjectionError`.
         """
         storage = storage_root_of(init)
         used_values = outside_values_used_by(self.first) - {init, *self.first.inits}
@@ -234,7 +234,7 @@ class NestFusion:
     ) -> None:
         """
         Collect the tiles that slices of a result can read directly. Raises
-        `ObjectionError` if a slice of parallel nests cannot be forwarded.
+        `FusionObjectionError` if a slice of parallel nests cannot be forwarded.
         """
         end = self.first.yield_op.arguments[result_index]
         for each in reads:
@@ -256,7 +256,7 @@ class NestFusion:
     ) -> list[BoxAccess]:
         """
         Return the accesses by which the body of a nest reads a value from outside, one
-        per slice. Raises `ObjectionError` if a read has no known access.
+        per slice. Raises `FusionObjectionError` if a read has no known access.
         """
         accesses: list[BoxAccess] = []
         for use in value.uses:

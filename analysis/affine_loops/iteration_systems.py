@@ -164,7 +164,8 @@ class TensorBox:
 
 def loop_counter_symbol(loop_index: int, execution: str) -> Hashable:
     """
-    Return the symbol of the normalized counter of a loop of a nest in execution `at`.
+    Return the symbol of the normalized counter of a loop of a nest in execution
+    `execution`.
     """
     return execution, loop_index
 

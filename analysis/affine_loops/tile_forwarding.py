@@ -31,7 +31,7 @@ from tlf.support.affine.index_access import AffineSum
 
 @dataclass(frozen=True)
 class ForwardedSlice:
-    """Slice, and the tile that contains its elements at offset `shift`."""
+    """Slice, and the tile that contains its elements at offset `offset_in_tile`."""
 
     slice_op: tile.SliceOp
     tile: SSAValue
@@ -51,8 +51,8 @@ def find_tile_containing_slice(
 ) -> ForwardedSlice | None:
     """
     Return the forwarding of a slice of the second nest: the tile that the same
-    iteration of the first one stores into a tensor, whose last value is `end`, and that
-    contains all elements of the slice. None if there is no such tile.
+    iteration of the first one stores into a tensor, whose last value is `last_value`,
+    and that contains all elements of the slice. None if there is no such tile.
     """
     access = read_access_of(slice_op, slice_op.source)
     if slice_op.map is not None or access is None:

@@ -99,7 +99,8 @@ class _WritePair:
         second_loops: Sequence[NestLoop],
     ) -> WriteConflict | None:
         """
-        Return a conflict of iterations that differ first in the common loop at `level`.
+        Return a conflict of iterations that differ first in the common loop at
+        `common_index`.
         """
         system = self._require_common_element_of_writes(first_loops, second_loops)
         forms: dict[Hashable, AffineSum] = {}

@@ -120,8 +120,8 @@ def min_bursts_of_footprint(
     burst_bytes: int,
 ) -> int:
     """
-    Return a lower bound on the number of bursts of `burst` bytes with an accessed
-    element, in a tensor of elements of `width` bytes.
+    Return a lower bound on the number of bursts of `burst_bytes` bytes with an accessed
+    element, in a tensor of elements of `itemsize` bytes.
 
     If accessed elements are at most one burst apart, every burst between the first and
     the last one is accessed. If they are farther apart, only their bytes count.

@@ -101,8 +101,8 @@ class ContractionSteps:
         A pass computes one step of k for rows and columns that fit on the array. A row
         of N columns needs at least ceil(N / cols) passes, which other rows may share: M
         rows need at least M * ceil(N / cols) / rows passes for any packing, and
-        likewise with the sides exchanged. `min_cells_of_row` accounts for tiles in both
-        orientations.
+        likewise with the sides exchanged. `min_cells_of_product_row` accounts for tiles
+        in both orientations.
         """
         cells, total = rows * cols, 0
         across = min_cells_of_product_row(self.columns_per_step, rows, cols)
@@ -168,8 +168,8 @@ class BandedSteps:
 
     def candidate_banded_matmuls(self, max_columns: int) -> tuple[MatmulWork, ...]:
         """
-        Return the banded matmuls with up to `most` columns, without remainders of
-        neighbours.
+        Return the banded matmuls with up to `max_columns` columns, without remainders
+        of neighbours.
         """
         return _candidate_banded_matmuls(self.windows, self.extents, max_columns)
 

@@ -42,7 +42,7 @@ class BackwardSlices:
 
     def backward_slice_of(self, op_index: int, box: RunBox) -> BackwardSlice:
         """
-        Return the backward slice of a box of a result. `number` is the index of the
+        Return the backward slice of a box of a result. `op_index` is the index of the
         operation in the order of the dataflow.
         """
         operations = self.reads.dataflow.operations

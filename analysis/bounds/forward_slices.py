@@ -81,8 +81,8 @@ class ForwardSlices:
 
     def forward_slice_of(self, op_index: int, box: RunBox) -> ForwardSlice:
         """
-        Return the work that depends on a box of a result. `number` is the index of the
-        operation in the order of the dataflow.
+        Return the work that depends on a box of a result. `op_index` is the index of
+        the operation in the order of the dataflow.
         """
         flow = self.reads.dataflow
         boxes: dict[SSAValue, RunBox] = {flow.operations[op_index].results[0]: box}

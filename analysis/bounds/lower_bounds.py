@@ -111,7 +111,7 @@ def lower_bounds_of(
     """
     Return the bounds of a function or a group that runs by itself on a target: operands
     and constants are loaded from the outermost memory, results are stored there, except
-    for the arguments and yielded values in `near`, which are resident.
+    for the arguments and yielded values in `inner_values`, which are resident.
     """
     return _bounds_of_breakdown(_break_down_work(body, target, inner_values), target)
 

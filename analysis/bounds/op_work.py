@@ -92,7 +92,7 @@ class OpWork:
     ) -> EngineWork:
         """
         Return a lower bound on the work of a box of the first result at any offset;
-        `read` is the box of the first operand that it needs.
+        `operand_box` is the box of the first operand that it needs.
         """
         if box == whole_run_box(tensor_shape_of(op.results[0])):
             return self.work_of(op)
@@ -115,8 +115,8 @@ class OpWork:
         self, op: ContractionInterface, macs: int, value_counts: Sequence[int]
     ) -> EngineWork:
         """
-        Return the work of some multiply-accumulates of an operation, with `values`
-        values of each iterator.
+        Return the work of some multiply-accumulates of an operation, with
+        `value_counts` values of each iterator.
 
         In whole passes, each takes `cells` of the array. Rows with fewer than all
         columns may share passes with others, so they count with no idle cell.
@@ -140,8 +140,8 @@ class OpWork:
         self, op: ReferenceInterface, box: RunBox, elements_read: int
     ) -> EngineWork:
         """
-        Return the work, other than products, of a box of the result for which `read`
-        elements of an operand are read.
+        Return the work, other than products, of a box of the result for which
+        `elements_read` elements of an operand are read.
         """
         whole = self.work_of(op)
         match op:
@@ -182,8 +182,8 @@ class MacCounter:
 
     def min_macs(self, value_counts: list[int]) -> int:
         """
-        Return a lower bound for `counts` values of each iterator; reductions must be
-        complete.
+        Return a lower bound for `value_counts` values of each iterator; reductions must
+        be complete.
         """
         if not self._is_known:
             return 0

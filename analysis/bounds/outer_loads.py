@@ -100,7 +100,7 @@ class StepLoads:
     ) -> tuple[tuple[SSAValue, int], ...]:
         """
         Return the loads of the other operands by the steps of an operation that cover
-        `values` values of each iterator: outer tensors, with the bytes.
+        `value_counts` values of each iterator: outer tensors, with the bytes.
         """
         loads: list[tuple[SSAValue, int]] = []
         if not isinstance(op, TilingInterface):

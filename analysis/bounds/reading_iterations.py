@@ -125,9 +125,9 @@ def min_used_taps(
     length: int,
 ) -> int:
     """
-    Return the minimum number of values of the iterator `tap` that read an index of an
-    axis of `extent` elements, for `length` neighbouring values of the other iterators,
-    at any offset.
+    Return the minimum number of values of the iterator `tap_iterator` that read an
+    index of an axis of `extent` elements, for `length` neighbouring values of the other
+    iterators, at any offset.
     """
     positions = np.zeros(1, np.int64)
     for each, factor in access.terms:

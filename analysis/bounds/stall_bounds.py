@@ -135,7 +135,7 @@ class StallBounds:
     """Bytes written to the outermost memory, on the bus."""
 
     def find_largest_stall_bound(self, known_bound: StallBound) -> StallBound:
-        """Return the largest bound, or `known` if it is larger."""
+        """Return the largest bound, or `known_bound` if it is larger."""
         continuous, passes = self._upper_limits_of_bounds()
         gains = np.maximum(
             continuous / max(known_bound.cycles, 1.0),
@@ -275,8 +275,9 @@ def stall_bound_of(
     known_bound: StallBound,
 ) -> StallBound:
     """
-    Return the stall bound of a dataflow. `read` are the tensors loaded from the
-    outermost memory, `written` the stored tensors with their bytes on the bus.
+    Return the stall bound of a dataflow. `loaded_tensors` are the tensors loaded from
+    the outermost memory, `bytes_by_stored_tensor` the stored tensors with their bytes
+    on the bus.
     """
     flow, dependence = reads.dataflow, OpDependence.of(reads)
     if not flow.operations:

@@ -122,8 +122,8 @@ def reshape_run_box(
     source_shape: Sequence[int],
 ) -> RunBox:
     """
-    Return a box contained in `box` under another shape. `groups` pair the axes of the
-    other shape and of this one that have the same elements.
+    Return a box contained in `box` under another shape. `axis_groups` pair the axes of
+    the other shape and of this one that have the same elements.
     """
     reshaped = [SINGLE] * len(source_shape)
     for left, right in axis_groups:

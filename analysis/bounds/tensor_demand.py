@@ -113,7 +113,7 @@ def operand_demand_of(
 ) -> TensorDemand:
     """
     Return the demand of an operation for an operand. If a box of its result is
-    `wanted`, this covers the reads of its iterations; otherwise the reads of one
+    `result_demand`, this covers the reads of its iterations; otherwise the reads of one
     iteration are subtracted for each unneeded element of a result.
     """
     is_one_to_one = isinstance(op, ViewInterface | ConcatLikeInterface)

@@ -12,9 +12,9 @@ def is_disjoint_across_iterations(
     offsets_by_axis: Sequence[Sequence[int] | None], box: Sequence[int]
 ) -> bool:
     """
-    Return `True` if boxes are disjoint across iterations. For each axis, `columns`
-    contains the offset of the box in each iteration, or None if it is unknown; an
-    unknown axis proves nothing.
+    Return `True` if boxes are disjoint across iterations. For each axis,
+    `offsets_by_axis` contains the offset of the box in each iteration, or None if it is
+    unknown; an unknown axis proves nothing.
     """
     known = [
         (column, size)

@@ -37,7 +37,7 @@ def consume_rate_of(
 ) -> ConsumeRate | None:
     """
     Return the consume rate of a load in a loop, for chunks of its source that begin at
-    the elements `chunks` along an axis. None if the load must wait for all chunks
+    the elements `chunk_starts` along an axis. None if the load must wait for all chunks
     first.
     """
     path: list[LoopRange] = []
@@ -73,8 +73,8 @@ def produce_rate_of(
 ) -> ProduceRate | None:
     """
     Return the produce rate of a move in a loop, for chunks of its destination that
-    begin at the elements `chunks` along an axis. None if the first chunk must wait for
-    the whole buffer.
+    begin at the elements `chunk_starts` along an axis. None if the first chunk must
+    wait for the whole buffer.
     """
     for loop in _loops_between(producer, enclosing_op):
         if not (trips := loop.trips):
@@ -122,8 +122,8 @@ def _offsets_per_iteration(offset: Index, loop_range: LoopRange) -> list[int] | 
 
 def _loops_between(op: Operation, enclosing_op: Operation) -> list[LoopRange]:
     """
-    Return the loops around an operation up to `around`; empty if another operation is
-    between.
+    Return the loops around an operation up to `enclosing_op`; empty if another
+    operation is between.
     """
     loops: list[LoopRange] = []
     parent = op.parent_op()

@@ -182,7 +182,8 @@ class CoreScope:
 
 def _buffers_from_outside(op: Operation, enclosing_op: Operation) -> Iterator[SSAValue]:
     """
-    Yield the buffers that an operation uses and that are defined outside of `around`.
+    Yield the buffers that an operation uses and that are defined outside of
+    `enclosing_op`.
     """
     for each in op.walk():
         for value in each.operands:

@@ -49,10 +49,11 @@ def select_chunking_of_move(
 ) -> Chunking[RateT] | None:
     """
     Return how to split a move of a whole buffer from or to an outer level into chunks;
-    None to keep it whole. The axes of the buffer have strides of `steps` bytes in the
-    level, and its address is a multiple of `start` bytes. `pace_of` returns the chunk
-    rate for an axis and the first elements of the chunks, or None if chunks have no
-    benefit. A move that takes no longer than the latency of the level is not split.
+    None to keep it whole. The axes of the buffer have strides of `byte_strides` bytes
+    in the level, and its address is a multiple of `address_multiple` bytes.
+    `chunk_rate_of` returns the chunk rate for an axis and the first elements of the
+    chunks, or None if chunks have no benefit. A move that takes no longer than the
+    latency of the level is not split.
     """
     if itemsize * prod(shape) < outer_level.latency * outer_level.bandwidth:
         return None
@@ -77,10 +78,10 @@ def elements_per_chunk(
     max_chunks: int,
 ) -> int:
     """
-    Return the number of elements per chunk along an axis, for at most `count` chunks
-    such that no two rows of different chunks share a burst. The axes have strides of
-    `steps` bytes, and the address is a multiple of `start` bytes. Returns the whole
-    extent if no split is possible.
+    Return the number of elements per chunk along an axis, for at most `max_chunks`
+    chunks such that no two rows of different chunks share a burst. The axes have
+    strides of `byte_strides` bytes, and the address is a multiple of `address_multiple`
+    bytes. Returns the whole extent if no split is possible.
     """
     extent, step = shape[axis], byte_strides[axis]
     outer_steps = [

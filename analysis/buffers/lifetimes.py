@@ -19,7 +19,7 @@ def needs_longer_lifetime(
 ) -> bool:
     """
     Return `True` if reusing an existing move for `op` extends its lifetime. `before`
-    are the operations that run before `op`, including `existing`.
+    are the operations that run before `op`, including `existing_move`.
 
     The lifetime is not extended if the value is needed at `op` or later anyway, or if
     no operation between its last use and `op` allocates, so that its buffer has not

@@ -44,7 +44,8 @@ class MemLiveness:
         self, region: Region, step: int, expanded_ops: Collection[Operation] | None
     ) -> int:
         """
-        Number the operations of a region, and the nested operations of `opened` ones.
+        Number the operations of a region, and the nested operations of `expanded_ops`
+        ones.
         """
         for block in region.blocks:
             for op in block.ops:

@@ -9,7 +9,8 @@ from xdsl.ir import Operation, SSAValue
 
 def producer_slice_of(value: SSAValue, candidates: set[Operation]) -> set[Operation]:
     """
-    Return the operations of `inside`, such as those of a group, that compute a value.
+    Return the operations of `candidates`, such as those of a group, that compute a
+    value.
     """
     return producer_slice_of_all([value], candidates)
 
@@ -17,7 +18,7 @@ def producer_slice_of(value: SSAValue, candidates: set[Operation]) -> set[Operat
 def producer_slice_of_all(
     values: Iterable[SSAValue], candidates: set[Operation]
 ) -> set[Operation]:
-    """Return the operations of `inside` that compute any of the values."""
+    """Return the operations of `candidates` that compute any of the values."""
     found, pending = set[Operation](), list(values)
     while pending:
         owner = pending.pop().owner

@@ -219,7 +219,7 @@ def _find_computing_user(value: SSAValue, roll: tile.RollOp) -> Operation | None
 
 def _is_collapsed_view(whole: SSAValue, view: SSAValue, axis: int) -> bool:
     """
-    Return `True` if `seen` is `whole` with two axes collapsed, where `axis` is not the
+    Return `True` if `view` is `whole` with two axes collapsed, where `axis` is not the
     second.
     """
     before, after = (tensor_type(each).get_shape() for each in (whole, view))

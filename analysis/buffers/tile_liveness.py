@@ -62,9 +62,9 @@ class TileLiveness:
 
     def _is_used_later(self, user: Operation, nested_ops: Sequence[Operation]) -> bool:
         """
-        Return `True` if `user` runs after or inside the first of `levels`, where each
-        operation is inside the next one. Uses by the other operations of `levels` only
-        forward the value.
+        Return `True` if `user` runs after or inside the first of `nested_ops`, where
+        each operation is inside the next one. Uses by the other operations of
+        `nested_ops` only forward the value.
         """
         blocks = [each.parent for each in nested_ops]
         ancestor = user

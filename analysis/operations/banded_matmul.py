@@ -102,14 +102,14 @@ class MatmulWork(NamedTuple):
         return MatmulWork(**sizes)
 
     def has_min_extents(self, min_extent: int) -> bool:
-        """Return `True` if m, n and k are at least `least`."""
+        """Return `True` if m, n and k are at least `min_extent`."""
         return min(self.m, self.n, self.k) >= min_extent
 
 
 def iterator_role_of(is_used_by: Iterable[bool]) -> str:
     """
-    Return the role of an iterator. `used` is true for each of result, left and right
-    input that depends on it.
+    Return the role of an iterator. `is_used_by` is true for each of result, left and
+    right input that depends on it.
     """
     in_result, in_left, in_right = is_used_by
     if not in_result:
@@ -129,7 +129,7 @@ class WindowAxis(NamedTuple):
     stride: int
 
     def input_extent(self, taps: int, neighbours: int) -> int:
-        """Return the number of elements that `count` neighbours read."""
+        """Return the number of elements that `neighbours` neighbours read."""
         return taps + (neighbours - 1) * self.stride
 
 
@@ -196,7 +196,10 @@ class Windows:
     def candidate_neighbour_counts(
         self, extents: Sequence[int], max_columns: int
     ) -> Iterator[NeighbourCounts]:
-        """Return all numbers of neighbours with at most `most` columns, including 1."""
+        """
+        Return all numbers of neighbours with at most `max_columns` columns, including
+        1.
+        """
         max_count = max(1, max_columns // self.filter_count(extents))
         ranges = [
             range(1, min(max_count, extents[axis.result_iterator]) + 1)

@@ -101,10 +101,10 @@ def find_cascade(
 ) -> Cascade | None:
     """
     Return the cascade of the reductions of a group; None if there is none. With
-    `in_parts`, parts of the axis are reduced separately and completely; then the change
-    of a sum with the results of others may also be known as an expansion. If the anchor
-    is not the last reduction, reductions that depend on it run after the loop, untiled.
-    `axes` are the axis classes of the operations, if known.
+    `is_reduced_in_parts`, parts of the axis are reduced separately and completely; then
+    the change of a sum with the results of others may also be known as an expansion. If
+    the anchor is not the last reduction, reductions that depend on it run after the
+    loop, untiled. `axes` are the axis classes of the operations, if known.
     """
     try:
         return build_valid_cascade(
@@ -208,8 +208,9 @@ def _check_no_dependent_initial_values(
 ) -> None:
     """
     Check that no reduction with an initial value depends on the others, because
-    corrections apply to the sum but not to the initial value. With `in_parts`, no
-    reduction may have an initial value. Raises `NoCascadeError`.
+    corrections apply to the sum but not to the initial value. With
+    `is_reduced_in_parts`, no reduction may have an initial value. Raises
+    `NoCascadeError`.
     """
     for op in reductions:
         if op.init_value is not None and (is_reduced_in_parts or op in dependent):

@@ -207,8 +207,8 @@ def _chain_formulas(
     leaves: Mapping[Symbol, Formula],
 ) -> Formula | None:
     """
-    Return the left-to-right chain of `firsts` combined by `joins` and `lasts` by
-    `parts`.
+    Return the left-to-right chain of `operands` combined by `operation_name` and
+    `inverse_operands` by `parts`.
     """
     first, *remaining = [_formula_of_expression(each, leaves) for each in operands] or [
         neutral

@@ -113,8 +113,8 @@ class SymbolicValues:
         running_operations: Sequence[Operation], dependent: frozenset[Operation]
     ) -> SymbolicValues:
         """
-        Return the formulae of a group in which the results of `running` are running
-        values.
+        Return the formulae of a group in which the results of `running_operations` are
+        running values.
         """
         symbols: dict[SSAValue, Symbol] = {
             op.results[0]: sympy.Symbol(f"r{index}", real=True)

@@ -88,11 +88,11 @@ def analyze_group_tiles(
     Analyze the tiles of a group.
 
     `operations`, in program order, compute `results` from values defined outside.
-    `tile` has one size per parallel iterator of the root; `reduce` has one size per
-    reduction iterator of the anchor, or is empty. With `rolling`, consecutive tiles
-    along one axis share their overlap. `forms` caches facts about the operations.
-    `looped` selects the reduction that has a loop; the default is the last one.
-    `beside` aligns further results with the first one.
+    `tile` has one size per parallel iterator of the root; `reduction_tile` has one size
+    per reduction iterator of the anchor, or is empty. With `rolling`, consecutive tiles
+    along one axis share their overlap. `op_facts` caches facts about the operations.
+    `reduction_loop` selects the reduction that has a loop; the default is the last one.
+    `result_alignment` aligns further results with the first one.
 
     Raises `TilingError` if the group cannot be tiled with these sizes.
     """

@@ -35,7 +35,7 @@ def _has_dependent_contraction(
     contraction: Operation, operations: Collection[Operation]
 ) -> bool:
     """
-    Return `True` if another contraction depends on `product`; `operations` are in
+    Return `True` if another contraction depends on `contraction`; `operations` are in
     program order.
     """
     dependents = {contraction}

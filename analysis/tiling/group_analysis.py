@@ -364,8 +364,8 @@ class GroupMembers:
     ) -> bool:
         """
         Return `True` if the tiles of all results, and of all accumulating operations
-        except the `repeated` ones, move along an axis. Each element of a result must be
-        written by one tile.
+        except the `recomputed` ones, move along an axis. Each element of a result must
+        be written by one tile.
         """
         loop = tiling.loops[loop_index]
         bound = {result.owner for result in self.results}
@@ -473,7 +473,8 @@ def group_members_of(
     """
     Return the group of some operations of one block, in program order. Its results are
     the values used outside, those of the last operation first. If another result leads
-    the loops, its producers are moved last. `forms` caches facts about the operations.
+    the loops, its producers are moved last. `op_facts` caches facts about the
+    operations.
     """
     results = results_used_outside(operations)
     if (leading := find_leading_result(results, operations)) is not None:

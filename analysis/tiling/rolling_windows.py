@@ -37,7 +37,7 @@ def rolling_window_of(
     """
     Return the rolling window of a tile along a loop; None if tiles of consecutive
     iterations do not overlap, move backwards, or move along several axes. If it
-    `leads`, each iteration computes the new part of the next one.
+    `is_prefetched`, each iteration computes the new part of the next one.
     """
     moving: tuple[int, int] | None = None
     for position, each in enumerate(box):

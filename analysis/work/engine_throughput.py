@@ -96,7 +96,7 @@ def _figure_of_type(
 ) -> float:
     """
     Return the figure of a type; a tf32 precision falls back to f32, any other to
-    `unnamed`.
+    `default`.
     """
     names = ("tf32", "f32") if element.startswith("tf32") else ()
     for name in (element, *names):
@@ -106,7 +106,7 @@ def _figure_of_type(
 
 
 def figure_or_default(figures: EngineFigures, name: str, default: float = 1.0) -> float:
-    """Return a figure by its name, or `usual` if it is missing."""
+    """Return a figure by its name, or `default` if it is missing."""
     value = figures.get(name, default)
     return float(value) if isinstance(value, int | float) else default
 

@@ -109,8 +109,8 @@ def select_values_to_precompute(
 ) -> list[SSAValue]:
     """
     Return the values, among `roots` and their producers, that should be computed once:
-    those that are profitable, or have at most `least` bytes. Views of other values, or
-    slices of them, are included only if `views` is set.
+    those that are profitable, or have at most `max_small_bytes` bytes. Views of other
+    values, or slices of them, are included only if `includes_views` is set.
     """
     selected: list[SSAValue] = []
     pending, visited = list(roots), set[SSAValue]()

@@ -27,7 +27,7 @@ class CheckedValueError(ValueError):
 class OperandCheck:
     """
     Check of operand values of an operation by their extremes, which are results of the
-    function; `first` is the index of the result with the minimum.
+    function; `minimum_index` is the index of the result with the minimum.
     """
 
     position: Position | None

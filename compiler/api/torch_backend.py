@@ -136,9 +136,9 @@ def _trace_and_compile(
     uses_as_strided: bool = False,
 ) -> GraphCallable:
     """
-    Decompose a graph with `table` and compile it; `is_addressed` if it addresses
-    memory. Raises `WritesAddressedInput` if a graph that addresses memory writes to an
-    input, and `TracingFailed` if an operation writes to a tensor.
+    Decompose a graph with `decomposition_table` and compile it; `uses_as_strided` if it
+    addresses memory. Raises `WritesAddressedInput` if a graph that addresses memory
+    writes to an input, and `TracingFailed` if an operation writes to a tensor.
     """
     from torch._dynamo.backends.common import aot_autograd
 

@@ -94,7 +94,7 @@ def diagnose_error(
 ) -> Diagnostic:
     """
     Return `error` on one line. Its position is that of the operation it was raised for,
-    else of the `op` or `self` of the innermost function, else of `otherwise`.
+    else of the `op` or `self` of the innermost function, else of `fallback_op`.
     """
     if isinstance(error, ParseError):
         at = error.span.get_location()
@@ -143,8 +143,8 @@ class CompileError(Exception):
 @contextmanager
 def locate_errors(fallback_op: Operation | None, step: str) -> Generator[None]:
     """
-    Convert errors raised inside to a `CompileError`. `otherwise` is the position of an
-    error without an operation, `step` names the step that failed unexpectedly.
+    Convert errors raised inside to a `CompileError`. `fallback_op` is the position of
+    an error without an operation, `step` names the step that failed unexpectedly.
     """
     try:
         with attach_operations_to_errors():

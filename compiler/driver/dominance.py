@@ -23,7 +23,8 @@ def verify_dominance(op: Operation) -> None:
 
 def _verify_region_dominance(region: Region, visible_values: set[SSAValue]) -> None:
     """
-    Check `region`, in which the values of `visible` may be used; restore `visible`.
+    Check `region`, in which the values of `visible_values` may be used; restore
+    `visible_values`.
     """
     if (entry := region.first_block) is None:
         return

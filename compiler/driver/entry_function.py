@@ -17,8 +17,8 @@ from tlf.passes.graph.inline import inline_calls_in_function
 
 def entry_function_of(module: ModuleOp, name: str | None) -> func.FuncOp:
     """
-    Return the function called `name`, or the only function, see `entry_point`. Raises
-    `CompileError` with the file if there is no such function.
+    Return the function called `name`, or the only function, see `find_entry_point`.
+    Raises `CompileError` with the file if there is no such function.
     """
     with locate_errors(module, "the entry point"):
         return find_entry_point(module, name)

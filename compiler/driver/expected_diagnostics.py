@@ -27,8 +27,8 @@ _COMMENT = re.compile(
 @dataclass(frozen=True)
 class Expectation:
     """
-    An error expected by a comment on line `written` of `file`. The error is on `line`,
-    or without a location if that is `None`.
+    An error expected by a comment on line `comment_line` of `file`. The error is on
+    `line`, or without a location if that is `None`.
     """
 
     file: str
@@ -94,7 +94,7 @@ def _make_expectation_error(position: Position, message: str) -> ExpectationErro
 def _resolve_expected_line(
     line_reference: str | None, line_number: int, lines: Sequence[str]
 ) -> int | None:
-    """Return the line that `@at`, written on line `number`, refers to."""
+    """Return the line that `@at`, written on line `line_number`, refers to."""
     match line_reference:
         case None:
             return line_number

@@ -34,7 +34,7 @@ class _ObserverPass(ModulePass):
 def make_observed_manager_factory(
     observer: ModuleObserver,
 ) -> Callable[[Sequence[ModulePass]], PassManager]:
-    """Return a factory of pass managers that show the planned program to `watcher`."""
+    """Return a factory of pass managers that show the planned program to `observer`."""
 
     return lambda passes: PassManager(insert_planning_observer(passes, observer))
 

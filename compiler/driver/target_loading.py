@@ -10,8 +10,9 @@ from tlf.dialects.target import DescriptionError, TargetSpec, load_target_spec
 
 def load_target(name: str, other_names: Sequence[str] = ()) -> TargetSpec:
     """
-    Read a target description by its name or file; `others` are further valid names.
-    Raises `CompileError` for errors in a file, and `DiagnosticException` otherwise.
+    Read a target description by its name or file; `other_names` are further valid
+    names. Raises `CompileError` for errors in a file, and `DiagnosticException`
+    otherwise.
     """
     try:
         return load_target_spec(name, other_names)

@@ -126,7 +126,7 @@ def measure_task(task: MeasurementTask) -> Measurement | Failure:
 def measure_tasks(
     tasks: Sequence[MeasurementTask], process_count: int
 ) -> Iterator[Measurement | Failure]:
-    """Measure tasks in `jobs` processes, and yield the results in order."""
+    """Measure tasks in `process_count` processes, and yield the results in order."""
     if process_count == 1:
         yield from map(measure_task, tasks)
         return

@@ -56,7 +56,9 @@ def _format_cell(cell: Cell, column_format: str) -> str:
 
 
 def _align_text(text: str, column_format: str) -> str:
-    """Align a text to the left by a leading blank, which `align_columns` recognizes."""
+    """
+    Align a text to the left by a leading blank, which `align_text_columns` recognizes.
+    """
     return f" {text}" if column_format == TEXT else text
 
 

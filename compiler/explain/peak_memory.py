@@ -67,8 +67,8 @@ def peak_of_group(
     other_resident_bytes: int = 0,
 ) -> MemoryPeak:
     """
-    Return the peak of a group. `weights` are among its inputs; `held` bytes are
-    resident around the group without being used by it.
+    Return the peak of a group. `weights` are among its inputs; `other_resident_bytes`
+    bytes are resident around the group without being used by it.
     """
     footprint = estimate.predicted.footprint
     resident_inputs = sum(

@@ -20,8 +20,8 @@ def contract_arrays(
     lhs: Array, lhs_axes: Axes, rhs: Array, rhs_axes: Axes, result_axes: Axes
 ) -> Array:
     """
-    Contract two arrays over all axes that `result` lacks. `left`, `right` and `result`
-    are the labels of axes, as in `np.einsum`.
+    Contract two arrays over all axes that `result_axes` lacks. `left`, `right` and
+    `result_axes` are the labels of axes, as in `np.einsum`.
     """
     labels = {*lhs_axes, *rhs_axes}
     unpaired = {axis for axis in labels if (axis in lhs_axes) != (axis in rhs_axes)}

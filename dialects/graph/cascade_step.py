@@ -14,7 +14,7 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
 STEP_ATTRIBUTE = "tlf.step"
-"""Name of the attribute of an operation in a group that is its `StepAttr`."""
+"""Name of the attribute of an operation in a group that is its `CascadeStepAttr`."""
 
 TEXT_KEYS = ("initial", "combine", "correction", "finalise")
 

@@ -43,8 +43,8 @@ def filter_tap_extents(
 class Correlation:
     """
     Correlation of images, N x C x axes, with filters, F x C/groups x taps. Channels and
-    filters are split into `groups` groups of equal size; the filters of a group read
-    the channels of the same group.
+    filters are split into `group_count` groups of equal size; the filters of a group
+    read the channels of the same group.
     """
 
     window: Window

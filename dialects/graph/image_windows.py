@@ -87,8 +87,8 @@ class Window:
 
     def count_window_elements(self, image_extents: Sequence[int]) -> Array:
         """
-        Return the number of image elements in each window; `images` are the extents of
-        the image along the axes of the window.
+        Return the number of image elements in each window; `image_extents` are the
+        extents of the image along the axes of the window.
         """
         counts = (
             self._count_window_elements_along(axis, extent)

@@ -56,7 +56,9 @@ class MaskBuilder:
     def build_axis_indices(
         self, extent: int, trailing_unit_axes: int, element_type: Attribute = i32
     ) -> SSAValue:
-        """Build the indices of an axis that is followed by `after` unit axes."""
+        """
+        Build the indices of an axis that is followed by `trailing_unit_axes` unit axes.
+        """
         return self.insert(
             IotaOp(TensorType(element_type, [extent, *[1] * trailing_unit_axes]), 0)
         )

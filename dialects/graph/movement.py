@@ -87,8 +87,8 @@ class ReshapeAxisGroup:
     """
     Axes of a reshape's operand and result that contain the same elements in order.
 
-    One iteration moves `step` elements, the least common multiple of the row sizes of
-    both sides, where a row spans all axes of the side but the first.
+    One iteration moves `elements_per_iteration` elements, the least common multiple of
+    the row sizes of both sides, where a row spans all axes of the side but the first.
     """
 
     source_axes: tuple[int, ...]

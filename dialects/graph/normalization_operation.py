@@ -167,7 +167,9 @@ def build_binary_operation_chain(
     steps: Sequence[tuple[type[AddOp | MulOp], SSAValue]],
     result_type: Attribute,
 ) -> SSAValue:
-    """Build a chain of binary operations, the last with a result of type `type_`."""
+    """
+    Build a chain of binary operations, the last with a result of type `result_type`.
+    """
     *first, (kind, operand) = steps
     for each, other in first:
         value = tensor_builder.insert(each(value, other))

@@ -29,7 +29,10 @@ from tlf.support.affine.index_access import Accesses, IndexAccess
 def padded_shape(
     shape: Sequence[int], low_counts: Sequence[int], high_counts: Sequence[int]
 ) -> tuple[int, ...]:
-    """Return the shape of a tensor padded with `low` and `high` elements per axis."""
+    """
+    Return the shape of a tensor padded with `low_counts` and `high_counts` elements per
+    axis.
+    """
     for what, counts in (("low", low_counts), ("high", high_counts)):
         if len(counts) != len(shape) or any(count < 0 for count in counts):
             raise VerifyException(

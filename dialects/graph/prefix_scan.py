@@ -192,7 +192,10 @@ class PrefixScanBuilder:
     def _split_into_blocks(
         self, value: SSAValue, block_count: int, block_size: int
     ) -> SSAValue:
-        """Split the axis into `count` blocks of `size` elements, padded as needed."""
+        """
+        Split the axis into `block_count` blocks of `block_size` elements, padded as
+        needed.
+        """
         shape = shape_of(value)
         if (missing := block_count * block_size - shape[self.axis]) > 0:
             zeros = [0] * len(shape)

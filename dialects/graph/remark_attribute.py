@@ -161,8 +161,8 @@ def remarks_of(function: func.FuncOp) -> tuple[RemarkAttr, ...]:
 
 def add_remark(op: Operation, pass_name: str, kind: RemarkKind, text: str) -> None:
     """
-    Add a remark of pass `source` on `op` to the enclosing function. Remarks of the same
-    text are merged into one with several locations.
+    Add a remark of pass `pass_name` on `op` to the enclosing function. Remarks of the
+    same text are merged into one with several locations.
     """
     add_shared_remark([op], pass_name, kind, text)
 

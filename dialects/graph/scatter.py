@@ -341,7 +341,10 @@ class ScatterOp(
         initial_value: SSAValue,
         updates: SSAValue,
     ) -> SSAValue:
-        """Build the combination of `start` with the masked updates of each element."""
+        """
+        Build the combination of `initial_value` with the masked updates of each
+        element.
+        """
         kind, element = _REDUCE_KINDS[self.kind.data], element_type_of_value(updates)
         neutral = mask_builder.constant(neutral_element_of(kind, element), element)
         mask = mask_builder.select(mask, updates, neutral)

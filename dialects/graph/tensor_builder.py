@@ -104,7 +104,10 @@ class TensorBuilder:
         operands: Sequence[SSAValue],
         type_: Attribute,
     ) -> SSAValue:
-        """Build the last operation, of class `kind`, and cast its result to `type_`."""
+        """
+        Build the last operation, of class `operation_type`, and cast its result to
+        `type_`.
+        """
         tensor = cast(AnyTensor, type_)
         wide = tensor_type_like(tensor, tensor.get_shape(), self.element)
         last = self.insert(

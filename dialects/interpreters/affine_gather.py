@@ -27,8 +27,8 @@ def gather_box(
     Return the elements of `source` at `offsets + indexing(e)` for each `e` of a box of
     `sizes`, and `fill` for positions out of bounds.
 
-    `named` is an axis of the source with the positions along it, one per `e`, which
-    replace those of the map.
+    `axis_and_indices` is an axis of the source with the positions along it, one per
+    `e`, which replace those of the map.
     """
     inside, index = _resolve_box_indices(
         source.shape, offsets, indexing_map, sizes, axis_and_indices
@@ -96,7 +96,8 @@ def scatter_box_by_indices(
     Return the destination after a write of the elements of a box, in row-major order,
     to `offsets + maps[0](e)`, but along `axis` to the positions `indices[maps[1](e)]`.
 
-    An element replaces the one at its destination, or is added to it if `adds`.
+    An element replaces the one at its destination, or is added to it if
+    `is_accumulating`.
     """
     sizes = values.shape
     positions = gather_box(indices, [0] * indices.ndim, maps[1], sizes, -1)

@@ -89,7 +89,7 @@ def copy_padded_box(
     sizes: Sequence[int],
     out_of_bounds_value: float,
 ) -> Array:
-    """Copy a box of elements; out-of-bounds elements become `outside`."""
+    """Copy a box of elements; out-of-bounds elements become `out_of_bounds_value`."""
     result = np.full(sizes, out_of_bounds_value, source.dtype)
     for elements, box in view_in_bounds_box(source, offsets, sizes):
         result[(*box, ...)] = elements

@@ -40,7 +40,10 @@ class AccumulatingOp(StructuredOp, ABC):
         raise NotImplementedError
 
     def make_overwriting(self, accumulate_condition: SSAValue | None) -> None:
-        """Make the operation overwrite its outputs: always, or if `unless` is 0."""
+        """
+        Make the operation overwrite its outputs: always, or if `accumulate_condition`
+        is 0.
+        """
         self.overwrite = UnitAttr()
         if accumulate_condition is None:
             return

@@ -40,7 +40,7 @@ def to_number_attribute(value: float) -> NumberAttr:
 
 
 def number_of_attribute(attribute: Attribute) -> float:
-    """Return the Python number of a property from `number_attr`."""
+    """Return the Python number of a property from `to_number_attribute`."""
     if isinstance(attribute, IntegerAttr):
         return attribute.value.data
     if isinstance(attribute, FloatAttr):

@@ -73,8 +73,8 @@ class MatmulOp(AccumulatingOp):
         precision: str | None = None,
     ) -> None:
         """
-        Build a product of `operands` c, a and b; `roles` are the extents of batch, m, n
-        and k. A value for `accumulate` is its condition.
+        Build a product of `operands` c, a and b; `dim_extents` are the extents of
+        batch, m, n and k. A value for `accumulate` is its condition.
         """
         attributes, bases = split_attributes_and_bases(operands)
         extents = [DenseArrayBase.from_list(i64, role) for role in dim_extents]

@@ -188,8 +188,8 @@ def load_target_spec(
 
     `triton` is an alias of a GPU preset. Capacities of levels may follow, as in
     `npu:L2=512K`, and a number of cores, as in `npu:cores=4`. The error message for an
-    unknown name also lists `others`, further names that the caller accepts. Raises
-    `DiagnosticException`.
+    unknown name also lists `other_target_names`, further names that the caller accepts.
+    Raises `DiagnosticException`.
     """
     full_name = name_or_path
     name_or_path, settings = parse_target_settings(full_name)

@@ -20,8 +20,8 @@ def _apply_attention_mask(
 ) -> Tensor:
     """
     Set the scores that the mask selects to minus infinity. The mask is over pairs of
-    tokens if `kind` is 0, over the tokens of each sequence if it is 1, and over all
-    scores if it is 2.
+    tokens if `mask_kind` is 0, over the tokens of each sequence if it is 1, and over
+    all scores if it is 2.
     """
     if mask is None:
         return scores

@@ -125,8 +125,8 @@ def partition_graph(
     """
     Partition a graph of ATen operations with fake tensors in its metadata.
 
-    `objection` may reject the operations that a call is converted to. If `checked`,
-    operations whose indices or divisors PyTorch checks are in no partition.
+    `objection` may reject the operations that a call is converted to. Operations whose
+    values PyTorch checks are in no partition if `excludes_value_checks`.
     """
     support = _NodeSupport(objection, excludes_value_checks)
     for node in find_nodes_of_uncertain_layout(source.graph):

@@ -89,9 +89,9 @@ def import_graph(
     """
     Convert a graph of ATen operations with fake tensors in its metadata.
 
-    `names` are the names of the arguments. Unused `optional` arguments are omitted;
-    `parameters` are weights. Raises `ImportFailure` with the operation and its
-    location.
+    `argument_names` are the names of the arguments. Unused `optional_inputs` arguments
+    are omitted; `weight_inputs` are weights. Raises `ImportFailure` with the operation
+    and its location.
     """
     imported = _GraphImporter(
         source, argument_names, optional_inputs, function_name

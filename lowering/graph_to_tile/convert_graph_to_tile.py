@@ -157,7 +157,7 @@ def _loop_permutation_of_plan(
     plan_order: Sequence[int], tiling: GroupTiling, root: TilingInterface
 ) -> list[int] | None:
     """
-    Return the loop permutation of a plan, or `None` for the default order. `order`
+    Return the loop permutation of a plan, or `None` for the default order. `plan_order`
     permutes the parallel iterators of the root.
     """
     parallel = iterators_of_kind(root, IteratorType.PARALLEL)

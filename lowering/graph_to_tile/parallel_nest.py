@@ -68,7 +68,8 @@ class ParallelNest:
     ) -> Sequence[SSAValue]:
         """
         Build the loops at the builder's insertion point, split at each depth where one
-        of `boxes` is invariant in the inner loops. Return the updated destinations.
+        of `sliced_boxes` is invariant in the inner loops. Return the updated
+        destinations.
         """
         count = len(self.loops)
         splits = {0, count}

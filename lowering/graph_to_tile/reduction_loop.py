@@ -260,7 +260,7 @@ class ReductionLoop:
         is_after_loop: bool = False,
     ) -> SSAValue:
         """
-        Correct a total for the current, or if `is_last` the final, values of the
+        Correct a total for the current, or if `is_after_loop` the final, values of the
         reductions that its terms depend on.
         """
         correction = self.tile_emitter.tiling.correction_of(tiled.op)

@@ -162,7 +162,9 @@ class _ScatterLoops:
         offsets: Sequence[Index],
         broadcast_axes: Sequence[int],
     ) -> SSAValue:
-        """Slice a tile of a value into the level; `shared` axes have extent 1."""
+        """
+        Slice a tile of a value into the level; `broadcast_axes` axes have extent 1.
+        """
         starts = [0 if n in broadcast_axes else each for n, each in enumerate(offsets)]
         shape = [
             1 if n in broadcast_axes else each for n, each in enumerate(self.sizes)
@@ -175,7 +177,7 @@ class _ScatterLoops:
 
 
 def _identity_map_with_zeros(rank: int, zero_axes: Sequence[int]) -> AffineMap:
-    """Return the identity map with 0 as the result for `axes`."""
+    """Return the identity map with 0 as the result for `zero_axes`."""
     zero = AffineConstantExpr(0)
     dims = (AffineExpr.dimension(each) for each in range(rank))
     return AffineMap(

@@ -410,7 +410,7 @@ class TileEmitter:
     def slice_subview_of_tile(
         self, builder: Builder, value: SSAValue, tile_box: Box, inner_box: Box
     ) -> SSAValue:
-        """Return the subview of tile `whole` for the inner box `part`."""
+        """Return the subview of tile `tile_box` for the inner box `inner_box`."""
         if is_same_box(tile_box, inner_box):
             return value
         offsets = [
@@ -496,7 +496,9 @@ def valid_tile_extents(box: Box, bounds: Sequence[int]) -> list[int] | None:
 
 
 def _has_required_fill(slice_value: SSAValue, required_fill: float | None) -> bool:
-    """Return `True` if a slice is filled with `border`, or no border is required."""
+    """
+    Return `True` if a slice is filled with `required_fill`, or no border is required.
+    """
     if required_fill is None:
         return True
     owner = slice_value.owner

@@ -20,8 +20,9 @@ def build_accumulation_condition(
     """
     Return the accumulation condition of an instruction: a constant or a value.
 
-    `counters` are the induction variables of the enclosing loops that accumulate into
-    the same elements. All are 0 in the first iteration that writes these elements.
+    `reduction_counters` are the induction variables of the enclosing loops that
+    accumulate into the same elements. All are 0 in the first iteration that writes
+    these elements.
     """
     if op.overwrite is None:
         return True

@@ -47,8 +47,9 @@ class ChunkedLoad:
         consumer_nest: Operation,
     ) -> ChunkedLoad | None:
         """
-        Return the chunked load if all dependences between `loop` and `nest` are between
-        one load and one use of the buffer it fills; otherwise `None`.
+        Return the chunked load if all dependences between `load_loop` and
+        `consumer_nest` are between one load and one use of the buffer it fills;
+        otherwise `None`.
         """
         if (pair := _find_only_move_pair(dependent_pairs)) is None:
             return None
@@ -70,7 +71,10 @@ class ChunkedLoad:
     def insert_signals_and_waits(
         self, signalling_engine: str, waiting_engine: str, semaphore: int
     ) -> dict[Operation, Operation]:
-        """Insert signals of `engine` and wait loops of `waiting`, by semaphore."""
+        """
+        Insert signals of `signalling_engine` and wait loops of `waiting_engine`, by
+        semaphore.
+        """
         signal = _insert_signal_after(
             self.last_producer_op, signalling_engine, semaphore
         )
@@ -121,8 +125,9 @@ class ChunkedStore:
         store_loop: scf.ForOp,
     ) -> ChunkedStore | None:
         """
-        Return the chunked store if all dependences between `nest` and `loop` are
-        between one move and the store of the buffer it fills; otherwise `None`.
+        Return the chunked store if all dependences between `producer_nest` and
+        `store_loop` are between one move and the store of the buffer it fills;
+        otherwise `None`.
         """
         if (pair := _find_only_move_pair(dependent_pairs)) is None:
             return None
@@ -145,7 +150,10 @@ class ChunkedStore:
     def insert_signals_and_waits(
         self, signalling_engine: str, waiting_engine: str, semaphore: int
     ) -> dict[Operation, Operation]:
-        """Insert signals of `engine` and wait loops of `waiting`, by semaphore."""
+        """
+        Insert signals of `signalling_engine` and wait loops of `waiting_engine`, by
+        semaphore.
+        """
         body = for_op_of(self.produce_rate.loop).body.block
         last = body.find_ancestor_op_in_block(self.last_producer_op)
         assert last is not None
@@ -197,7 +205,7 @@ def _insert_signal_after(op: Operation, engine: str, semaphore: int) -> Operatio
 def _build_wait_loop(
     index_builder: IndexBuilder, wait_count: Index, engine: str, semaphore: int
 ) -> Operation:
-    """Build a loop of `count` waits."""
+    """Build a loop of `wait_count` waits."""
     body = Block(arg_types=[IndexType()])
     body.add_ops([npu.WaitOp(engine, semaphore), scf.YieldOp()])
     bounds = [index_builder.to_ssa_value(bound) for bound in (0, wait_count, 1)]

@@ -28,9 +28,9 @@ class BufferAccess:
         self, later_access: "BufferAccess", loops: Sequence[scf.ForOp], iterations: int
     ) -> bool:
         """
-        Return `True` if this access and `later`, `iterations` iterations of the last of
-        `loops` later, may touch the same bytes and at least one of them writes. `loops`
-        are the common enclosing loops, outermost first.
+        Return `True` if this access and `later_access`, `iterations` iterations of the
+        last of `loops` later, may touch the same bytes and at least one of them writes.
+        `loops` are the common enclosing loops, outermost first.
         """
         if not (
             self.is_write or later_access.is_write
@@ -46,7 +46,8 @@ class BufferAccess:
     ) -> bool:
         """
         Return `True` if a conflict has the same distance across restarts of an inner
-        loop as within it. The loop that restarts it is `inner` levels further out.
+        loop as within it. The loop that restarts it is `inner_depth` levels further
+        out.
         """
         return all(
             mine.is_continuous_across_restarts(loops[-inner_depth - 1 :])
@@ -118,7 +119,7 @@ class InstructionLeaf:
         Return `True` if the program orders `following` of the next iteration after
         this.
 
-        `span` is the first and the last step of the loop.
+        `loop_steps` is the first and the last step of the loop.
         """
         if self.wait_steps is None:
             return True

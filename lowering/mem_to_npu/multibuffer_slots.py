@@ -41,8 +41,8 @@ class BufferSlot:
         self, later_slot: BufferSlot, common_loops: Sequence[scf.ForOp], iterations: int
     ) -> bool | None:
         """
-        Return `True` if `later`, `iterations` iterations of the last of the loops
-        `fixed` after this, shares no slot with this; `None` if unknown.
+        Return `True` if `later_slot`, `iterations` iterations of the last of the loops
+        `common_loops` after this, shares no slot with this; `None` if unknown.
         """
         if (
             distance := self.slot_distance_to(later_slot, common_loops, iterations)
@@ -54,9 +54,9 @@ class BufferSlot:
         self, later_slot: BufferSlot, common_loops: Sequence[scf.ForOp], iterations: int
     ) -> int | None:
         """
-        Return the distance in slots from this to `later`, `iterations` iterations of
-        the last of the loops `fixed` after this, at the same iteration of the other
-        loops; `None` if unknown.
+        Return the distance in slots from this to `later_slot`, `iterations` iterations
+        of the last of the loops `common_loops` after this, at the same iteration of the
+        other loops; `None` if unknown.
         """
         if (self.slot_count, self.stride) != (later_slot.slot_count, later_slot.stride):
             return None
@@ -83,8 +83,8 @@ class BufferSlot:
         Return `True` if the sequence of slots continues across restarts of an inner
         loop.
 
-        `path` is a loop nest, outermost first. Accesses of the innermost loop then have
-        the same distance across its executions as within one.
+        `loop_nest` is a loop nest, outermost first. Accesses of the innermost loop then
+        have the same distance across its executions as within one.
         """
         factor_of = self.affine_form.factor_of
         for outer, inner in pairwise(loop_nest):

@@ -38,12 +38,12 @@ def issue_instructions_ahead(
     chunk_loop_fronts: Mapping[Operation, Operation],
 ) -> None:
     """
-    Issue the instructions in `chosen` ahead by their prefetch distance in the enclosing
-    loop.
+    Issue the instructions in `prefetch_distances` ahead by their prefetch distance in
+    the enclosing loop.
 
-    `beside` gives the signals and waits of each instruction. The prologue of a loop is
-    inserted before its chunk loop in `fronts`, otherwise before its first wait in
-    `late`, otherwise directly before the loop.
+    `sync_operations` gives the signals and waits of each instruction. The prologue of a
+    loop is inserted before its chunk loop in `chunk_loop_fronts`, otherwise before its
+    first wait in `late_waits`, otherwise directly before the loop.
     """
     loops: dict[tuple[scf.ForOp, int], set[Operation]] = {}
     for op, distance in prefetch_distances.items():
@@ -67,7 +67,7 @@ def _issue_ahead_in_loop(
     prefetched_ops: Sequence[Operation],
     prologue_point: Operation,
 ) -> None:
-    """Issue operations of a loop ahead, with a prologue before `place`."""
+    """Issue operations of a loop ahead, with a prologue before `prologue_point`."""
     if (step := constant_value_of(loop.step)) is None:
         raise PassFailedException(
             "scf.for: expected a constant step around moves that are issued ahead"

@@ -34,7 +34,7 @@ class SyncEdge:
 
 
 def is_ordered_by_engine(stream: EngineStream, waiting_stream: EngineStream) -> bool:
-    """Return `True` if one engine executes `stream` before `waiting`."""
+    """Return `True` if one engine executes `stream` before `waiting_stream`."""
     return (
         stream.engine == waiting_stream.engine
         and stream.is_prefetched >= waiting_stream.is_prefetched
@@ -65,7 +65,7 @@ def merge_progress_of_stream(
 ) -> None:
     """
     Merge the progress that another stream knew `iterations` iterations ago, in a block
-    of `items` items.
+    of `item_count` items.
     """
     for stream, position in other_progress.items():
         shifted = position - iterations * item_count

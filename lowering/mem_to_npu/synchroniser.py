@@ -168,7 +168,7 @@ class Synchroniser:
     ) -> bool:
         """
         Return `True` if a wait of prefetched instructions is inserted before the chunk
-        loop `front`.
+        loop `chunk_loop`.
         """
         front_index = next(
             index for index, item in enumerate(items) if item.op is chunk_loop

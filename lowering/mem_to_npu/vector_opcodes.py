@@ -164,7 +164,10 @@ def check_matrix_engine_multiplies(
 
 
 def can_accumulate_in(element_type: Attribute, accumulator_type: Attribute) -> bool:
-    """Return `True` if a reduction may read `source` and accumulate in `result`."""
+    """
+    Return `True` if a reduction may read `element_type` and accumulate in
+    `accumulator_type`.
+    """
     if is_16_bit_float(element_type):
         return accumulator_type in (element_type, f32)
     return element_type == accumulator_type or (

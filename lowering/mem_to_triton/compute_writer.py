@@ -104,7 +104,7 @@ class ComputeWriter:
         operand: ScalarTile,
     ) -> ScalarTile:
         """
-        Reduce `element` over the dims that an output drops. A sum of 16-bit floats
+        Reduce `operand` over the dims that an output drops. A sum of 16-bit floats
         stays in f32, to be rounded once.
         """
         output_dims = domain_dims_of(op.output_maps[output_index], op.domain_extents)

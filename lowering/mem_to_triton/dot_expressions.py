@@ -53,7 +53,7 @@ class DotOperand:
     def from_contraction_input(
         compute: ComputeWriter, op: mem.ContractOp, input_index: int, sum_type: str
     ) -> "DotOperand":
-        """Return an input, summed in the type `wider` over its one-sided dims."""
+        """Return an input, summed in the type `sum_type` over its one-sided dims."""
         value = op.input_operands[input_index]
         dims = domain_dims_of(op.input_maps[input_index], op.domain_extents)
         shape, dtype = shape_of(value), triton_type_name(element_type_of(value))
@@ -184,8 +184,8 @@ def find_product_accumulated_in_loop(
 
 def dot_expression(compute: ComputeWriter, op: mem.ContractOp) -> str:
     """
-    Return the `tl.dot` expression of a contraction for which `uses_dot` holds. It has
-    the shape of a matrix if the accumulator is in `compute.matrices`.
+    Return the `tl.dot` expression of a contraction for which `is_lowered_to_dot` holds.
+    It has the shape of a matrix if the accumulator is in `compute.matrices`.
     """
     product, total = MatrixProduct.from_contraction(op), element_type_of(op.acc)
     left, right = (

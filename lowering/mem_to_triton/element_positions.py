@@ -35,7 +35,7 @@ class Position:
 
 @dataclass(frozen=True)
 class ElementPositions:
-    """Positions of a value of shape `room`, one per dim of the buffer."""
+    """Positions of a value of shape `tile_shape`, one per dim of the buffer."""
 
     tile_shape: tuple[int, ...]
     along: tuple[Position, ...]

@@ -64,7 +64,7 @@ def print_kernel(
     kernel: func.FuncOp, argument_ranges: Mapping[int, tuple[int, int]] | None = None
 ) -> KernelText:
     """
-    Print a kernel. `ranges` bounds each index argument, by position.
+    Print a kernel. `argument_ranges` bounds each index argument, by position.
 
     Raises `DiagnosticException` for operations that Triton does not support.
     """

@@ -58,8 +58,8 @@ def iteration_indices_of_program(
     axis_trip_counts: Sequence[int],
 ) -> dict[int, IndexExpr]:
     """
-    Return the iteration index along each axis for a program id. `counts` are the trip
-    counts of the axes.
+    Return the iteration index along each axis for a program id. `axis_trip_counts` are
+    the trip counts of the axes.
 
     Program ids follow the axis order, last axis fastest. The attribute `group` is the
     number of iterations of the second to last axis per iteration of the last axis.

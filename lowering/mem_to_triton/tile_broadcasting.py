@@ -58,7 +58,7 @@ def reshape_tile(text: str, old_shape: Sequence[int], new_shape: Sequence[int]) 
 
 
 def insert_unit_dims(text: str, existing_dims: Sequence[bool]) -> str:
-    """Insert a unit dim for each false element of `present`."""
+    """Insert a unit dim for each false element of `existing_dims`."""
     if all(existing_dims) or not any(existing_dims):
         return text
     indices = ", ".join(":" if here else "None" for here in existing_dims)

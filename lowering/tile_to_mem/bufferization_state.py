@@ -125,7 +125,7 @@ class BufferizationState:
         return self.builder.insert(allocation).buffer
 
     def build_filled_tile(self, type_: AnyTensor, fill: float) -> SSAValue:
-        """Build a tile whose elements all equal `number`."""
+        """Build a tile whose elements all equal `fill`."""
         if self.is_lowered_to_value(type_):
             filled = self.builder.insert(mem.FillOp(fill, result_type=type_)).result
             assert filled is not None

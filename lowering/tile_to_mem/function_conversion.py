@@ -264,7 +264,9 @@ def _unsupported_operation_message(op: Operation) -> str:
 
 
 def _propagate_location(source: Operation, first_new_op: Operation | None) -> None:
-    """Copy the location of `source` to `made` and to all operations after it."""
+    """
+    Copy the location of `source` to `first_new_op` and to all operations after it.
+    """
     while first_new_op is not None:
         for inner in first_new_op.walk():
             if isinstance(inner.location, UnknownLoc):

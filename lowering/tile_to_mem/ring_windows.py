@@ -190,7 +190,7 @@ def _build_window_of_next_slices(
 def _build_ring_window(
     state: BufferizationState, ring: RingBuffer, start: Index, slice_count: int
 ) -> SSAValue:
-    """Build a ring window of `count` slices that starts at `position`."""
+    """Build a ring window of `slice_count` slices that starts at `start`."""
     assert ring.buffer is not None
     sizes = list(tensor_type(ring.roll.window).get_shape())
     offsets: list[Index] = [0] * len(sizes)
@@ -202,7 +202,9 @@ def _build_ring_window(
 def _ring_index_of_slice(
     state: BufferizationState, ring: RingBuffer, slice_offset: int
 ) -> Index:
-    """Return the slice `shift` behind the window start, before the modulo of slots."""
+    """
+    Return the slice `slice_offset` behind the window start, before the modulo of slots.
+    """
     loop = ring.loop
     operands: list[SSAValue] = []
     total: AffineExpr = AffineExpr.constant(slice_offset)

@@ -95,8 +95,8 @@ def _integer_range_of_relation(
     relation: Relation, constant: float, is_truncated: bool
 ) -> tuple[float, float]:
     """
-    Return the range of integers in a relation to a constant; with `is_cut`, the range
-    of truncated floats in that relation.
+    Return the range of integers in a relation to a constant; with `is_truncated`, the
+    range of truncated floats in that relation.
     """
     if relation is Relation.NE:
         return -inf, inf
@@ -112,7 +112,7 @@ def _min_integer_above(
 ) -> float:
     """
     Return the smallest integer at or above a number, or strictly above it; with
-    `is_cut`, the smallest truncated float of that range.
+    `is_truncated`, the smallest truncated float of that range.
     """
     if lower_bound in (-inf, inf):
         return -inf

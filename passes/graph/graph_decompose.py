@@ -47,8 +47,8 @@ def _reason_not_decomposed(
     op: Operation, excluded_names: tuple[str, ...]
 ) -> str | None:
     """
-    Return the reason why an operation is not decomposed: it is named in `keep`, or its
-    group has a plan; else None.
+    Return the reason why an operation is not decomposed: it is named in
+    `excluded_names`, or its group has a plan; else None.
     """
     if is_in_planned_group(op):
         return "its group has a plan"

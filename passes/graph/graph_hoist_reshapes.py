@@ -89,8 +89,8 @@ def _has_elementwise_or_reduction_user(
 ) -> bool:
     """
     Return `True` if an elementwise operation or a reduction reads a value, directly or
-    through views and transposes; with `near` also if a contraction reads the value, or
-    if one of these operations reads a slice of it.
+    through views and transposes; with `allows_contractions_and_slices` also if a
+    contraction reads the value, or if one of these operations reads a slice of it.
     """
     readers = (
         ElementwiseInterface,

@@ -43,7 +43,7 @@ def inline_calls_in_function(
     function: func.FuncOp, functions: Functions, call_path: tuple[str, ...] = ()
 ) -> None:
     """
-    Inline the calls of `functions` in `function`. `outside` are the names of the
+    Inline the calls of `functions` in `function`. `call_path` are the names of the
     functions on the call path to `function`. Raises `PassFailedException` for recursive
     functions.
     """

@@ -33,7 +33,7 @@ def leaf_values_of(
 ) -> list[SSAValue]:
     """
     Return the leaves of the elementwise expression that computes a value. Values that
-    `follows` rejects are excluded, and their operands are not visited.
+    `can_expand` rejects are excluded, and their operands are not visited.
     """
     pending, visited = [value], dict[SSAValue, None]()
     while pending:

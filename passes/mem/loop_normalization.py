@@ -109,8 +109,8 @@ def _compute_induction_variable(
     is_outermost: bool,
 ) -> SSAValue:
     """
-    Compute the induction variable of one loop of the nest, with `inner` iterations of
-    inner loops per iteration, from the count.
+    Compute the induction variable of one loop of the nest, with `inner_iterations`
+    iterations of inner loops per iteration, from the count.
     """
     if loop_range.trips == 1:
         return loop_range.lower

@@ -130,7 +130,7 @@ def _first_operation_containing(
 ) -> Operation | None:
     """
     Return the first operation from `op` on in its block that is or contains one of
-    `touching`.
+    `accesses`.
     """
     while op is not None:
         if any(each in accesses for each in op.walk()):

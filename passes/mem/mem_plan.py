@@ -156,7 +156,7 @@ class _AllocationPlanner:
     def assign_offsets_of_all_levels(self, occupied_outer_end: int) -> None:
         """
         Assign offsets to all allocations; the outermost level is occupied up to
-        `outer_end`.
+        `occupied_outer_end`.
         """
         allocations: dict[str, list[mem.AllocOp]] = {}
         for each in self.function.body.walk():

@@ -137,8 +137,8 @@ def _single_use_producers_of(store: mem.StoreOp) -> Iterator[Operation]:
 def _hoist_operation(op: Operation, allows_passing_loads: bool = False) -> None:
     """
     Hoist an operation above operations without effects that it does not depend on. With
-    `passes_loads`, also across loads, but only if another operation before them is
-    passed.
+    `allows_passing_loads`, also across loads, but only if another operation before them
+    is passed.
     """
     producers = {operand.owner for operand in op.operands}
     first, before = op, op.prev_op

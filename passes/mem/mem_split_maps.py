@@ -113,8 +113,8 @@ class _MapSplit:
 
     def _is_output_read_after(self, output: SSAValue, operation_index: int) -> bool:
         """
-        Return `True` if an operation after index `number`, or the terminator, reads the
-        buffer of an output.
+        Return `True` if an operation after index `operation_index`, or the terminator,
+        reads the buffer of an output.
         """
         later: list[SSAValue] = []
         for each in self.operations[operation_index + 1 :]:

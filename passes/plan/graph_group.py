@@ -41,7 +41,7 @@ def move_operations_into_group(
 ) -> graph.GroupOp:
     """
     Move operations of one block into a group, with clones of their splat constants
-    except those in `apart`.
+    except those in `excluded_constants`.
     """
     moved_ops = set[Operation](members.operations)
     constants = [

@@ -40,7 +40,7 @@ def promote_operation_to_f32(
 ) -> None:
     """
     Promote an operation on 16-bit floats to f32, and cast its result. Results of the
-    group are read unrounded, or rounded with `rounds`.
+    group are read unrounded, or rounded with `rounds_group_results`.
     """
     builder = Builder(InsertPoint.before(op))
     program = TensorBuilder(builder, f32)
@@ -89,7 +89,7 @@ def _value_before_rounding(
 ) -> SSAValue | None:
     """
     Return the f32 operand of the cast that rounds a value, if it can be read instead;
-    else None. With `rounds`, results of the group are read rounded.
+    else None. With `rounds_group_results`, results of the group are read rounded.
     """
     owner = value.owner
     if (
@@ -121,7 +121,7 @@ def promote_group_to_f32(
 ) -> None:
     """
     Promote the 16-bit intermediates of a group to f32. Results of the group are read
-    unrounded inside of it, or rounded with `rounds`.
+    unrounded inside of it, or rounded with `rounds_group_results`.
     """
     for op in list(group.body.block.ops):
         if _can_promote_to_f32(op) and isinstance(op, ElementwiseInterface):

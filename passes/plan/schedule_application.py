@@ -96,7 +96,7 @@ def _indices_of_selected_values(
     replacement_map: Mapping[SSAValue, SSAValue],
 ) -> list[int]:
     """
-    Return the indices of the values that are in the set `wanted` of the problem's
+    Return the indices of the values that are in the set `value_set` of the problem's
     values, mapped to their current replacements.
     """
     selected = (block_problem.values[index] for index in elements_of_mask(value_set))

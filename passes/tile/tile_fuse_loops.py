@@ -101,7 +101,9 @@ class _NestFuser:
 def _earlier_nests_sharing_tensor(
     later_nest: tile.WhileOp, block_positions: dict[Operation, int]
 ) -> Iterator[tile.WhileOp]:
-    """Yield the earlier nests that share a tensor with `second`, last nest first."""
+    """
+    Yield the earlier nests that share a tensor with `later_nest`, last nest first.
+    """
     block = later_nest.parent
     assert block is not None
     related = set[Operation | Block | None]()

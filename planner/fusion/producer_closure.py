@@ -129,8 +129,8 @@ def _readers_outside(
     part: Part, operations: set[Operation], min_elements: int
 ) -> Iterator[Operation]:
     """
-    Yield the users outside of `inside` of a part's results with more than `least`
-    elements.
+    Yield the users outside of `operations` of a part's results with more than
+    `min_elements` elements.
     """
     for op in part:
         for value in op.results:

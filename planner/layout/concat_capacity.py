@@ -197,7 +197,7 @@ def _buffers_with_shared_result(
     rows: Sequence[BufferRow], result: SSAValue, operands: AbstractSet[SSAValue]
 ) -> list[BufferRow]:
     """
-    Return the buffers of a group without those of the operands `parts`, which the
+    Return the buffers of a group without those of the operands `operands`, which the
     buffer of the result contains, and with the live range of the result extended to
     theirs.
     """

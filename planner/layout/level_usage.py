@@ -114,7 +114,7 @@ class LevelUse:
     ) -> int:
         """
         Return the bytes in use while a group runs; with other buffers of the group, and
-        `without` some of the tensors that are live before it.
+        `excluded_intervals` some of the tensors that are live before it.
         """
         own_rows = (
             self.buffer_rows_of(group_index) if buffer_rows is None else buffer_rows

@@ -20,9 +20,9 @@ from tlf.support.affine.axis_orders import Order, row_major_order
 @dataclass(frozen=True, eq=False)
 class StoredTensor:
     """
-    Tensor in the outermost level. `names` are the values that denote it in the program:
-    the argument or the result itself, the value that a group yields for it, and the
-    block arguments of the groups that read it.
+    Tensor in the outermost level. `denoting_values` are the values that denote it in
+    the program: the argument or the result itself, the value that a group yields for
+    it, and the block arguments of the groups that read it.
     """
 
     value: SSAValue

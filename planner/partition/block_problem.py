@@ -41,8 +41,8 @@ def partition_problems_of(
 ) -> Iterator[BlockProblem]:
     """
     Yield the problems of a block, one for each independent component: its operations
-    are groups, and operations between groups. Values that are `free` may have any axis
-    order.
+    are groups, and operations between groups. Values that are `free_values` may have
+    any axis order.
     """
     nodes = [op for op in block.ops if _is_problem_node(op)]
     component_of: dict[Operation, list[Operation]] = {}

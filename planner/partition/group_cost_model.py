@@ -53,7 +53,7 @@ class GroupCosts(CostModel):
     Cost of sets of a block's operations by the model of a memory level.
 
     `nodes` are the operations and `values` the tensors between them, in the numbering
-    of the problem. Values that are `free` may have any axis order.
+    of the problem. Values that are `free_values` may have any axis order.
     """
 
     def __init__(

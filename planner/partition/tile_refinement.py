@@ -1,7 +1,4 @@
-"""
-Search for better innermost tiles of a whole program by trial lowering; plans are set on
-its groups.
-"""
+"""Search for better innermost tiles of a whole program by trial lowering of copies."""
 
 from __future__ import annotations
 

@@ -167,8 +167,8 @@ class AccessChecker:
         self, array: StridedArray, engine: str, *, is_recorded: bool = True
     ) -> None:
         """
-        Check that the instruction may read. Without `mark`, the read is not recorded,
-        because the same instruction writes the array.
+        Check that the instruction may read. Without `is_recorded`, the read is not
+        recorded, because the same instruction writes the array.
         """
         own = self._engine_index_on_core(engine)
         clock = self._clocks[own]

@@ -39,7 +39,7 @@ class DirectiveSettings:
     def take_count(
         self, key: str, default: int | None = None, *, minimum: int = 0
     ) -> int:
-        """Take an integer of at least `least`."""
+        """Take an integer of at least `minimum`."""
         text = self.take_word(key, None if default is None else str(default))
         expected = f"an integer of at least {minimum} for `{key}`"
         return _require_minimum(

@@ -213,7 +213,8 @@ def compute_elementwise(
 ) -> None:
     """
     Write `operation` of `sources`, all of type `dtype` (except for the `i1` condition
-    of a select), to `out` of type `target`. Arrays broadcast to the shape of `out`.
+    of a select), to `out` of type `target_dtype`. Arrays broadcast to the shape of
+    `out`.
     """
     if operation in ("copy", "fill"):
         (values,) = sources
@@ -246,7 +247,8 @@ def compute_reduction(
     accumulate: bool,
 ) -> None:
     """
-    Reduce `axes` of `values` to `out` of type `target`, which has extent 1 on `axes`.
+    Reduce `axes` of `values` to `out` of type `target_dtype`, which has extent 1 on
+    `axes`.
     """
     function = REDUCE[operation][0]
     wide = DTYPES["f32" if target_dtype in HALVES else target_dtype]

@@ -77,8 +77,8 @@ def index_cost_parameters(
     indexed: MoveIndices, start_address: int, read_shape: Sizes
 ) -> RowIndices:
     """
-    Return the cost parameters of the indices of a move; `start` is the address of the
-    first index that is read.
+    Return the cost parameters of the indices of a move; `start_address` is the address
+    of the first index that is read.
     """
     address = indexed.indices
     return RowIndices(

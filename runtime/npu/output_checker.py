@@ -45,7 +45,7 @@ class OutputChecker:
     def record_output_write(
         self, level: str, base: int, footprint: Footprint, instruction: int
     ) -> None:
-        """Record a write by instruction `number`; faults on a second write."""
+        """Record a write by instruction `instruction`; faults on a second write."""
         for writers, granules in self._find_overlapped_outputs(level, base, footprint):
             earlier = writers.writer_instructions[granules]
             if earlier.any():

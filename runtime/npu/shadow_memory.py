@@ -105,8 +105,8 @@ class Memory:
         is_recorded: bool = True,
     ) -> None:
         """
-        Record a read by instruction `number` of `engine`. Faults on bytes that were
-        never written, and on writes that `clock` does not order before it.
+        Record a read by instruction `instruction` of `engine`. Faults on bytes that
+        were never written, and on writes that `clock` does not order before it.
         """
         start = (base + footprint.low) // self._granule
         if not (
@@ -139,9 +139,9 @@ class Memory:
         is_disjoint: bool = True,
     ) -> None:
         """
-        Record a write by instruction `number` of `engine`. Faults on reads and writes
-        that `clock` does not order before it and, unless sources and destination are
-        known to be disjoint (`apart`), on bytes that the same instruction reads.
+        Record a write by an instruction of `engine`. Faults on reads and writes that
+        `clock` does not order before it and, unless `is_disjoint` (sources and
+        destination), on bytes that the same instruction reads.
         """
         start = (base + footprint.low) // self._granule
         if not is_disjoint and self._last_read.get(engine) == instruction:

@@ -94,8 +94,9 @@ def build_timing_plan(
     issue_cycles: int, actions_by_kind: Iterable[tuple[str, Sequence[Action]]]
 ) -> TimingPlan:
     """
-    Return a plan of instructions by kind, each of which takes `issue` cycles to issue
-    and has one action on each core that executes it, or none if it uses no engine.
+    Return a plan of instructions by kind, each of which takes `issue_cycles` cycles to
+    issue and has one action on each core that executes it, or none if it uses no
+    engine.
     """
     steps: list[tuple[int, Action | None]] = []
     totals: Counter[Key] = Counter()

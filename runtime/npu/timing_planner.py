@@ -340,8 +340,8 @@ def find_repeated_patterns(plan_indices: Numbers) -> list[tuple[tuple[int, ...],
 
 def _ends_of_periodic_matches(numbers: Numbers, pattern_length: int) -> Numbers:
     """
-    Return, for each position, the next one whose element differs from that `length`
-    positions later.
+    Return, for each position, the next one whose element differs from that
+    `pattern_length` positions later.
     """
     same = numbers[:-pattern_length] == numbers[pattern_length:]
     positions = np.where(same, len(same), np.arange(len(same)))

@@ -51,8 +51,8 @@ def common_device(
     devices: Sequence[torch.device], default_device: torch.device
 ) -> torch.device:
     """
-    Return the only device of the type of `otherwise`, or `otherwise` if there is none.
-    Raises `GuardError` if there are several.
+    Return the only device of the type of `default_device`, or `default_device` if there
+    is none. Raises `GuardError` if there are several.
     """
     matching = {each for each in devices if each.type == default_device.type}
     if len(matching) > 1:

@@ -51,7 +51,7 @@ def load_compiled_kernel(compiled: Any) -> Any:
 def read_kernel_facts(compiled: Any, shared_memory_bytes: int) -> KernelFacts:
     """
     Return the facts of a kernel compiled by Triton; only shared memory for a kernel
-    with more than `limit` bytes of it, which cannot be loaded.
+    with more than `shared_memory_bytes` bytes of it, which cannot be loaded.
     """
     shared = int(compiled.metadata.shared)
     if shared > shared_memory_bytes:

@@ -281,11 +281,12 @@ def producing_iterations(
     accesses: Accesses, extents: Sequence[int], result_box: Box
 ) -> Box:
     """
-    Return the smallest box of iterations that computes the box `wanted` of a result.
+    Return the smallest box of iterations that computes the box `result_box` of a
+    result.
 
     Iterators that do not index the result, such as reductions, cover their whole range.
-    So does an iterator for which `wanted` is not aligned to the elements of one
-    iteration; the iterations then cover more than `wanted`, which is always legal.
+    So does an iterator for which `result_box` is not aligned to the elements of one
+    iteration; the iterations then cover more than `result_box`, which is always legal.
     """
     if accesses is identity_accesses(len(extents)):
         return result_box

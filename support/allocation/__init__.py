@@ -2,7 +2,7 @@
 Static memory allocation without IR: offsets of buffers with lifetimes.
 
 A buffer has a size, live ranges, an alignment, and optionally an enclosing buffer.
-`pack` minimizes the peak, `pack_within` finds any placement within a capacity,
+`pack` minimizes the peak, `pack_within_capacity` finds any placement within a capacity,
 `pack_side_by_side` shares no bytes.
 """
 

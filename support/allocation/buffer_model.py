@@ -104,7 +104,7 @@ class Buffer:
         next one.
 
         Raises `ValueError` if the lifetime is longer than the period. See
-        `expand_modulo`.
+        `copies_for_unrolled_loop`.
         """
         spans = (
             LiveSpan(low, high, 0, size)

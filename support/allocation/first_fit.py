@@ -61,7 +61,8 @@ def _find_lowest_offset(
     block: RigidBlock, occupied_ranges: Iterable[tuple[int, int]]
 ) -> int:
     """
-    Return the lowest offset that is strictly inside none of the sorted ranges `taken`.
+    Return the lowest offset that is strictly inside none of the sorted ranges
+    `occupied_ranges`.
     """
     if block.offset is not None:
         return block.offset

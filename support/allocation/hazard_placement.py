@@ -138,7 +138,7 @@ class _HazardPlacement:
     ) -> _Attempt | None:
         """
         Place buffers in an order. Return None if a buffer does not fit, or if the cost
-        exceeds `most`.
+        exceeds `max_cost`.
         """
         attempt = _Attempt(order, [-1] * len(self.buffers))
         for index in order:
@@ -165,8 +165,8 @@ class _HazardPlacement:
         self, attempt: _Attempt, buffer_indices: Iterable[int]
     ) -> list[tuple[int, int, int]]:
         """
-        Return the buffers of `numbers` that have been placed, and their bytes [start,
-        end).
+        Return the buffers of `buffer_indices` that have been placed, and their bytes
+        [start, end).
         """
         offsets, buffers = attempt.offsets, self.buffers
         return [

@@ -35,7 +35,10 @@ class BufferUse:
     """Step of the first instruction that uses the buffer."""
     last_step: int
     first_stage: int
-    """Pipeline stage of the engine of the first instruction; see `engine_stage`."""
+    """
+    Pipeline stage of the engine of the first instruction; see
+    `pipeline_stage_of_engine`.
+    """
     last_stage: int
     """Pipeline stage of the engine of the last instruction."""
     loops: Loops = ()
@@ -64,8 +67,8 @@ def find_hazards(
     uses: Sequence[BufferUse], live_together: Sequence[Collection[int]]
 ) -> Hazards:
     """
-    Return the hazards among buffers that are not live `together`, which share no bytes
-    anyway.
+    Return the hazards among buffers that are not live `live_together`, which share no
+    bytes anyway.
     """
     return _HazardFinder(uses, live_together).find_all_hazards()
 

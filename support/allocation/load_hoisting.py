@@ -55,7 +55,9 @@ class LoadHoisting:
                 yield targets
 
     def _targets_within_live_bytes(self, max_live_bytes: int) -> dict[int, int]:
-        """Return the target positions of loads with at most `limit` live bytes."""
+        """
+        Return the target positions of loads with at most `max_live_bytes` live bytes.
+        """
         live = LiveBytes.of(self.buffers)
         peaks = [live.peak_during(start, last + 1) for start, last in self.steps]
         targets: dict[int, int] = {}

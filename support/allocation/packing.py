@@ -49,7 +49,7 @@ def pack_to_lowest_peak(
     Return the placement with the lowest peak that was found.
 
     First fit in several orders is followed by a search, which stops at a peak of
-    `enough` bytes, at the lower bound, or when the budget is spent.
+    `sufficient_peak` bytes, at the lower bound, or when the budget is spent.
 
     Raises `Fault` if the constraints of the buffers contradict each other.
     """
@@ -149,7 +149,8 @@ class _PeakDescent:
 
     def reduce_peak(self, sufficient_peak: int | None) -> Allocation:
         """
-        Search until the peak is at most `enough` or optimal, or the budget is spent.
+        Search until the peak is at most `sufficient_peak` or optimal, or the budget is
+        spent.
         """
         attempts = 8
         while not self.restarts.budget.is_spent():

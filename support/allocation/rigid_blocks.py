@@ -145,8 +145,9 @@ def _intersect_congruences(
     first_modulus: int, first_residue: int, second_modulus: int, second_residue: int
 ) -> tuple[int, int] | None:
     """
-    Return modulus and residue of the integers that are `first` modulo `one` and
-    `second` modulo `other` (Chinese remainder theorem), or None if there are none.
+    Return modulus and residue of the integers that are `first_residue` modulo
+    `first_modulus` and `second_residue` modulo `second_modulus` (Chinese remainder
+    theorem), or None if there are none.
     """
     common = gcd(first_modulus, second_modulus)
     if (second_residue - first_residue) % common:

@@ -15,9 +15,9 @@ ResidencyKey = tuple[int, int, int, int]
 @dataclass(frozen=True)
 class CachedOptions:
     """
-    Options of a group that fit into `free` bytes; none needs more than `needed`. As
-    they are the best of all that fit into `free`, they are also the best of all that
-    fit into fewer bytes, down to `needed`.
+    Options of a group that fit into `free_bytes` bytes; none needs more than
+    `max_needed_bytes`. As they are the best of all that fit into `free_bytes`, they are
+    also the best of all that fit into fewer bytes, down to `max_needed_bytes`.
     """
 
     free_bytes: int
@@ -121,8 +121,8 @@ def _prune_dominated_options(
     options: Sequence[Option], free_bytes: int
 ) -> tuple[Option, ...]:
     """
-    Return the options that fit into `free` bytes and that no other one dominates, the
-    fastest first.
+    Return the options that fit into `free_bytes` bytes and that no other one dominates,
+    the fastest first.
     """
     best: list[Option] = []
     fitting = (option for option in options if option.footprint <= free_bytes)

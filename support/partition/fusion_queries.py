@@ -83,8 +83,8 @@ def _find_connected_group(
     problem: PartitionProblem, group: int, max_groups: int
 ) -> int | None:
     """
-    Return the smallest connected group around some operations, of the first `most`
-    groups that are found.
+    Return the smallest connected group around some operations, of the first
+    `max_groups` groups that are found.
     """
     pending, visited = deque([group]), {group}
     while pending and len(visited) <= max_groups:

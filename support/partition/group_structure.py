@@ -22,8 +22,8 @@ class GroupBoundary:
 class GroupStructure:
     """
     Canonical structure of a group, independent of the indices of operations and values.
-    Groups of the same `form` are isomorphic, and `places` assigns the same bit to
-    corresponding inputs and outputs.
+    Groups of the same `canonical_form` are isomorphic, and `bits_of_values` assigns the
+    same bit to corresponding inputs and outputs.
     """
 
     canonical_form: int

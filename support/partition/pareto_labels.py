@@ -71,8 +71,8 @@ class ParetoFronts:
     dominated labels never win later. It does depend on the slack: if only the best
     label is kept, a few labels that leave more slack are kept, too.
 
-    If `ways` is more than 1, that many of the best labels are kept instead, dominated
-    or not; of labels with the same steps only the best one.
+    If `max_paths` is more than 1, that many of the best labels are kept instead,
+    dominated or not; of labels with the same steps only the best one.
     """
 
     objective: Objective

@@ -80,7 +80,7 @@ class ResidencyOutcomes:
 
     def future_uses(self, group: int, downset: int) -> FutureUses:
         """
-        Return the uses of the values of a group after the downset `after`, which
+        Return the uses of the values of a group after the downset `downset`, which
         includes the group.
         """
         problem = self.memo.groups.problem
@@ -114,8 +114,8 @@ class ResidencyOutcomes:
     ) -> list[ResidencyOutcome]:
         """
         Return the outcomes of a group. `resident` are the inputs in the inner level,
-        `only` those of them that are in no other level, and `taken` the bytes of other
-        values.
+        `dirty_inputs` those of them that are in no other level, and `occupied_bytes`
+        the bytes of other values.
         """
         structure = self.memo.groups.structure_of(group)
         encode, decode = structure.encode_values, structure.decode_values

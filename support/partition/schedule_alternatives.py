@@ -60,8 +60,8 @@ class StepAlternatives:
         self, last_label: PathLabel
     ) -> Iterator[tuple[PathLabel, SearchState, int]]:
         """
-        Yield the labels on the path to `end`, each with the state before it and the
-        payload so far.
+        Yield the labels on the path to `last_label`, each with the state before it and
+        the payload so far.
         """
         done, payload, state = 0, 0, NOTHING
         for label in last_label.labels_on_path():

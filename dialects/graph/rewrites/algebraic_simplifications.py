@@ -80,7 +80,7 @@ def _simplify_by_law(
 ) -> Simplification | None:
     """
     Return the simplification of an operation by a law; `None` if it does not apply.
-    `value` is the operand that the law does not fix.
+    `free_operand` is the operand that the law does not fix.
     """
     result = tensor_type(op.results[0])
     if not isinstance(law.result, LawOperandResult):

@@ -34,7 +34,7 @@ def reuse_equal_earlier_reduction(op: Operation) -> Iterable[Simplification]:
 
 
 def _is_equal_earlier_reduction(earlier: ReduceOp, op: ReduceOp) -> bool:
-    """Return `True` if `first` precedes `op` and computes the same values."""
+    """Return `True` if `earlier` precedes `op` and computes the same values."""
     if earlier.parent is not op.parent or not earlier.is_before_in_block(op):
         return False
     if earlier.init_value is not None or op.init_value is not None:

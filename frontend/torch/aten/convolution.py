@@ -44,7 +44,7 @@ class ResidueRun:
     Successive residues modulo a stride that share one correlation.
 
     The results at each residue are a correlation of the same elements with the same
-    number of taps. All taps are at `indices`; without taps, the results are 0.
+    number of taps. All taps are at `tap_indices`; without taps, the results are 0.
     """
 
     residue_count: int

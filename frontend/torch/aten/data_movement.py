@@ -214,8 +214,8 @@ def _pad_by_slices(
     emitter: Emitter, x: SSAValue, widths: Sequence[int], *, mirror_factor: int
 ) -> SSAValue:
     """
-    Emit a padding by slices of the value: reflected if `border` is 1, the outermost
-    slice repeated if it is 0. Negative widths crop.
+    Emit a padding by slices of the value: reflected if `mirror_factor` is 1, the
+    outermost slice repeated if it is 0. Negative widths crop.
     """
     for position in range(len(widths) // 2):
         axis = len(shape_of(x)) - 1 - position

@@ -56,7 +56,7 @@ def _emit_padded_diagonal(
 ) -> SSAValue:
     """
     Emit a diagonal, the last axis of the source, padded to the extent of the axis
-    `along`.
+    `diagonal_axis`.
     """
     rank, extent = len(shape_of(matrix)), shape_of(matrix)[diagonal_axis]
     before = [0] * (rank - 1)

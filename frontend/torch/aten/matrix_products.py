@@ -56,7 +56,7 @@ def _convert_trilinear(
     unroll_dim: int = 1,
 ) -> SSAValue:
     """
-    Emit the sum over the axes `summed` of the product of three tensors, which are
+    Emit the sum over the axes `summed_axes` of the product of three tensors, which are
     expanded by unit axes.
     """
     wide = emitter.wide_element

@@ -241,8 +241,8 @@ def _cast_to_result(
     emitter: Emitter, value: SSAValue, result_index: int
 ) -> SSAValue | None:
     """
-    Convert a value to the type of the result at index `place`; `None` if there is no
-    such result.
+    Convert a value to the type of the result at index `result_index`; `None` if there
+    is no such result.
     """
     if result_index >= len(emitter.results):
         return None

@@ -156,7 +156,10 @@ def _count_elements_per_window(
     window_counts: Sequence[int],
     includes_padding: bool,
 ) -> Array:
-    """Return the number of elements of each window, including padding if `padded`."""
+    """
+    Return the number of elements of each window, including padding if
+    `includes_padding`.
+    """
     result = np.ones((), np.float64)
     for axis, (extent, count) in enumerate(zip(extents, window_counts, strict=True)):
         margin = windows.low_padding[axis] if includes_padding else 0
@@ -202,8 +205,8 @@ def _emit_adaptive_means(
     emitter: Emitter, x: SSAValue, axis: int, window_count: int
 ) -> SSAValue:
     """
-    Emit the means of `count` windows of an axis: by a reshape if they are equal, else
-    by weighted sums.
+    Emit the means of `window_count` windows of an axis: by a reshape if they are equal,
+    else by weighted sums.
     """
     shape = shape_of(x)
     extent = shape[axis]

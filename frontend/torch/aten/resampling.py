@@ -35,7 +35,7 @@ def _resampled_axes(x: SSAValue) -> range:
 def _make_nearest_converter(*, samples_centres: bool) -> Converter:
     """
     Return a converter to nearest resampling; the position of an element is its centre
-    if `exact`, else its left edge.
+    if `samples_centres`, else its left edge.
     """
 
     def convert(emitter: Emitter, x: SSAValue, sizes: Any, *scales: Any) -> SSAValue:
@@ -85,8 +85,8 @@ def _source_indices_of_image(
     samples_centres: bool,
 ) -> list[int]:
     """
-    Return the source of each of `count` elements along an axis of an image, computed in
-    single precision for any type, as in PyTorch.
+    Return the source of each of `result_extent` elements along an axis of an image,
+    computed in single precision for any type, as in PyTorch.
     """
     if not samples_centres and result_extent in (extent, 2 * extent):
         return [index * extent // result_extent for index in range(result_extent)]
@@ -108,9 +108,9 @@ def _source_indices_of_row_or_volume(
     samples_centres: bool,
 ) -> list[int]:
     """
-    Return the source of each of `count` elements along an axis of a row or volume,
-    computed in the type of the formulas, with a single rounding of centres, as in
-    PyTorch.
+    Return the source of each of `result_extent` elements along an axis of a row or
+    volume, computed in the type of the formulas, with a single rounding of centres, as
+    in PyTorch.
     """
     wide = dtype_of(element).type
     step = np.float64(
@@ -167,8 +167,8 @@ def _interpolation_weights(
     extent: int, result_extent: int, align_corners: bool, scale_factor: float | None
 ) -> Array:
     """
-    Return the interpolation weights of `extent` elements in each of `count` elements,
-    as a count x extent matrix.
+    Return the interpolation weights of `extent` elements in each of `result_extent`
+    elements, as a count x extent matrix.
     """
     if align_corners:
         step = (extent - 1) / (result_extent - 1) if result_extent > 1 else 0.0

@@ -39,9 +39,9 @@ class SlidingWindows:
         self, extents: Sequence[int], window_counts: Sequence[int]
     ) -> tuple[int, ...]:
         """
-        Return the number of positions by which the last of `counts` windows extends
-        after the last element of each axis; at least the number by which the first
-        window extends before the first element.
+        Return the number of positions by which the last of `window_counts` windows
+        extends after the last element of each axis; at least the number by which the
+        first window extends before the first element.
         """
         parameters = zip(
             self.taps,
@@ -61,8 +61,8 @@ class SlidingWindows:
         self, emitter: Emitter, x: SSAValue, window_counts: Sequence[int], fill: Number
     ) -> SSAValue:
         """
-        Emit the elements of windows, `counts` per axis: from shape (outer, axes) to
-        (outer, taps, counts). Out-of-bounds elements are `fill`.
+        Emit the elements of windows, `window_counts` per axis: from shape (outer, axes)
+        to (outer, taps, counts). Out-of-bounds elements are `fill`.
         """
         rank = len(self.taps)
         outer = shape_of(x)[:-rank]

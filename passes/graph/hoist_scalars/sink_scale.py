@@ -72,7 +72,8 @@ class ResultScale:
     def is_exact(self) -> bool:
         """
         True if scaling the operands is as exact as scaling the result: for operands of
-        16-bit floats if `is_exact_scale` of the factor, and for wider ones always.
+        16-bit floats if `is_exact_scale_of_16_bit_floats` of the factor, and for wider
+        ones always.
         """
         if not is_16_bit_float(tensor_type(self.contraction.operands[0]).element_type):
             return True

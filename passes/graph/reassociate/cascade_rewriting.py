@@ -47,7 +47,10 @@ def reassociate_operations(operations: Sequence[Operation]) -> bool:
 
 @dataclass(frozen=True)
 class ReassociationChange:
-    """A change for `ChangeEvaluator` that reassociates the operations at `indices`."""
+    """
+    A change for `ChangeEvaluator` that reassociates the operations at
+    `operation_indices`.
+    """
 
     operation_indices: tuple[int, ...]
 

@@ -188,8 +188,8 @@ class ChangeEvaluator:
 
 def _tolerated_loss_of_cycles(added_groups: int) -> float:
     """
-    Return the fraction of the cycles that a change which adds `more` groups may lose;
-    negative if it has to save this fraction.
+    Return the fraction of the cycles that a change which adds `added_groups` groups may
+    lose; negative if it has to save this fraction.
     """
     if not added_groups:
         return 0.0

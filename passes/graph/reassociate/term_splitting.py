@@ -56,7 +56,7 @@ class FactorProduct:
         yield from self.denominators
 
     def map_values(self, function: Callable[[SSAValue], SSAValue]) -> FactorProduct:
-        """Return the quotient with each value replaced by `change`."""
+        """Return the quotient with each value replaced by `function`."""
         return FactorProduct(
             tuple(map(function, self.numerators)),
             tuple(map(function, self.denominators)),
@@ -199,7 +199,7 @@ class TermSplitter:
     def _operands_to_split(self, value: SSAValue) -> Sequence[SSAValue]:
         """
         Return the operands whose terms make up a value, in the order in which
-        `_split_operation` visits them.
+        `_split_operation_into_terms` visits them.
         """
         owner = self._linear_producer(value)
         if owner is None or not self.has_accumulated_invariant_term(value):

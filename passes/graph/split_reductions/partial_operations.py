@@ -60,7 +60,7 @@ class PartialBuilder:
     def split_iterator_of(self, op: TilingInterface) -> int | None:
         """
         Return the iterator of an operation that runs along the split axis, or None.
-        Raises `NotSplittableError` for several iterators.
+        Raises `CannotRebuildOnPartsError` for several iterators.
         """
         match self.axis_classes.iterators_in_class(op, self.split_axis_class):
             case []:
@@ -75,8 +75,8 @@ class PartialBuilder:
     ) -> PartialValues:
         """
         Rebuild an operation on parts, before the operation. For a reduction of the
-        split axis, `place` is not None: the result is not rounded, and `place` is the
-        axis of the parts in the result of a contraction.
+        split axis, `parts_axis` is not None: the result is not rounded, and
+        `parts_axis` is the axis of the parts in the result of a contraction.
         """
         if not can_rebuild_on_parts(op):
             raise CannotRebuildOnPartsError
@@ -136,7 +136,7 @@ class PartialBuilder:
     ) -> PartialValues:
         """
         Return the parts of an operand, reduced like by `op`; in the accumulator type if
-        `is_step`.
+        `keeps_accumulator_type`.
         """
         reduced = [each + (each >= operand.parts_axis) for each in op.axis_list]
         keepdims = op.keepdims is not None
@@ -245,8 +245,8 @@ class PartialBuilder:
         builder: Builder,
     ) -> SSAValue:
         """
-        Return an operand with `count` axes after the axis of the parts; an operand
-        without parts broadcasts to this shape.
+        Return an operand with `trailing_axis_count` axes after the axis of the parts;
+        an operand without parts broadcasts to this shape.
         """
         operand, value = (
             self.partial_operand_of(op, operand_index, builder),
@@ -309,6 +309,6 @@ def _element_type_of_partial_result(
 def _insert_iterator_after_parts(
     axes: Axes, parts_iterator: int, inner_iterator: int
 ) -> Axes:
-    """Insert the iterator `inner` after the iterator of the parts."""
+    """Insert the iterator `inner_iterator` after the iterator of the parts."""
     position = axes.index(parts_iterator) + 1
     return (*axes[:position], inner_iterator, *axes[position:])

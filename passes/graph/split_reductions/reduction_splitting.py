@@ -62,7 +62,7 @@ class SplittableReductions:
         """
         Return the reductions of a group, with `operations` that compute their operands;
         None if they do not run along one axis, or if they require Taylor expansions
-        and `expands` is False.
+        and `allows_expansions` is False.
         """
         forms = OpFactsCache()
         if any(map(is_in_planned_group, group)):

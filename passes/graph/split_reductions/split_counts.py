@@ -48,8 +48,9 @@ def select_count_by_hill_climbing(
     min_saved_cycles: int,
 ) -> int | None:
     """
-    Return the count that saves the most by hill climbing from `start`; None if no count
-    saves anything, or the first one saves less than `least`, a negative number.
+    Return the count that saves the most by hill climbing from `start_count`; None if no
+    count saves anything, or the first one saves less than `min_saved_cycles`, a
+    negative number.
     """
     first = min(bisect_left(counts, start_count), len(counts) - 1)
     if first < 0 or saved_cycles_of(counts[first]) < min_saved_cycles:

@@ -48,7 +48,7 @@ class LoopContractions:
         """
         Return the contractions that a later contraction depends on, and that depend
         only on prefetched loads of the iteration. Their results are buffers of
-        `slotted`. Empty if the body has loops.
+        `multibuffered`. Empty if the body has loops.
         """
         if any(isinstance(op, scf.ForOp | scf.ParallelOp) for op in self.block.ops):
             return []
@@ -141,7 +141,7 @@ def advance_contractions(
     products: Sequence[mem.ContractOp], loads: Sequence[mem.Move], distance: int
 ) -> None:
     """
-    Start contractions `iterations` iterations early, like prefetched loads: move them
+    Start contractions `distance` iterations early, like prefetched loads: move them
     to the start of the body, after the loads.
     """
     for product in products:

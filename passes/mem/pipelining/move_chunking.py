@@ -50,8 +50,8 @@ def select_move_chunking(
     rate_of: Callable[[int, range], RateT | None],
 ) -> Chunking[RateT] | None:
     """
-    Return the best chunking of the move of a box from or to a buffer of type `stored`
-    in the level `far`; see `select_chunking`.
+    Return the best chunking of the move of a box from or to a buffer of type
+    `buffer_type` in the level `outer_level`; see `select_chunking_of_move`.
     """
     item = dtype_of(buffer_type.element_type).itemsize
     strides = buffer_type.get_strides() or ()
@@ -79,10 +79,10 @@ def replace_move_by_chunk_loop(
     clips_partial_chunk: bool = False,
 ) -> None:
     """
-    Replace a move by a loop before `place` over chunks of `size` elements along an
-    axis. The loop waits for each chunk, so the token is dropped from all waits. The
-    chunks are clipped to the bounds of the buffers if the move is, or if `clipped` and
-    the last chunk is partial.
+    Replace a move by a loop before `insertion_op` over chunks of `chunk_size` elements
+    along an axis. The loop waits for each chunk, so the token is dropped from all
+    waits. The chunks are clipped to the bounds of the buffers if the move is, or if
+    `clips_partial_chunk` and the last chunk is partial.
     """
     body = Block(arg_types=[IndexType()])
     body.args[0].name_hint = "c"
@@ -161,7 +161,9 @@ def _build_chunk_offsets(
 def _offset_of_chunk(
     builder: Builder, first_offset: Index, chunk_size: int, chunk_index: SSAValue
 ) -> SSAValue:
-    """Return the offset of chunk `number`, with the first chunk at `first`."""
+    """
+    Return the offset of chunk `chunk_index`, with the first chunk at `first_offset`.
+    """
     offset = AffineExpr.dimension(0) * chunk_size
     if isinstance(first_offset, int):
         return insert_affine_apply(

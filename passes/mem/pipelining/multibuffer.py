@@ -106,7 +106,7 @@ def replace_by_multibuffer(
 ) -> None:
     """
     Replace an allocation of a loop's body by a multi-buffer before the loop. Each
-    iteration uses slot `number`. Slots start at multiples of `alignment` bytes.
+    iteration uses slot `slot_index`. Slots start at multiples of `alignment` bytes.
     """
     multibuffer = MultiBuffer.allocate_before_loop(loop, alloc, slots, alignment)
     owner = slot_index.owner
@@ -184,7 +184,9 @@ class MultiBuffer:
         strides: Sequence[int],
         offset: int = 0,
     ) -> SSAValue:
-        """Return a view of copy `number` with the given shape, strides and offset."""
+        """
+        Return a view of copy `copy_index` with the given shape, strides and offset.
+        """
         all_copies = self._view_of_all_copies(shape, strides, offset)
         result = MemRefType(
             self.type.element_type,

@@ -74,8 +74,8 @@ class LoopLoads:
         self, multibuffered: Sequence[mem.AllocOp], distance: int
     ) -> list[mem.Move]:
         """
-        Return the moves into allocations of `slotted` or rings that may start
-        `iterations` iterations early. Emit remarks on the other moves into these.
+        Return the moves into allocations of `multibuffered` or rings that may start
+        `distance` iterations early. Emit remarks on the other moves into these.
         """
         prefetchable: list[mem.Move] = []
         for move in self.moves:
@@ -99,7 +99,7 @@ class LoopLoads:
         self, move: mem.Move, prefetched: Sequence[mem.Move], distance: int
     ) -> str | None:
         """
-        Return the reason why a move cannot be prefetched, or None; `ahead` are the
+        Return the reason why a move cannot be prefetched, or None; `prefetched` are the
         earlier moves that are prefetched.
         """
         written = [
@@ -189,7 +189,7 @@ def backward_slice_in_block(op: Operation) -> list[Operation]:
 
 def prefetch_moves(moves: Sequence[mem.Move], distance: int) -> None:
     """
-    Prefetch moves of a body by `iterations` iterations, from the start of the body, or
+    Prefetch moves of a body by `distance` iterations, from the start of the body, or
     right after a loop whose own moves they would block.
     """
     if not moves:

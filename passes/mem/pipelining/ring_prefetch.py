@@ -37,8 +37,8 @@ class RingSlices:
         self, later_slices: RingSlices, iterations: int
     ) -> bool:
         """
-        Return `True` if the slices may overlap with slices `other` that are accessed
-        `iterations` iterations later.
+        Return `True` if the slices may overlap with slices `later_slices` that are
+        accessed `iterations` iterations later.
         """
         if self.ring is not later_slices.ring:
             return True

@@ -115,8 +115,8 @@ def _aliases_by_loop_carried_value(
     loop: tile.WhileOp, carried_index: int
 ) -> Iterator[SSAValue]:
     """
-    Yield the values of loop-carried variable `number`: initial, carried, yielded and
-    result.
+    Yield the values of loop-carried variable `carried_index`: initial, carried, yielded
+    and result.
     """
     yield loop.inits[carried_index]
     yield loop.carried_values[carried_index]

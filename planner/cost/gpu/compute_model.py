@@ -68,7 +68,7 @@ class MatrixProduct:
         return sum(self.operand_bytes)
 
     def has_min_extents(self, min_extent: int) -> bool:
-        """Return `True` if every axis has at least `least` elements."""
+        """Return `True` if every axis has at least `min_extent` elements."""
         return min(self.rows, self.columns, self.depth) >= min_extent
 
 
@@ -240,8 +240,8 @@ class ComputeModel:
         self, tiled: TiledOperation, warps: int, source_product: MatrixProduct | None
     ) -> float:
         """
-        Return the latency of a reduction whose tile has many rows. `made` is the
-        product that computes its operand, if any: matrix instructions of full rate
+        Return the latency of a reduction whose tile has many rows. `source_product` is
+        the product that computes its operand, if any: matrix instructions of full rate
         spread a row over `row_threads` threads, other operations over as many threads
         as the row has vectors.
         """

@@ -20,7 +20,7 @@ class ConcatSlices:
     def __init__(
         self, tiling: GroupTiling, separate_values: Collection[SSAValue]
     ) -> None:
-        """Values in `apart` have separate buffers and are no slices."""
+        """Values in `separate_values` have separate buffers and are no slices."""
         self.tiling = tiling
         self.parts: dict[SSAValue, SSAValue] = {}
         """Maps a concat operand to the concat result that it is a slice of."""

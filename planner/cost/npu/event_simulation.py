@@ -38,8 +38,8 @@ class Task:
 @dataclass(frozen=True)
 class Loop:
     """
-    `trips` iterations of a body. Each iteration uses the next of `slots` slots of the
-    buffers in `slotted`.
+    `trips` iterations of a body. Each iteration uses the next of `slot_count` slots of
+    the buffers in `multi_buffers`.
     """
 
     trips: int
@@ -227,7 +227,7 @@ class Timeline:
             last = change
 
     def _run_iteration(self, loop: _IndexedLoop, iteration: int) -> None:
-        """Run one iteration; a negative `number` only issues prefetched tasks."""
+        """Run one iteration; a negative `iteration` only issues prefetched tasks."""
         self._select_buffer_slots(loop, iteration)
         for item in loop.body:
             if isinstance(item, _IndexedLoop):

@@ -52,7 +52,9 @@ class InPlaceBuffers:
         return self.shares.get(value, value)
 
     def values_sharing_buffer(self, buffer_owner: SSAValue) -> Iterator[SSAValue]:
-        """Yield the values stored in the buffer of `place`, `place` first."""
+        """
+        Yield the values stored in the buffer of `buffer_owner`, `buffer_owner` first.
+        """
         yield buffer_owner
         yield from (
             value for value, owner in self.shares.items() if owner is buffer_owner

@@ -33,8 +33,8 @@ class CandidateGrid:
 
     def candidate_sizes(self, max_points: int) -> list[Sizes]:
         """
-        Return the sizes of two grids of at most `most` points each, with whole and with
-        tiled reductions; every other size of each axis comes first.
+        Return the sizes of two grids of at most `max_points` points each, with whole
+        and with tiled reductions; every other size of each axis comes first.
         """
         chains = self._sizes_by_axis()
         count = len(self.axes.parallel)
@@ -52,8 +52,8 @@ class CandidateGrid:
         self, sizes_by_axis: Sequence[Sizes], max_points: int
     ) -> list[Sizes]:
         """
-        Return the sizes of a grid by axis, pruned to at most `most` points. Batch axes
-        are pruned first, because the other axes fill the array.
+        Return the sizes of a grid by axis, pruned to at most `max_points` points. Batch
+        axes are pruned first, because the other axes fill the array.
         """
         sizes_by_axis = list(sizes_by_axis)
         for axis in (

@@ -169,8 +169,9 @@ class InnerSearch:
 
     def _search_grid(self, simulated_count: int) -> TileCandidate | None:
         """
-        Return the best candidate of the grid. The `timed` best estimates are simulated
-        of each kind: whole or tiled reductions, by number of iterations in flight.
+        Return the best candidate of the grid. The `simulated_count` best estimates are
+        simulated of each kind: whole or tiled reductions, by number of iterations in
+        flight.
         """
         shortlists = [Shortlist(self.counts, simulated_count) for _ in range(2)]
         for sizes in self.grid_sizes():
@@ -361,7 +362,7 @@ def _count_full_tiles(tiling: GroupTiling, loop_level: LoopLevel) -> int:
 
 
 def _has_no_smaller_size(sizes: Sizes, min_sizes: Sizes) -> bool:
-    """Return `True` if no size is smaller than in `other`."""
+    """Return `True` if no size is smaller than in `min_sizes`."""
     return all(mine >= theirs for mine, theirs in zip(sizes, min_sizes, strict=True))
 
 

@@ -38,7 +38,7 @@ def collect_inner_transfers(
 ) -> Iterator[InnerTransfer]:
     """
     Yield the transfers of each operation in its nest, in order. Instructions of
-    operations and moves of values in `without` are excluded.
+    operations and moves of values in `excluded` are excluded.
     """
     loaded_by_nest: dict[int, set[object]] = {}
     for op, tiled in tiles.items():

@@ -166,8 +166,8 @@ def min_padded_rows(
     axes: tuple[Axis, ...], array_side: int, max_rows: int, sizes: Sizes
 ) -> int:
     """
-    Return the minimum total rows of tiles that are padded to multiples of `side`. A
-    tile has at most `most` rows, or `side` rows if that is more.
+    Return the minimum total rows of tiles that are padded to multiples of `array_side`.
+    A tile has at most `max_rows` rows, or `array_side` rows if that is more.
     """
     extents = [ceil(extent / columns) for extent, columns in axes]
     options = [_tile_rows_along_axis(*axis, sizes) for axis in axes]

@@ -57,7 +57,7 @@ def assign_nest_indices(
     operations: Iterable[Operation], nest_keys: Mapping[Operation, Hashable]
 ) -> Nests:
     """
-    Return the nest index of each operation; nests with equal keys in `parts` are
+    Return the nest index of each operation; nests with equal keys in `nest_keys` are
     shared, and ordered by the position of their last operation. Keys without an
     executed operation have no index.
     """

@@ -40,7 +40,8 @@ class NestProgram:
     """
     Builder of the loops of a group for the cost model: the share of one core, by
     `mem-distribute-to-cores`, where all cores share the outer memory. Products in
-    `early` are issued before their own iteration if several iterations overlap.
+    `early_products` are issued before their own iteration if several iterations
+    overlap.
     """
 
     def __init__(
@@ -108,7 +109,7 @@ class NestProgram:
         self, loops: Sequence[TileLoop], depth: int
     ) -> Iterator[Item]:
         """
-        Yield the loops from index `done` on, after the loads of tiles just outside of
+        Yield the loops from index `depth` on, after the loads of tiles just outside of
         them.
         """
         loads = list(self._load_tiles_at_depth(loops, depth))
@@ -161,7 +162,7 @@ class NestProgram:
 
     def _build_iteration_body(self, tile_loads: Sequence[Task]) -> Iterator[Item]:
         """
-        Yield the items of an iteration, with `cuts`, the loads of its tiles. A
+        Yield the items of an iteration, with `tile_loads`, the loads of its tiles. A
         prefetched tile that is used only after the reduction loop is loaded after that
         loop, so that it does not delay the loads of the loop.
         """

@@ -155,8 +155,8 @@ class OuterBound:
 
     def _multi_tile_bound(self, move_cycles: float) -> float:
         """
-        Return a lower bound of the cycles of several tiles whose moves take `moved`
-        cycles, without latencies.
+        Return a lower bound of the cycles of several tiles whose moves take
+        `move_cycles` cycles, without latencies.
         """
         counts, works = self._compute_bounds_by_tile_count
         times = np.maximum(
@@ -192,8 +192,9 @@ class OuterBound:
         self, work: NestWork, unshared_fraction: float, tile_counts: Numbers
     ) -> Numbers:
         """
-        Return lower bounds of the cycles of a nest for numbers of tiles. `share` is the
-        fraction of its work that is not in the first windows.
+        Return lower bounds of the cycles of a nest for numbers of tiles.
+        `unshared_fraction` is the fraction of its work that is not in the first
+        windows.
         """
         busiest, others = work.busiest_and_other_cycles()
         total, fill = busiest + others, work.head_and_tail_cycles(self.model.pace)

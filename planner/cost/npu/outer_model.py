@@ -121,8 +121,8 @@ class OuterCostModel:
     ) -> dict[int, NestWork]:
         """
         Return the work of nests over inner tiles for a tile, by nest; nests without
-        work are omitted. `done` are the transfers, by default all of them; `work` is
-        the cost of instructions.
+        work are omitted. `transfers` are the transfers, by default all of them;
+        `tile_instructions` is the cost of instructions.
         """
         works: dict[int, NestWork] = {}
         for each in transfers or collect_inner_transfers(tiling.tiles, nests):
@@ -271,10 +271,10 @@ def factor_load_counts(
     left_bytes: float, right_bytes: float, accumulator_bytes: int, capacity: float
 ) -> tuple[int, int]:
     """
-    Return the number of loads of two factors of `left` and `right` bytes through `room`
-    bytes: blocks of one factor stay while the whole other factor is read, or blocks of
-    `sums` bytes of accumulators stay while rows of one factor meet columns of the
-    other.
+    Return the number of loads of two factors of `left_bytes` and `right_bytes` bytes
+    through `capacity` bytes: blocks of one factor stay while the whole other factor is
+    read, or blocks of `accumulator_bytes` bytes of accumulators stay while rows of one
+    factor meet columns of the other.
 
     Source: the blocked product of Hong and Kung, "I/O complexity: the red-blue pebble
     game" (STOC 1981): a block of one array stays, and the others are read for each

@@ -77,9 +77,10 @@ class OuterPlan:
         reloaded_operands: Sequence[int] = (),
     ) -> graph.PlanAttr:
         """
-        Return the plan as an attribute: the results `keep` are retained in the level,
-        the operands `hold` are resident there, and of these, `reload` are loaded again
-        although they were resident in earlier groups.
+        Return the plan as an attribute: the results `retained_results` are retained in
+        the level, the operands `resident_operands` are resident there, and of these,
+        `reloaded_operands` are loaded again although they were resident in earlier
+        groups.
         """
         return graph.PlanAttr(
             level,

@@ -94,8 +94,8 @@ class TileBuffers:
         steps: ExecutionSteps | None = None,
     ) -> None:
         """
-        Inputs in `apart` are already in the level and are not counted; inputs and
-        results in `held` are resident as a whole.
+        Inputs in `uncounted_inputs` are already in the level and are not counted;
+        inputs and results in `resident_values` are resident as a whole.
 
         In the innermost level, where `nests` is `None`, every operation computes,
         elementwise operations in place if possible. In outer levels, only values passed

@@ -31,7 +31,8 @@ class TileInstructions:
         self, costs: InstructionCosts, retiled_work: RetiledWork | None = None
     ) -> None:
         """
-        `cut` computes the work of products that are tiled again for an inner memory.
+        `retiled_work` computes the work of products that are tiled again for an inner
+        memory.
         """
         self.costs = costs
         self._bodies: dict[tuple[str, str, str], tuple[bool, ...]] = {}

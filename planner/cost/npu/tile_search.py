@@ -95,8 +95,8 @@ class TileSearch:
 
     def with_residency(self, new_residency: Residency, new_capacity: int) -> Self:
         """
-        Return the search for plans that fit `room` bytes, with values resident in the
-        level.
+        Return the search for plans that fit `new_capacity` bytes, with values resident
+        in the level.
         """
         # The lower bounds are valid for any residency.
         _ = self.lower_bounds
@@ -319,8 +319,8 @@ class TileSearch:
         self, axis: int, sizes_of_extent: Callable[[int], Sizes] = tile_size_options
     ) -> Sizes:
         """
-        Return all sizes to evaluate along an axis; `sizes` computes them from an
-        extent.
+        Return all sizes to evaluate along an axis; `sizes_of_extent` computes them from
+        an extent.
         """
         chain = self.chains[axis]
         if self.residency.retained_results or len(chain) < 2:

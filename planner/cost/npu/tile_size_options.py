@@ -20,7 +20,7 @@ def tile_size_options(extent: int) -> tuple[int, ...]:
 def tile_sizes_near_best(extent: int) -> tuple[int, ...]:
     """
     Return the tile sizes to evaluate near the best plan: any size of a short axis,
-    otherwise those of `size_options`.
+    otherwise those of `tile_size_options`.
     """
     return (
         tuple(range(1, extent + 1))
@@ -30,7 +30,7 @@ def tile_sizes_near_best(extent: int) -> tuple[int, ...]:
 
 
 def halves_of_extent(extent: int, min_size: int) -> tuple[int, ...]:
-    """Return an extent and its successive halves down to `floor`, smallest first."""
+    """Return an extent and its successive halves down to `min_size`, smallest first."""
     sizes = [extent]
     while sizes[-1] >= 2 * min_size:
         sizes.append((sizes[-1] + 1) // 2)
@@ -39,7 +39,7 @@ def halves_of_extent(extent: int, min_size: int) -> tuple[int, ...]:
 
 def halves_and_powers_of_two(extent: int, min_size: int) -> tuple[int, ...]:
     """
-    Return the halves of an extent and powers of two, down to `floor`: several axes
+    Return the halves of an extent and powers of two, down to `min_size`: several axes
     together may fill an array.
     """
     powers = (1 << power for power in range(extent.bit_length()))

@@ -368,8 +368,8 @@ class TiledGroup:
     def _staged_reduction_cycles(self, stages: int, load_cycles: float) -> float:
         """
         Return the cycles of a tile with a staged reduction: the next reduction tile is
-        loaded while one is accumulated. `load` is the channel cycles of all stages.
-        Other tiles do not overlap.
+        loaded while one is accumulated. `load_cycles` is the channel cycles of all
+        stages. Other tiles do not overlap.
         """
         work = sum(
             cycles
@@ -417,7 +417,7 @@ class TiledGroup:
 
 
 def _has_exact_tile_cover(tiling: GroupTiling, value: SSAValue, tile: Box) -> bool:
-    """Return `True` if the tiles partition a result, each equal to its `piece`."""
+    """Return `True` if the tiles partition a result, each equal to its `tile`."""
     owner = value.owner
     if not isinstance(owner, Operation) or (value, 0) in tiling.windows:
         return False

@@ -185,8 +185,8 @@ def _strides_in_traversal_order(
     traversal_order: Sequence[int],
 ) -> tuple[int, ...]:
     """
-    Return the byte strides, in the order `walked`, of a contiguous array with the axis
-    order `axes`.
+    Return the byte strides, in the order `traversal_order`, of a contiguous array with
+    the axis order `axis_order`.
     """
     strides: dict[int, int] = {}
     for axis in reversed(axis_order):

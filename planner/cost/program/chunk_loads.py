@@ -118,8 +118,8 @@ def _find_reading_move(
 ) -> tuple[Instruction, MoveCost] | None:
     """
     Return the only move that reads the destination of a load, if it is in the nest at
-    position `nest` and nothing after position `behind` uses the buffer before that
-    nest.
+    position `nest_position` and nothing after position `next_position` uses the buffer
+    before that nest.
     """
     assert load.move_endpoints is not None
     users = instructions_accessing(load.move_endpoints[1], items[next_position:])

@@ -65,7 +65,7 @@ def find_best_chunking(
 ) -> Chunking[RateT] | None:
     """
     Return the best chunking of a move of a box, with one side in a level; see
-    `select_chunking`.
+    `select_chunking_of_move`.
     """
     view, start = side.view, gcd_of_index_values(side.byte_address())
     return select_chunking_of_move(

@@ -60,7 +60,8 @@ def estimate_function_cycles(
 ) -> CycleEstimate:
     """
     Return the estimate of a tile function on the event model of the target's machine.
-    Raises `TooManyInstructionsError` if more than `most` instructions are executed.
+    Raises `TooManyInstructionsError` if more than `max_instructions` instructions are
+    executed.
     """
     items, reader = read_schedule(function, target)
     clock = run_schedule(

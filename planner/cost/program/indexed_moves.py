@@ -188,7 +188,10 @@ def _make_indexed_move_cost(
     index_view: BufferView,
     moved_view: BufferView,
 ) -> IndexedMoveCost:
-    """Return the cost of a move between `ends`, one of which is the table."""
+    """
+    Return the cost of a move between `source_and_destination`, one of which is the
+    table.
+    """
     if any(view.ring_window is not None for view in (index_view, moved_view)):
         raise UnpredictableTimeError(
             op, "expected indices and elements outside of ring buffers"

@@ -131,7 +131,10 @@ def iteration_index(nest: Nest, values: Values) -> int:
 
 @dataclass(frozen=True)
 class ChunkBox:
-    """Chunk of a buffer that `period` iterations of a nest consume or produce."""
+    """
+    Chunk of a buffer that `iterations_per_chunk` iterations of a nest consume or
+    produce.
+    """
 
     unsplit_move: Instruction
     """The unsplit move of all chunks."""
@@ -188,7 +191,7 @@ class BufferAccess:
 
 @dataclass(frozen=True)
 class AxisRange:
-    """Elements `offset` to `offset + size` of an axis of `bound` elements."""
+    """Elements `offset` to `offset + size` of an axis of `axis_extent` elements."""
 
     offset: AffineSum
     size: int

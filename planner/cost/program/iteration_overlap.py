@@ -93,7 +93,7 @@ class IterationOverlap:
     def _prefetchable_loads(
         self, nest: Nest, multi_buffers: Sequence[Buffer], prefetch_distance: int
     ) -> list[Instruction]:
-        """Return the loads that may be issued `iterations` iterations early."""
+        """Return the loads that may be issued `prefetch_distance` iterations early."""
         early: list[Instruction] = []
         for step in _instructions_in_body(nest):
             if self._can_issue_load_early(
@@ -117,7 +117,7 @@ class IterationOverlap:
     def _issue_loads_early(
         nest: Nest, early_loads: Sequence[Instruction], prefetch_distance: int
     ) -> None:
-        """Issue loads `iterations` iterations early."""
+        """Issue loads `prefetch_distance` iterations early."""
         for step in early_loads:
             step.prefetch_distance = prefetch_distance
         nest.body = _body_with_early_loads(nest, early_loads)
@@ -208,7 +208,9 @@ class IterationOverlap:
         early_loads: Sequence[Instruction],
         prefetch_distance: int,
     ) -> bool:
-        """Return `True` if a load may be issued `iterations` iterations early."""
+        """
+        Return `True` if a load may be issued `prefetch_distance` iterations early.
+        """
         if instruction.move_endpoints is None:
             return False
         source, destination = instruction.move_endpoints
@@ -359,8 +361,8 @@ def _has_free_ring_slices(
     move: Instruction, nest: Nest, prefetch_distance: int
 ) -> bool:
     """
-    Return `True` if the ring slices that a move writes are free `iterations` iterations
-    early.
+    Return `True` if the ring slices that a move writes are free `prefetch_distance`
+    iterations early.
     """
     (write,) = move.writes
     before = True

@@ -83,14 +83,15 @@ class NestSweep:
             self.axes.append(SweepAxis(variable, tuple(ranges), period, block))
 
     def run_nest(self, runner: IterationRunner, first_slot: int) -> None:
-        """Run all iterations; `first` is the slot of the first one."""
+        """Run all iterations; `first_slot` is the slot of the first one."""
         self._run_loops_from_depth(runner, first_slot, 0, 0)
 
     def _run_loops_from_depth(
         self, runner: IterationRunner, first_slot: int, depth: int, first_iteration: int
     ) -> None:
         """
-        Run the loops from `depth` on; the index of their first iteration is `start`.
+        Run the loops from `depth` on; the index of their first iteration is
+        `first_iteration`.
         """
         if depth == len(self.axes):
             runner.run_iteration(self.nest, first_slot, first_iteration)
@@ -270,8 +271,8 @@ def _try_skipping_periods(
     period: int,
 ) -> bool:
     """
-    Skip `skipped` periods and run one more. Return `True` if it takes the same time;
-    otherwise restore the state.
+    Skip `period_count` periods and run one more. Return `True` if it takes the same
+    time; otherwise restore the state.
     """
     extrapolated = extrapolate_entries(state, change_per_period, period_count)
     runner.restore_state(extrapolated)

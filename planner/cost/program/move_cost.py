@@ -76,7 +76,7 @@ class BoxSegment:
 class MoveCost:
     """
     Cost of moving a box. Elements within the destination are written, of which those
-    within the source are read; if `clipped`, no others are written. A box that
+    within the source are read; if `is_clipped`, no others are written. A box that
     straddles the end of a ring is moved in two.
     """
 

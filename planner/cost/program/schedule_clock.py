@@ -155,7 +155,7 @@ class ScheduleClock:
         return self._sweeps[nest]
 
     def run_iteration(self, nest: Nest, first_slot: int, iteration_index: int) -> None:
-        """Run one iteration of a nest whose slots start at `first`."""
+        """Run one iteration of a nest whose slots start at `first_slot`."""
         if (
             self.max_instructions is not None
             and self.executed_count > self.max_instructions
@@ -183,7 +183,10 @@ class ScheduleClock:
     def _issue_prefetched_instructions(
         self, nest: Nest, first_slot: int, iteration_index: int, prefetch_distance: int
     ) -> None:
-        """Issue the instructions of an iteration with prefetch distance `ahead`."""
+        """
+        Issue the instructions of an iteration with prefetch distance
+        `prefetch_distance`.
+        """
         self._set_iteration(nest, first_slot, iteration_index)
         for item in nest.body:
             if (
@@ -226,7 +229,8 @@ def run_schedule(
 ) -> ScheduleClock:
     """
     Run a schedule from an idle machine; `sharing` are the buffers that share bytes.
-    Raises `TooManyInstructionsError` if more than `most` instructions are executed.
+    Raises `TooManyInstructionsError` if more than `max_instructions` instructions are
+    executed.
     """
     clock = ScheduleClock(
         costs,

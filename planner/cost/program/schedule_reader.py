@@ -149,7 +149,7 @@ class ScheduleReader:
         self, type_: AnyTensor, slice_count: int = 1, axis: int = 0
     ) -> BufferView:
         """
-        Return a new buffer for a tile, or a ring of `slices` slices along an axis.
+        Return a new buffer for a tile, or a ring of `slice_count` slices along an axis.
         """
         item = dtype_of(type_.element_type).itemsize
         shape = type_.get_shape()
@@ -197,7 +197,7 @@ class ScheduleReader:
     def make_scratch_view(
         self, example_view: BufferView, byte_count: int
     ) -> BufferView:
-        """Return a temporary buffer of `size` bytes."""
+        """Return a temporary buffer of `byte_count` bytes."""
         buffer = Buffer(
             example_view.buffer.level,
             byte_count,

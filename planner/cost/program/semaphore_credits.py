@@ -102,7 +102,7 @@ class NestCredits:
     def _count_waits_of_item(
         self, item_index: int, waiting_stream: Stream, complete: Done, distance: int
     ) -> None:
-        """Count the waits of an item for items `iterations` iterations earlier."""
+        """Count the waits of an item for items `distance` iterations earlier."""
         count = len(self._uses_by_item)
         own = {
             buffer: accesses
@@ -129,8 +129,8 @@ class NestCredits:
         self, last_index: int, waiting_stream: Stream
     ) -> Iterator[tuple[int, Stream]]:
         """
-        Yield the items up to `last`, last first, with the streams of other engines in
-        them.
+        Yield the items up to `last_index`, last first, with the streams of other
+        engines in them.
         """
         for position in range(last_index, -1, -1):
             for stream in self._uses_by_item[position]:

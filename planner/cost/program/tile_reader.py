@@ -257,8 +257,8 @@ def _ring_slice_position(
     reader: ScheduleReader, ring: RingBuffer, slice_shift: int
 ) -> AffineSum:
     """
-    Return the position of the slice `shift` slices after the start of an iteration's
-    window.
+    Return the position of the slice `slice_shift` slices after the start of an
+    iteration's window.
     """
     loop, slices, total = ring.loop, ring.new_slices, AffineSum(slice_shift)
     variables = [

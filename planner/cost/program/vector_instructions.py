@@ -86,7 +86,7 @@ class ScalarBody:
         self, reused_inputs: Collection[int]
     ) -> Iterator[VectorInstruction]:
         """
-        Yield the instructions. `replaced` are the inputs whose buffer the result
+        Yield the instructions. `reused_inputs` are the inputs whose buffer the result
         reuses. The last value is computed into the result if it depends on all
         dimensions and no replaced input is read later; all other values are
         temporaries.
@@ -125,7 +125,7 @@ class ScalarBody:
         self, start: int, reused_inputs: Collection[int]
     ) -> bool:
         """
-        Return `True` if any operation from index `first` on reads a replaced input.
+        Return `True` if any operation from index `start` on reads a replaced input.
         """
         later = [value for op in self.operations[start:] for value in op.operands]
         return any(self.names.get(value) in reused_inputs for value in later)
