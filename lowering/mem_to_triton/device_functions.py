@@ -79,12 +79,23 @@ def fmod_wide(x, y):
     return rest.to(tl.float32).to(x.dtype)
 """,
     **{
-        f"{name}_nan": f"""\
+        f"{name}_{suffix}": f"""\
 @triton.jit
-def {name}_nan(x, y):
-    return tl.{name}(x, y, propagate_nan=tl.PropagateNan.ALL)
+def {name}_{suffix}(x, y):
+    like = (x + y).dtype
+    if like == tl.float64:
+        return tl.{name}(x, y, propagate_nan=tl.PropagateNan.{option})
+    text: tl.constexpr = "{instruction}.f32 $0, $1, $2;"
+    wide = [tl.cast(x, tl.float32), tl.cast(y, tl.float32)]
+    result = tl.inline_asm_elementwise(text, "=r,r,r", wide, tl.float32, True, pack=1)
+    return result.to(like)
 """
-        for name in ("maximum", "minimum")
+        for name, suffix, option, instruction in (
+            ("maximum", "nan", "ALL", "max.NaN"),
+            ("minimum", "nan", "ALL", "min.NaN"),
+            ("maximum", "num", "NONE", "max"),
+            ("minimum", "num", "NONE", "min"),
+        )
     },
     "awaited": """\
 @triton.jit
@@ -118,8 +129,10 @@ Sources of device functions by name.
 - `expm1_approx`: for 16 bits, with two terms of the series.
 - `fmod_wide`: `fmod` in f64, because `fmod` in f32 flushes denormals to 0. The result
   is exact in the narrower type.
-- `maximum_nan`, `minimum_nan`: NaN where an operand is NaN. The launcher replaces their
-  definitions where the assembler loses NaN, see `extremum_check`.
+- `maximum_nan`, `minimum_nan`: NaN where an operand is NaN. `maximum_num`,
+  `minimum_num`: the other operand where one is NaN. All are computed in f32, by inline
+  assembly that LLVM does not narrow: `ptxas` 12.8 and 12.9 lose the sign of a negative
+  constant that is packed with another operand of a 16-bit extremum.
 - `awaited`: identity of a product that waits for its matrix instructions.
 """
 

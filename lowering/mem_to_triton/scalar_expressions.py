@@ -38,8 +38,8 @@ _FLOAT_INFIX = {
 _FLOAT_CALLS = {
     "arith.maximumf": "maximum_nan({}, {})",
     "arith.minimumf": "minimum_nan({}, {})",
-    "arith.maxnumf": "tl.maximum({}, {})",
-    "arith.minnumf": "tl.minimum({}, {})",
+    "arith.maxnumf": "maximum_num({}, {})",
+    "arith.minnumf": "minimum_num({}, {})",
     "mem.remf": "libdevice.fmod({}, {})",
     "math.absf": "tl.abs({})",
     "math.ceil": "tl.ceil({})",

@@ -57,7 +57,9 @@ INSTRUCTIONS: Mapping[str, Callable[..., np.ndarray]] = {
     "cvt.rn.bf16x2.f32": np.positive,
     "mov.b32": np.positive,
     "max.NaN.f32": np.maximum,
+    "max.f32": np.fmax,
     "min.NaN.f32": np.minimum,
+    "min.f32": np.fmin,
 }
 """
 Functions of inline assembly, by the first of these mnemonics found in it. Results are

@@ -12,7 +12,6 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from tlf.runtime.triton.extremum_check import widen_extrema
 from tlf.runtime.triton.launch_plan import Kernel
 from tlf.runtime.triton.runtime_errors import KernelError
 
@@ -32,22 +31,13 @@ _STAGES = re.compile(r"num_stages=(\d+)")
 class KernelFacts:
     """
     Resources of a compiled kernel: bytes of shared memory per program, bytes that a
-    thread spills (unknown if the kernel cannot be loaded), and faults of the assembler.
+    thread spills (unknown if the kernel cannot be loaded), and faults of its matrix
+    descriptors.
     """
 
     shared: int
     spilled: int
     wrong_descriptors: tuple[str, ...] = ()
-    """Faults of the descriptors of matrix products."""
-    has_wrong_extrema: bool = False
-    """True if a minimum or maximum is wrong."""
-
-    @property
-    def assembler_faults(self) -> tuple[str, ...]:
-        """Descriptions of what the assembler made wrong."""
-        if not self.has_wrong_extrema:
-            return self.wrong_descriptors
-        return (*self.wrong_descriptors, "16-bit extrema of three operands")
 
 
 @dataclass(frozen=True)
@@ -97,7 +87,7 @@ def _legal_variants(
     return [
         variant
         for variant, facts in facts_by_variant.items()
-        if facts.shared <= shared_limit and not facts.assembler_faults
+        if facts.shared <= shared_limit and not facts.wrong_descriptors
     ]
 
 
@@ -109,9 +99,6 @@ def next_variant(
     no problems or no variants remain.
     """
     kernel = variant.kernel
-    if facts.has_wrong_extrema:
-        widened = replace(variant, kernel=widen_extrema(kernel))
-        return None if widened == variant else widened
     if facts.wrong_descriptors and not variant.is_newest:
         return replace(variant, is_newest=True)
     if facts.wrong_descriptors or facts.shared > shared_limit:
@@ -137,4 +124,4 @@ def limit_stages(kernel: Kernel, stages: int) -> Kernel:
 def _describe_problems(facts: KernelFacts, shared_limit: int) -> str:
     if facts.shared > shared_limit:
         return f"takes {facts.shared} bytes of shared memory, more than {shared_limit}"
-    return f"is assembled wrongly: {facts.assembler_faults[0]}"
+    return f"is assembled wrongly: {facts.wrong_descriptors[0]}"

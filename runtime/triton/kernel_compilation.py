@@ -10,7 +10,6 @@ from typing import Any
 import torch
 
 from tlf.runtime.triton.descriptor_check import find_descriptor_faults_of_kernel
-from tlf.runtime.triton.extremum_check import has_wrong_extrema
 from tlf.runtime.triton.kernel_admission import KernelFacts, KernelVariant
 from tlf.runtime.triton.ptxas_selection import OPTIONS, use_assembler
 
@@ -58,8 +57,8 @@ def read_kernel_facts(compiled: Any, shared_memory_bytes: int) -> KernelFacts:
         return KernelFacts(shared, 0)
     descriptor_faults = find_descriptor_faults_of_kernel(compiled)
     # Spills are known only after loading; a wrong kernel need not be loaded.
-    if descriptor_faults or has_wrong_extrema(compiled):
-        return KernelFacts(shared, 0, descriptor_faults, not descriptor_faults)
+    if descriptor_faults:
+        return KernelFacts(shared, 0, descriptor_faults)
     load_compiled_kernel(compiled)
     return KernelFacts(shared, SPILL_UNIT * int(compiled.n_spills))
 

@@ -50,16 +50,12 @@ class KernelResources:
     assembly: PtxStatistics | None
     wrong_descriptors: tuple[str, ...] = ()
     """Faults of the descriptors of matrix products, if the kernel was assembled."""
-    has_wrong_extrema: bool = False
-    """True if a minimum or maximum is wrong, if the kernel was assembled."""
 
     @property
     def facts(self) -> KernelFacts:
         """Facts that decide on the admission of the kernel."""
         spilled = 0 if self.assembly is None else self.assembly.spilled_bytes
-        return KernelFacts(
-            self.shared, spilled, self.wrong_descriptors, self.has_wrong_extrema
-        )
+        return KernelFacts(self.shared, spilled, self.wrong_descriptors)
 
     def to_record(self) -> dict[str, object]:
         """Return the resources as a flat JSON object."""
@@ -165,11 +161,9 @@ class OfflineCompiler:
                 raise UnavailableError(f"cannot compile kernels: {error}")
             raise KernelError(f"kernel '{kernel.name}': {error}")
         assembly, descriptor_faults = None, list[str]()
-        has_wrong_extrema = False
         if assemble:
             assembly = read_ptx_statistics(str(answer["ptx"]), str(answer["log"]))
             descriptor_faults = cast(list[str], answer["wrong_descriptors"])
-            has_wrong_extrema = bool(answer["has_wrong_extrema"])
         return KernelResources(
             kernel.name,
             kernel.grid,
@@ -178,7 +172,6 @@ class OfflineCompiler:
             cast(int, answer["shared"]),
             assembly,
             tuple(descriptor_faults),
-            has_wrong_extrema,
         )
 
     def _send_request(self, request: dict[str, object]) -> dict[str, object]:

@@ -4,8 +4,8 @@ Worker process of the offline compiler: compiles kernels for a GPU that is not p
 It is a separate process because Triton must not be in interpreter mode. It reads one
 JSON object per line from stdin (`path`, `name`, `types`, `num_warps`, `num_stages`,
 `is_newest`, `capability`, `assemble`) and answers each with one: `error`, or `shared`,
-`warps`, `ptx`, `log`, `wrong_descriptors` and `has_wrong_extrema`. The last four are
-present with `assemble`.
+`warps`, `ptx`, `log` and `wrong_descriptors`. The last three are present with
+`assemble`.
 """
 
 import json
@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any, cast
 
 from tlf.runtime.triton.descriptor_check import find_descriptor_faults_of_kernel
-from tlf.runtime.triton.extremum_check import has_wrong_extrema
 from tlf.runtime.triton.ptxas_selection import OPTIONS, use_assembler
 
 Json = dict[str, object]
@@ -74,7 +73,6 @@ def _compile_requested_kernel(request: Json) -> Json:
             "ptx": ptx,
             "log": _assemble_ptx(ptx, program, capability),
             "wrong_descriptors": find_descriptor_faults_of_kernel(kernel),
-            "has_wrong_extrema": has_wrong_extrema(kernel),
         }
     return answer
 

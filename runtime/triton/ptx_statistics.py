@@ -14,6 +14,8 @@ _ACCESS = re.compile(
 
 _COPY = re.compile(r"\bcp\.async\.c[ag]\.shared\.global [^;]*?, 0x(?P<bytes>[\da-f]+)")
 
+_NARROW_EXTREMA = re.compile(r"\b(?:max|min)(?:\.ftz)?(?:\.NaN)?\.b?f16(?:x2)?\b")
+
 _REGISTERS = re.compile(r"Used (\d+) registers")
 
 _SPILLS = re.compile(r"(\d+) bytes spill stores, (\d+) bytes spill loads")
@@ -36,6 +38,8 @@ class PtxStatistics:
     stores: Mapping[int, int]
     is_serialised: bool
     """True if the assembler serializes asynchronous matrix products."""
+    narrow_extrema: int
+    """Minima and maxima in 16 bits."""
 
 
 def read_ptx_statistics(ptx: str, log: str) -> PtxStatistics:
@@ -60,6 +64,7 @@ def read_ptx_statistics(ptx: str, log: str) -> PtxStatistics:
         _count_accesses_by_width(accesses["ld"]),
         _count_accesses_by_width(accesses["st"]),
         "are serialized" in log,
+        len(_NARROW_EXTREMA.findall(ptx)),
     )
 
 

@@ -71,8 +71,13 @@ def find_kernel_faults(
         )
     sentences += [
         f"kernel '{resources.kernel}' is assembled wrongly: {each}"
-        for each in resources.facts.assembler_faults
+        for each in resources.wrong_descriptors
     ]
+    if resources.assembly is not None and resources.assembly.narrow_extrema:
+        sentences.append(
+            f"kernel '{resources.kernel}' has {resources.assembly.narrow_extrema} "
+            "minima or maxima in 16 bits, which may be assembled wrongly"
+        )
     return sentences
 
 

@@ -72,22 +72,6 @@ def test_wrong_code_is_assembled_anew() -> None:
     assert taken.is_newest
 
 
-def test_wrong_extrema_are_widened_once() -> None:
-    source = "    return tl.maximum(x, y, propagate_nan=tl.PropagateNan.ALL)\n"
-    kernel = replace(KERNEL, source=SOURCE + source)
-    tried: list[KernelVariant] = []
-
-    def compile_one(variant: KernelVariant) -> KernelFacts:
-        tried.append(variant)
-        return KernelFacts(0, 0, (), variant.kernel == kernel)
-
-    taken = admit_kernel_variant(kernel, compile_one, LIMIT)
-    assert [KernelVariant(kernel), taken] == tried
-    assert "max.NaN.f32" in taken.kernel.source
-    with pytest.raises(KernelError, match="wrongly: 16-bit extrema of three"):
-        asked(lambda _: KernelFacts(0, 0, (), True))
-
-
 def test_wrong_code_is_never_taken() -> None:
     with pytest.raises(KernelError, match="kernel 'f': is assembled wrongly: UR4"):
         asked(lambda _: KernelFacts(0, 0, ("UR4",)))
