@@ -136,6 +136,23 @@ def test_a_record_keeps_cards_and_rows_apart(
     assert cards["B"]["rows"]["x"]["commit"] == "of B"
 
 
+@pytest.mark.parametrize(("ratio", "status"), [(0.96, 0), (0.94, 1)])
+def test_a_slower_row_ends_with_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ratio: float, status: int
+) -> None:
+    def run(names: object, options: object, found: dict[str, Any]) -> bool:
+        found["x"] = {**GOOD, "ratio": ratio}
+        return True
+
+    path = tmp_path / "gpu.json"
+    row = {"x": {**GOOD, "commit": "a"}}
+    record.write_record(path, {"commit": "a", "cards": {"A": {"rows": row}}})
+    monkeypatch.setattr(gpu_gate, "run_rows", run)
+    monkeypatch.setattr(gpu_gate, "describe_run", lambda _: ("A", {"commit": "b"}))
+    monkeypatch.setattr(gpu_gate, "lacks_gpu", lambda _: False)
+    assert gpu_gate.main(["--against", str(path)]) == status
+
+
 def test_rows_have_names_of_their_own_and_seeds_draw_sizes() -> None:
     names = [row.name for row in gate_rows(0)]
     assert len(names) == len(set(names))

@@ -69,11 +69,47 @@ def scaled(x: Tensor) -> Tensor:
         ("T.signbit(x) * 2", T.tensor([1.0, -0.0, -2.0])),
         ("T.diagonal_scatter(x, x[0])", IMAGE[0, 0]),
         ("F.avg_pool2d(x, 2)", IMAGE.long()),
+        ("F.local_response_norm(x, 2)", IMAGE.long()),
+        ("T.native_group_norm(x, None, None, 1, 1, 16, 1, 1e-5)", IMAGE),
+        ("T.copysign(x, -x)", IMAGE),
     ],
 )
 def test_operations_that_stay_with_tlf(text: str, x: Tensor):
     check(written(text), x, fallback="strict")
     assert not REPORT.eager
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("target", ["reference", "npu", "triton"])
+def test_tensors_without_axes_beside_16_bit_floats(target: str, dtype: torch.dtype):
+    def scale(x: Tensor, wide: Tensor, single: Tensor, narrow: Tensor) -> Any:
+        large = torch.where(x > wide, x, single)
+        return x + wide, x * single, large, x - narrow, narrow * 0.1
+
+    x = T.tensor([0.0, 0.1, -0.2, 1.0]).to(dtype)
+    numbers = [T.tensor(-0.1, dtype=torch.float64), T.tensor(2.5), x[1]]
+    check(scale, x, *numbers, target=target, fallback="strict")
+
+
+@pytest.mark.parametrize("text", ["copy_(x[0])", "fill_(3.0)", "mul_(2)"])
+def test_writes_to_a_diagonal(text: str):
+    def write(x: Tensor) -> Any:
+        kept = x.clone()
+        eval(f"kept.diagonal().{text}", {"kept": kept, "x": x})
+        return kept
+
+    check(write, IMAGE[0, 0], fallback="strict")
+    assert not REPORT.eager
+
+
+@pytest.mark.parametrize("mode", ["bilinear", "nearest"])
+@pytest.mark.parametrize("target", ["reference", "npu", "triton"])
+def test_grid_sample(target: str, mode: str):
+    def sample(image: Tensor, grid: Tensor) -> Tensor:
+        return functional.grid_sample(image, grid, mode=mode, align_corners=False)
+
+    grid = T.linspace(-1.2, 1.3, 18).reshape(1, 3, 3, 2)
+    check(sample, IMAGE, grid, target=target, fallback="strict")
 
 
 @pytest.mark.parametrize(
@@ -88,6 +124,7 @@ def test_operations_that_stay_with_tlf(text: str, x: Tensor):
         ("T.linalg.inv(x + T.eye(4) * 50) * 2", IMAGE, "reference"),
         ("F.layer_norm(x, [4], eps=-0.5)", IMAGE, "reference"),
         ("F.group_norm(x, 1, eps=-0.5)", IMAGE, "reference"),
+        ("T.slice_scatter(x, x[:, :, :0], 2, 1, 1)", IMAGE, "reference"),
     ],
 )
 def test_operations_that_tlf_has_not(text: str, x: Tensor, target: str):

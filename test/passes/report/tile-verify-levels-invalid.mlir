@@ -1,5 +1,6 @@
 // RUN: tlf-opt %s --target h200 -p tile-verify-levels --split-input-file --verify-diagnostics
 // RUN: tlf-opt %s --target h200 -p triton-pipeline --split-input-file --verify-diagnostics
+// RUN: tlf-opt %S/Inputs/unknown-level.mlir --target npu -p npu-pipeline --verify-diagnostics
 
 func.func @unknown(%x: tensor<4xf32>) -> tensor<4xf32> {
   // expected-error@+1 {{tile.slice: expected a level among L1, L3 of h200, got L7}}
