@@ -79,6 +79,32 @@ def test_examples(name: str, compiler: OfflineCompiler) -> None:
         assert found.shared <= SHARED_LIMITS[90], found
 
 
+CHANNELS_LAST = """\
+func.func @main(%x: tensor<SHAPExEL>, %w: tensor<3x3x512x512xEL> {tlf.parameter})
+    -> tensor<SHAPExEL> {
+  %u = graph.unfold %x
+      map affine_map<(n, h, w, r, s, c) -> (n, h + r - 1, w + s - 1, c)> fill 0.0
+      : (tensor<SHAPExEL>) -> tensor<32x7x7x3x3x512xEL>
+  %y = graph.contract %u, %w maps [
+      affine_map<(n, h, w, o, r, s, c) -> (n, h, w, r, s, c)>,
+      affine_map<(n, h, w, o, r, s, c) -> (r, s, c, o)>,
+      affine_map<(n, h, w, o, r, s, c) -> (n, h, w, o)>] acc f32
+      : (tensor<32x7x7x3x3x512xEL>, tensor<3x3x512x512xEL>) -> tensor<SHAPExEL>
+  func.return %y : tensor<SHAPExEL>
+}
+"""
+"""Convolution of 512 channels in NHWC, whose windows are gathered in shared memory."""
+
+
+@pytest.mark.parametrize("element", ["f16", "f32"])
+def test_windows_with_channels_last(element: str, compiler: OfflineCompiler) -> None:
+    text = CHANNELS_LAST.replace("SHAPE", "32x7x7x512").replace("EL", element)
+    for found in kernels(text, compiler):
+        assert found.assembly is not None
+        assert found.assembly.spilled_bytes <= 256
+        assert found.shared <= SHARED_LIMITS[90], found
+
+
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("element", ["f16", "bf16"])
 @pytest.mark.parametrize("extents", [(512, 512, 512), (4096, 4096, 1024)])
