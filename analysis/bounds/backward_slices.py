@@ -47,11 +47,11 @@ class BackwardSlices:
         """
         operations = self.reads.dataflow.operations
         boxes: dict[SSAValue, RunBox] = {operations[op_index].results[0]: box}
-        efforts: list[EngineWork] = []
+        op_work: list[EngineWork] = []
         for op in reversed(operations[: op_index + 1]):
             for position, result in enumerate(op.results):
                 if (result_box := boxes.get(result)) is not None:
-                    efforts.append(
+                    op_work.append(
                         self._add_needed_operand_boxes(op, position, result_box, boxes)
                     )
                     break
@@ -60,7 +60,7 @@ class BackwardSlices:
             for value, box in boxes.items()
             if value in self.outer_tensors
         )
-        return BackwardSlice(efforts, read_bytes)
+        return BackwardSlice(op_work, read_bytes)
 
     def _add_needed_operand_boxes(
         self,

@@ -86,7 +86,7 @@ class ForwardSlices:
         """
         flow = self.reads.dataflow
         boxes: dict[SSAValue, RunBox] = {flow.operations[op_index].results[0]: box}
-        efforts: list[EngineWork] = []
+        op_work: list[EngineWork] = []
         loads: dict[SSAValue, int] = {}
         for op in flow.operations[op_index + 1 :]:
             steps = [
@@ -98,7 +98,7 @@ class ForwardSlices:
             ]
             if not steps:
                 continue
-            efforts.append(
+            op_work.append(
                 max((step.engine_work for step in steps), key=_total_engine_steps)
             )
             for step in steps:
@@ -113,7 +113,7 @@ class ForwardSlices:
             for value, byte_count in self.written_bytes.items()
             if value in boxes
         )
-        return ForwardSlice(tuple(efforts), sum(loads.values()), written)
+        return ForwardSlice(tuple(op_work), sum(loads.values()), written)
 
     def _cached_slice_step(
         self, op: ReferenceInterface, operand_index: int, box: RunBox

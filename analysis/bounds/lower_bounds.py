@@ -227,9 +227,9 @@ def _break_down_work(
     extra = () if inner_values else _find_extra_traffic(flow, target)
     extra_bytes = sum(reload.bytes for reload in extra)
     steps = VectorSteps(flow, needs, target)
-    reads, efforts = OperandReads(flow), OpWork(Engines.of(target), needs, steps)
+    reads, op_work = OperandReads(flow), OpWork(Engines.of(target), needs, steps)
     latency = (
-        NO_LATENCY if inner_values else head_tail_latency_of(reads, efforts, target)
+        NO_LATENCY if inner_values else head_tail_latency_of(reads, op_work, target)
     )
     breakdown = WorkBreakdown(
         payload_bytes + extra_bytes,
@@ -239,7 +239,7 @@ def _break_down_work(
         extra,
         latency,
     )
-    stall = _bound_stalls_of_breakdown(breakdown, target, reads, efforts, read, written)
+    stall = _bound_stalls_of_breakdown(breakdown, target, reads, op_work, read, written)
     return replace(breakdown, stall=stall)
 
 
@@ -276,20 +276,20 @@ def _bound_stalls_of_breakdown(
     breakdown: WorkBreakdown,
     target: TargetSpec,
     reads: OperandReads,
-    efforts: OpWork,
+    op_work: OpWork,
     read: Sequence[SSAValue],
     written: Mapping[SSAValue, int],
 ) -> StallBound:
     """Return the stall bound of a dataflow, given the rest of its breakdown."""
     chip = ChipRates(
-        efforts.engines,
+        op_work.engines,
         target.outermost_level.bandwidth,
         inner_capacity_of(target),
         breakdown.latency,
     )
     busy = BusyCycles.of_breakdown(breakdown, target)
     busy_bound = StallBound(max(busy.times.values()), busy.quantised, busy.any_engine)
-    return stall_bound_of(reads, efforts, chip, read, written, busy_bound)
+    return stall_bound_of(reads, op_work, chip, read, written, busy_bound)
 
 
 def _find_extra_traffic(

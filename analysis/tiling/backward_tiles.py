@@ -141,7 +141,7 @@ class _BackwardAnalysis:
         result_alignment: ResultAlignment | None = None,
     ) -> None:
         self.rolling = rolling
-        self.leads = rolling is not None and rolling.has_prefetch
+        self.has_prefetch = rolling is not None and rolling.has_prefetch
         self.looped = reduction_loop or self._loop_over_last_reduction(operations)
         self.operations = operations
         self.results = results
@@ -193,9 +193,9 @@ class _BackwardAnalysis:
         """Put operations into execution order, and collect the tiles of inputs."""
         # Operations were visited in reverse order.
         self.tiling.tiles = dict(reversed(self.tiling.tiles.items()))
-        if self.tiling.cascade is not None or self.leads:
+        if self.tiling.cascade is not None or self.has_prefetch:
             order = computation_order_of(self.tiling, self.operations)
-            if self.leads:
+            if self.has_prefetch:
                 self.tiling.prefetch_distances = prefetch_distances_of(
                     self.tiling, order
                 )
@@ -314,7 +314,9 @@ class _BackwardAnalysis:
         else the needed box.
         """
         value = op.results[0]
-        if (window := self._find_rolling_window(value, hull, self.leads)) is None:
+        if (
+            window := self._find_rolling_window(value, hull, self.has_prefetch)
+        ) is None:
             return hull
         fill = self._common_padding_of_readers(value, op)
         self.tiling.windows[value, 0] = replace(window, fill=fill)

@@ -142,11 +142,13 @@ class IndexCombination:
         """Build the table of a value: an entry for each value of the combination."""
         tables: dict[SSAValue, SSAValue] = {}
         least, _ = self.as_affine_tensor.value_range
-        for leaf, ramp in self.affine_leaves.items():
-            times = self._factor_to_affine_tensor(ramp)
+        for leaf, affine_tensor in self.affine_leaves.items():
+            times = self._factor_to_affine_tensor(affine_tensor)
             assert times is not None
             tabulated = AffineTensor.from_coefficients(
-                ramp.constant_term + times * least, [times], [self.value_range_extent]
+                affine_tensor.constant_term + times * least,
+                [times],
+                [self.value_range_extent],
             )
             tables[leaf] = _build_affine_tensor(tabulated, leaf, builder)
         for constant in self.splat_constants:

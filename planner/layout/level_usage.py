@@ -67,7 +67,7 @@ class LevelUse:
         self._rows: dict[int, tuple[BufferRow, ...]] = {}
         self._more = Change()
         self._placed: set[tuple[int, ResidencyInterval]] = set()
-        self.stays = self._collect_intervals()
+        self.residency_intervals = self._collect_intervals()
         """Residency intervals of each tensor in the level, in order."""
 
     def tensor_bytes_of(self, value: SSAValue) -> int:
@@ -78,7 +78,7 @@ class LevelUse:
         self, value: SSAValue, group_index: int
     ) -> ResidencyInterval | None:
         """Return the residency interval of a tensor that contains a group, or None."""
-        intervals = self.stays.get(value, ())
+        intervals = self.residency_intervals.get(value, ())
         return next(
             (interval for interval in intervals if interval.is_live_at(group_index)),
             None,
@@ -122,7 +122,7 @@ class LevelUse:
         excluded = {*excluded_intervals}
         resident_bytes = sum(
             interval.byte_count
-            for intervals in self.stays.values()
+            for intervals in self.residency_intervals.values()
             for interval in intervals
             if interval.first_group < group_index <= interval.last_group
             and interval not in excluded

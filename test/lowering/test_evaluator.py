@@ -51,7 +51,7 @@ def test_tells_nothing_of_what_does_not_fit():
 
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("seed", [44, 107, 115, 122, 144, 194])
-def test_what_is_rehearsed_is_faster(seed: int):
+def test_evaluated_plans_are_faster(seed: int):
     """By the formula, which adds up groups, others are the best of these."""
     chip = Chip(list(small_chips().values())[seed % 3])
     grouped = chip.group_module(small_network(seed))
@@ -60,8 +60,8 @@ def test_what_is_rehearsed_is_faster(seed: int):
         for tries in (0, 8)
     ]
 
-    formula, rehearsed = (each.cycles for each in found if each is not None)
-    assert rehearsed < formula
+    formula, evaluated = (each.cycles for each in found if each is not None)
+    assert evaluated < formula
 
 
 def test_what_was_learned_changes_nothing():

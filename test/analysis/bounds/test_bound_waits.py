@@ -62,9 +62,9 @@ func.func @rows(%x: tensor<3x4xf16>, %w: tensor<4x5xf16>, %v: tensor<5x6xf16>)
 def test_no_element_needs_less_or_is_needed_less(text: str):
     flow = DataflowGraph.of(read(text))
     needs, reads = tensor_demands_of(flow, 1), OperandReads(flow)
-    efforts = OpWork(Engines.of(TINY), needs, VectorSteps(flow, needs, TINY))
-    cones = BackwardSlices(reads, efforts, flow.inputs)
-    fans = ForwardSlices(reads, efforts, StepLoads(flow, flow.inputs, efforts), {})
+    op_work = OpWork(Engines.of(TINY), needs, VectorSteps(flow, needs, TINY))
+    cones = BackwardSlices(reads, op_work, flow.inputs)
+    fans = ForwardSlices(reads, op_work, StepLoads(flow, flow.inputs, op_work), {})
     elements = Elements(flow)
 
     for number, op in enumerate(flow.operations):
@@ -89,9 +89,9 @@ def read_of(flow: DataflowGraph, found: set[tuple[SSAValue, tuple[int, ...]]]) -
 def test_an_element_in_a_corner_needs_less_of_its_windows():
     flow = DataflowGraph.of(read(IMAGES))
     needs, reads = tensor_demands_of(flow, 1), OperandReads(flow)
-    efforts = OpWork(Engines.of(TINY), needs, VectorSteps(flow, needs, TINY))
+    op_work = OpWork(Engines.of(TINY), needs, VectorSteps(flow, needs, TINY))
 
-    cone = BackwardSlices(reads, efforts, flow.inputs).backward_slice_of(
+    cone = BackwardSlices(reads, op_work, flow.inputs).backward_slice_of(
         2, single_element_box((1, 3, 3, 3))
     )
 
@@ -234,8 +234,8 @@ func.func @f(%x: tensor<6x8xf16>, %w: tensor<6x8xf32>, %s: tensor<8xf16>)
         )
     )
     needs = tensor_demands_of(flow, 1)
-    efforts = OpWork(Engines.of(TINY), needs, VectorSteps(flow, needs, TINY))
+    op_work = OpWork(Engines.of(TINY), needs, VectorSteps(flow, needs, TINY))
 
-    loads = StepLoads(flow, flow.inputs, efforts).loads_of_operations()
+    loads = StepLoads(flow, flow.inputs, op_work).loads_of_operations()
 
     assert loads.loads_by_tensor == [[(2, 96)], [(2, 16)], [(3, 96)]]

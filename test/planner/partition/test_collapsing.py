@@ -1,4 +1,4 @@
-"""Axes of small programs are one where rehearsals tell that it takes no longer."""
+"""Axes of small programs are collapsed where the evaluator returns no more cycles."""
 
 from dataclasses import dataclass
 
@@ -26,8 +26,8 @@ def is_collapsed(module: ModuleOp) -> bool:
 
 
 @dataclass
-class Told:
-    """A rehearsal that tells one time for axes apart, and one for axes as one."""
+class StubEvaluator:
+    """Evaluator that returns cycles for separate axes and for collapsed axes."""
 
     apart: int | None
     together: int | None
@@ -48,14 +48,14 @@ class Told:
     ("told", "collapsed"),
     [
         (None, True),
-        (Told(100, 99), True),
-        (Told(100, 100), True),
-        (Told(1000, 1003), True),
-        (Told(1000, 1004), False),
-        (Told(99, None), False),
-        (Told(None, None), True),
+        (StubEvaluator(100, 99), True),
+        (StubEvaluator(100, 100), True),
+        (StubEvaluator(1000, 1003), True),
+        (StubEvaluator(1000, 1004), False),
+        (StubEvaluator(99, None), False),
+        (StubEvaluator(None, None), True),
     ],
 )
-def test_what_takes_hardly_longer_is_taken(told: Told | None, collapsed: bool):
+def test_what_takes_hardly_longer_is_taken(told: StubEvaluator | None, collapsed: bool):
     module = evaluated_block(told, BlockSizes(1, 256, 64, 24, 24), PASSES)
     assert is_collapsed(module) == collapsed

@@ -30,8 +30,8 @@ NAMES = ("graph.relu", "graph.exp", "graph.tanh")
 
 
 @dataclass
-class Told:
-    """A rehearsal that tells times by the order in which parts begin."""
+class StubEvaluator:
+    """Evaluator whose cycles depend on the order in which parts begin."""
 
     times: Callable[[Sequence[str]], int | None]
     asked: list[tuple[str, ...]] = field(default_factory=list[tuple[str, ...]])
@@ -57,7 +57,7 @@ def _order(module: ModuleOp) -> tuple[str, ...]:
     return tuple(op.name for op in firsts if op.operands[0].name_hint == "x")
 
 
-def _ordered(told: Told, tries: int) -> tuple[str, ...]:
+def _ordered(told: StubEvaluator, tries: int) -> tuple[str, ...]:
     target = load_target_spec("npu")
     module = parse_module(new_context(), Source(PROGRAM, "apart.mlir"))
     target.attach_to_module(module)
@@ -79,16 +79,16 @@ def test_the_fastest_order_is_found(best: tuple[str, ...]):
         pairs = combinations(map(best.index, order), 2)
         return 10 + sum(first > second for first, second in pairs)
 
-    told = Told(time)
+    told = StubEvaluator(time)
     assert _ordered(told, 20) == best
     assert len(told.asked) == len(set(told.asked))
 
 
 def test_no_more_are_tried_than_asked_for():
-    told = Told(lambda order: 100 - 7 * order.index("graph.relu"))
+    told = StubEvaluator(lambda order: 100 - 7 * order.index("graph.relu"))
     assert _ordered(told, 1) == NAMES
     assert len(told.asked) == 1
 
 
 def test_what_is_not_told_stays():
-    assert _ordered(Told(lambda _: None), 9) == NAMES
+    assert _ordered(StubEvaluator(lambda _: None), 9) == NAMES

@@ -13,7 +13,7 @@ SIZE = 64
 
 
 class Counting:
-    """A rehearsal that counts programs, and tells that each is faster than before."""
+    """Evaluator that counts programs; each is faster than the one before."""
 
     def __init__(self) -> None:
         self.programs = 0
@@ -75,7 +75,7 @@ def evaluated(slices: int, options: str) -> int:
 
 @pytest.mark.long
 def test_what_moves_tensors_between_groups_counts():
-    """Slices are lowered as operations are: with many, fewer programs are rehearsed."""
+    """Slices are lowered as operations are: with many, fewer programs are evaluated."""
     few, many = (evaluated(count, "") for count in (2, 24))
     assert few == evaluated(2, "max-evaluated-operations=4000") > 0
     assert 0 < many < evaluated(24, "max-evaluated-operations=4000")

@@ -14,8 +14,8 @@ from tlf.dialects.weight_preparation_attributes import is_preparation_function
 
 
 @dataclass
-class Told:
-    """A rehearsal that tells times by how many groups there are, and a lead of one."""
+class StubEvaluator:
+    """Evaluator whose cycles depend on the number of groups, and on a lead of one."""
 
     times: dict[int, int]
     led: int
@@ -52,7 +52,9 @@ def _is_prepared(op: graph.GroupOp) -> bool:
     return around is not None and is_preparation_function(around)
 
 
-def partitioned(told: Told, target: TargetSpec | None = None) -> list[graph.PlanAttr]:
+def partitioned(
+    told: StubEvaluator, target: TargetSpec | None = None
+) -> list[graph.PlanAttr]:
     passes = (
         "graph-pipeline,graph-group{level=L2},graph-partition{level=L2 "
         "max-evaluations=8}"
@@ -63,7 +65,7 @@ def partitioned(told: Told, target: TargetSpec | None = None) -> list[graph.Plan
 
 def test_the_best_by_the_formula_leads_too():
     """Also where another schedule is faster that has nothing that could."""
-    told = Told({1: 110_000, 2: 100_000, 3: 100_000}, led=90_000)
+    told = StubEvaluator({1: 110_000, 2: 100_000, 3: 100_000}, led=90_000)
     (plan,) = partitioned(told)
     assert plan.has_prefetch
     assert {(1, False), (1, True)} < set(told.asked)
@@ -71,14 +73,14 @@ def test_the_best_by_the_formula_leads_too():
 
 
 def test_it_is_not_taken_where_another_one_is_faster():
-    told = Told({1: 110_000, 2: 100_000, 3: 100_000}, led=105_000)
+    told = StubEvaluator({1: 110_000, 2: 100_000, 3: 100_000}, led=105_000)
     assert len(partitioned(told)) > 1
     assert (1, True) in told.asked
 
 
 def test_the_best_with_a_lead_leads_too():
     """With fast memory neither the formula's own schedule nor the fastest has one."""
-    told = Told({1: 115_000, 2: 120_000, 3: 110_000}, led=90_000)
+    told = StubEvaluator({1: 115_000, 2: 120_000, 3: 110_000}, led=90_000)
     (plan,) = partitioned(
         told, with_level(load_target_spec("npu"), "L3", bandwidth=256)
     )
@@ -88,7 +90,7 @@ def test_the_best_with_a_lead_leads_too():
 
 def test_what_is_as_fast_does_not_end_it():
     """All of the tries are made behind that of a lead: others may be faster still."""
-    told = Told({1: 100_000, 2: 100_000, 3: 100_000}, led=200_000)
+    told = StubEvaluator({1: 100_000, 2: 100_000, 3: 100_000}, led=200_000)
     partitioned(told)
     assert [leads for _, leads in told.asked[:8]] == [True] + 7 * [False]
 
@@ -96,7 +98,7 @@ def test_what_is_as_fast_does_not_end_it():
 @pytest.mark.parametrize(("bandwidth", "leads"), [(64, True), (256, False)])
 def test_what_is_best_with_a_lead_comes_first(bandwidth: int, leads: bool):
     """A schedule that prefetches comes first where the formula prefers it."""
-    told = Told({1: 110_000, 2: 100_000, 3: 100_000}, led=90_000)
+    told = StubEvaluator({1: 110_000, 2: 100_000, 3: 100_000}, led=90_000)
     chip = with_level(load_target_spec("npu"), "L3", bandwidth=bandwidth)
     partitioned(told, chip)
     assert told.asked[0][1] == leads

@@ -21,14 +21,14 @@ PREFIX = (
 
 
 @dataclass
-class Told:
-    """A rehearsal that tells times by the plans of groups."""
+class StubEvaluator:
+    """Evaluator that returns given cycles for the plans of groups."""
 
     times: Callable[[Plans], int | None]
     asked: list[Plans] = field(default_factory=list[Plans])
 
     def evaluate_outermost_groups(self, module: ModuleOp) -> int | None:
-        """Nothing is told of groups without plans for the nearest memory."""
+        """There are no cycles of groups without plans for the nearest memory."""
         return None
 
     def evaluate_innermost_groups(self, module: ModuleOp) -> int | None:
@@ -47,26 +47,26 @@ def _plans(module: ModuleOp, function: str) -> Plans:
     return tuple(group.plan for group in groups if group.plan is not None)
 
 
-def chosen(told: Told | None, options: str = "") -> tuple[Plans, Plans]:
+def chosen(evaluator: StubEvaluator | None, options: str = "") -> tuple[Plans, Plans]:
     """The plans of a block, and those of what is computed before a call."""
     passes = f"{PREFIX}graph-select-tile-sizes{{level=L1{options}}}"
     sizes = BlockSizes(1, 64, 32, 32, 32)
-    module = evaluated_block(told, sizes, passes)
+    module = evaluated_block(evaluator, sizes, passes)
     return _plans(module, "bottleneck"), _plans(module, "bottleneck_prepare")
 
 
 def test_the_plans_that_suit_the_program_are_taken():
-    """Those that are told to be faster, of one group after the other."""
+    """Those that are faster by the evaluator, of one group after the other."""
     alone, prepared = chosen(None)
 
     def times(plans: Plans) -> int:
         return 100 - sum(a != b for a, b in zip(plans, alone, strict=True))
 
-    told = Told(times)
-    found, before = chosen(told)
+    evaluator = StubEvaluator(times)
+    found, before = chosen(evaluator)
     assert found != alone
-    assert times(found) == min(map(times, told.asked))
-    assert told.asked[0] == alone
+    assert times(found) == min(map(times, evaluator.asked))
+    assert evaluator.asked[0] == alone
     assert before == prepared
 
 
@@ -79,20 +79,20 @@ def test_where_nothing_is_faster_the_best_alone_stay(
     def times(plans: Plans) -> int | None:
         return time if plans != alone else 99
 
-    told = Told(times)
-    assert chosen(told)[0] == alone
-    assert 1 < len(told.asked) <= REFINEMENT.tile_evaluations
+    evaluator = StubEvaluator(times)
+    assert chosen(evaluator)[0] == alone
+    assert 1 < len(evaluator.asked) <= REFINEMENT.tile_evaluations
 
 
 def test_what_cannot_be_told_changes_nothing():
     alone, _ = chosen(None)
-    told = Told(lambda _: None)
-    assert chosen(told)[0] == alone
-    assert told.asked == [alone]
+    evaluator = StubEvaluator(lambda _: None)
+    assert chosen(evaluator)[0] == alone
+    assert evaluator.asked == [alone]
 
 
-def test_rehearsals_are_limited():
+def test_evaluations_are_limited():
     for options, most in ((" max-evaluations=0", 0), (" max-evaluations=3", 3)):
-        told = Told(lambda _: 100)
-        chosen(told, options)
-        assert len(told.asked) == most
+        evaluator = StubEvaluator(lambda _: 100)
+        chosen(evaluator, options)
+        assert len(evaluator.asked) == most
