@@ -63,6 +63,9 @@ def affine_sum_over(index: Index, symbol_rule: SymbolRule) -> AffineSum | None:
 
 
 def _affine_sum_of_op(op: Operation, symbol_rule: SymbolRule) -> AffineSum | None:
+    """
+    Return the result of `op` as an affine sum of symbols; `None` if it is not affine.
+    """
     if not isinstance(op, AFFINE_OPS):
         return None
     operands = [affine_sum_over(each, symbol_rule) for each in op.operands]

@@ -128,6 +128,9 @@ def argument_types(function: func.FuncOp) -> tuple[AnyTensor, ...]:
 
 
 def _to_static_tensor_type(type_: Attribute) -> AnyTensor:
+    """
+    Return `type_`; raise `DiagnosticException` unless it is a static tensor or memref.
+    """
     if not isinstance(type_, TensorType | MemRefType):
         raise DiagnosticException(f"expected arguments that are tensors, got {type_}")
     tensor = cast(AnyTensor, type_)

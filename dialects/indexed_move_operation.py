@@ -167,6 +167,10 @@ class IndexedMoveShapes:
         verify_access_in_bounds(indices, self.moved_shape, self.index_shape, "indices")
 
     def _verify_table_map(self, map_: AffineMap) -> None:
+        """
+        Raise `VerifyException` unless the map is linear, has the ranks of box and
+        table, and is 0 along the indexed axis, as is the offset.
+        """
         ranks = (len(self.moved_shape), len(self.table_shape))
         if (map_.num_dims, len(map_.results)) != ranks or map_.num_symbols:
             raise VerifyException(

@@ -69,6 +69,10 @@ def _set_declared_layouts(
     count: int,
     layouts: Mapping[int, Layout],
 ) -> ArrayAttr[DictionaryAttr] | None:
+    """
+    Return the attributes of `count` values, with `tlf.layout` set for those in
+    `layouts`.
+    """
     if not layouts:
         return attributes
     tables = [dict(each.data) for each in attributes or [DictionaryAttr({})] * count]
@@ -87,6 +91,10 @@ def _read_declared_layouts(
     attributes: ArrayAttr[DictionaryAttr] | None,
     value_kind: str,
 ) -> list[DeclaredLayout]:
+    """
+    Return per value its `tlf.layout`, else the axis order of its type, else None; raise
+    `VerifyException` if a layout is no permutation of the axes.
+    """
     tables = () if attributes is None else attributes.data
     declared: list[DeclaredLayout] = []
     for number, type_ in enumerate(types):

@@ -80,6 +80,9 @@ def padding_of_clipped_box(box: Box, clipped_box: Box) -> list[tuple[int, int]]:
 
 
 def _clip_interval(interval: Interval, extent: int) -> Interval:
+    """
+    Clip an interval of constant offset to `[0, extent)`, unless nothing would remain.
+    """
     first = interval.offset.constant
     low, high = max(first, 0), min(first + interval.size, extent)
     if low >= high or (low, high) == (first, first + interval.size):

@@ -37,6 +37,10 @@ def sort_topologically(block: Block) -> None:
 def _append_after_operands(
     op: Operation, block: Block, appended: set[Operation], order: list[Operation]
 ) -> None:
+    """
+    Append `op` to `order`, after the producers in `block` of its operands and of nested
+    operations, by iterative depth-first search; skip those in `appended`.
+    """
     pending = [op]
     while pending:
         current = pending[-1]

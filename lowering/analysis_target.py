@@ -51,6 +51,7 @@ class AnalysisTarget(Target):
     """`table` or `json`."""
 
     def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
+        """Write roofline costs and lower bounds of `module` to `output` in `format`."""
         if self.format not in FORMATS:
             raise DiagnosticException(
                 f"analysis: expected a format of {', '.join(FORMATS)}, "
@@ -105,6 +106,7 @@ def _total_costs_by_operation_class(
 
 
 def _operation_cost_to_json(cost: OperationRooflineCost) -> dict[str, Any]:
+    """Return a roofline cost as JSON figures, with the time floor in microseconds."""
     return {
         "class": str(cost.kind),
         "flops": cost.work.flops,
@@ -117,6 +119,7 @@ def _operation_cost_to_json(cost: OperationRooflineCost) -> dict[str, Any]:
 def _costs_of_operations_to_json(
     operation_costs: Sequence[tuple[Operation, OperationRooflineCost]],
 ) -> dict[str, Any]:
+    """Return the cost of each operation and the total of each class for JSON output."""
     return {
         "operations": [
             {
@@ -143,6 +146,7 @@ COST_COLUMNS = (
 def _format_operation_cost_table(
     operation_costs: Sequence[tuple[Operation, OperationRooflineCost]],
 ) -> str:
+    """Return a text table with a cost row per operation and a total row per class."""
     totals = _total_costs_by_operation_class([cost for _, cost in operation_costs])
     names = [_display_name_of_op_or_group(op) for op, _ in operation_costs]
     width = max(map(len, [*names, *totals, "operation"])) + 2
@@ -158,6 +162,7 @@ def _format_operation_cost_table(
 
 
 def _format_cost_columns(cost: OperationRooflineCost) -> str:
+    """Return the class, flops, bytes, intensity and floor in us at fixed widths."""
     work = cost.work
     return (
         f"{cost.kind!s:<9}{work.flops:>16,}{work.bytes:>14,}"
@@ -174,6 +179,7 @@ BOUND_COLUMNS = (
 
 
 def _lower_bounds_to_json(function_bounds: Sequence[FunctionBounds]) -> dict[str, Any]:
+    """Return each function's lower bounds, and those of its groups, for JSON output."""
     functions = {
         function.sym_name.data: {
             **figures_of_lower_bounds(bounds),
@@ -185,6 +191,7 @@ def _lower_bounds_to_json(function_bounds: Sequence[FunctionBounds]) -> dict[str
 
 
 def _format_lower_bound_table(function_bounds: Sequence[FunctionBounds]) -> str:
+    """Return a text table of lower bounds per function; empty without functions."""
     lines: list[tuple[str, LowerBounds]] = []
     for function, bounds, parts in function_bounds:
         lines.append((f"@{function.sym_name.data}", bounds))

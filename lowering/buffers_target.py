@@ -39,6 +39,7 @@ class BuffersTarget(Target):
     """Symbol name; by default the only function that is not load-time preparation."""
 
     def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
+        """Write a CSV row per allocation of the chosen memory level to `output`."""
         machine = target.TargetSpec.read_from_module(module)
         function = self._find_function_to_print(module)
         levels = machine.levels
@@ -65,6 +66,10 @@ class BuffersTarget(Target):
             )
 
     def _find_function_to_print(self, module: ModuleOp) -> func.FuncOp:
+        """
+        Return the selected function of `module`; raise `DiagnosticException` unless
+        exactly one function matches.
+        """
         functions = [
             op
             for op in module.walk()

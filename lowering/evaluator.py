@@ -78,6 +78,10 @@ class LoweringEvaluator:
     def _predict_cycles_after_lowering(
         self, module: ModuleOp, lower_module: Callable[[ModuleOp], None]
     ) -> int | None:
+        """
+        Lower `module` in place and return its predicted cycles per call; `None` if that
+        fails or the instruction budget is spent.
+        """
         if self._left <= 0:
             return None
         try:
@@ -89,6 +93,7 @@ class LoweringEvaluator:
             return None
 
     def _predict_function_cycles(self, function: func.FuncOp) -> int:
+        """Estimate a function's cycles and deduct its instructions from the budget."""
         try:
             estimate = estimate_function_cycles(function, self.target, self._left)
         except TooManyInstructionsError:
@@ -98,6 +103,7 @@ class LoweringEvaluator:
         return estimate.cycles
 
     def _lower_from_outermost_level(self, module: ModuleOp) -> None:
+        """Lower a module grouped for the outermost level through all tile levels."""
         for index, level in enumerate(self.target.tile_levels):
             if index:
                 self._apply_passes(
@@ -139,6 +145,7 @@ class LoweringEvaluator:
             each.apply(self.context, module)
 
     def _select_tile_sizes(self, module: ModuleOp, level: Level) -> None:
+        """Set a plan on each group of `module` without one, by `level`'s estimator."""
         selection = GraphSelectTileSizesPass(level.name)
         selection.select_plans_of_groups(
             module, self.target, level, self._timed[level.name]

@@ -142,6 +142,7 @@ class EventModel:
         return True
 
     def _semaphore_indices_of_cores(self, semaphore: int, core: int | None) -> range:
+        """Return the indices into `semaphores` for a core, or for all if it is None."""
         first = semaphore * self.cores
         if core is None:
             return range(first, first + self.cores)

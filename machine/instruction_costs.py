@@ -145,6 +145,7 @@ class InstructionCosts:
         itemsize: int,
         indices: RowIndices | None,
     ) -> Cost:
+        """Return the cost of a DMA transfer, paced by its slower end or its indices."""
         levels = self.machine.levels
         above, below = levels[queue.source], levels[queue.destination]
         name, longest = queue.name, _cycles_to_process_indices(queue, indices)

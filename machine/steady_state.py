@@ -44,6 +44,7 @@ class _ModelState:
 
     @staticmethod
     def capture(model: EventModel) -> "_ModelState":
+        """Copy times, pending signals and stall cycles of a model into a snapshot."""
         signals = [time for queue in model.semaphores for time, _ in queue]
         times = (*model.save_times(), *signals)
         return _ModelState(

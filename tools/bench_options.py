@@ -77,6 +77,7 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> BenchOptions:
 
 
 def _add_common_options(subparser: argparse.ArgumentParser) -> None:
+    """Add the files, `--target`, `--layout`, `--json` and `--jobs` to a subcommand."""
     subparser.add_argument(
         "files", nargs="+", metavar="FILE", help="programs of whole tensors"
     )

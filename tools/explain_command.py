@@ -122,6 +122,7 @@ class _Compilation:
         return () if self.partitioner is None else self.partitioner.choices
 
     def _replace_by_recording_pass(self, module_pass: ModulePass) -> ModulePass:
+        """Return a recording copy of `graph-partition`; any other pass unchanged."""
         if not isinstance(module_pass, GraphPartitionPass):
             return module_pass
         recording = RecordingPartitionPass.with_options_of(module_pass)
@@ -140,6 +141,7 @@ class _Compilation:
 
 
 def _make_report(options: ExplainOptions) -> str:
+    """Compile the program, and return the report on kernels, on fusion or on groups."""
     source = read_source(options.file)
     module = parse_and_verify(new_context(), source)
     target, name = _select_target(options, module)
@@ -224,6 +226,7 @@ def _parse_operation_pair(
 
 
 def _unknown_name_error(name: str) -> ExplainError:
+    """Return the error for a `name` from the command line that no operation has."""
     return ExplainError(
         "expected the name of a result, or a place `line:column`, of something "
         f"that is computed at every call, got `{name}`"
@@ -259,6 +262,7 @@ def _select_group(function: Function, group_index: int | None) -> Function:
 
 
 def _format_function(function: Function, group_index: int | None) -> str:
+    """Return overview, groups and remarks as text; a single group has no overview."""
     parts = [] if group_index is not None else ["\n".join(format_overview(function))]
     parts += ["\n".join(format_group(each)) for each in function.groups]
     if function.remarks:
@@ -302,6 +306,10 @@ def _add_simulated_costs(
 def _explain_why_not_fused(
     compilation: _Compilation, names: tuple[str, str], as_json: bool
 ) -> str:
+    """
+    Return the verdict on two named operations, as text or JSON. Raises `ExplainError`
+    if the pipeline has no `graph-partition`.
+    """
     partitioner = compilation.partitioner
     if partitioner is None or not partitioner.modules_before:
         raise ExplainError("expected a pipeline with `graph-partition`")

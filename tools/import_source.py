@@ -28,6 +28,7 @@ def import_source(source: str) -> ImportedProgram:
 
 
 def _load_exported_program(path: str) -> torch.export.ExportedProgram:
+    """Load a `.pt2` file, with PyTorch's log silenced. Raises `ImportFailure`."""
     if not Path(path).is_file():
         raise ImportFailure(f"expected a file `{path}`, got none")
     logger = logging.getLogger("torch.export")
@@ -67,6 +68,9 @@ def _call_factory(
 
 
 def _import_function(package: str, name: str) -> Any:
+    """
+    Return `name` of `package`, imported with the current folder first in the path.
+    """
     sys.path.insert(0, str(Path.cwd()))
     try:
         module = importlib.import_module(package)

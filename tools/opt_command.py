@@ -126,6 +126,7 @@ class OptRun:
         return match_diagnostics(expectations, diagnostics) if expects else diagnostics
 
     def _compile_part(self, source_part: Source) -> str:
+        """Parse one part, run the passes on it, and return it in the output format."""
         options = self.options
         context = new_context(options.allow_unregistered_dialect)
         with self.timing.measure("(parse)"), locate_errors(None, "the parser"):
@@ -161,6 +162,7 @@ class OptRun:
             print(f"{title:<14}  {text}", file=sys.stderr)
 
     def _make_manager(self, passes: Sequence[ModulePass]) -> PassManager:
+        """Return a pass manager that verifies and prints as the options say."""
         options = self.options
         print_after = PrintAfter.CHOSEN
         if options.print_ir_after_change:
@@ -177,6 +179,7 @@ class OptRun:
 
 
 def _load_target(options: OptOptions) -> descriptions.TargetSpec | None:
+    """Return the target, with L2 of size `--l2` if given; `None` without `--target`."""
     if options.target is None:
         if options.l2 is not None:
             raise UsageError("expected `--target` with `--l2`")

@@ -112,6 +112,9 @@ class _CSVReader:
     line_numbers: list[int] = field(default_factory=list[int])
 
     def read_header(self, line: int, text: str) -> None:
+        """
+        Set `columns`, with synonyms resolved. Raises `CSVError` for a wrong column.
+        """
         for cell in _split_cells(line, text):
             name = SYNONYMS.get(cell.text, cell.text)
             if name not in (*REQUIRED, *OPTIONAL):
@@ -126,6 +129,7 @@ class _CSVReader:
                 raise CSVError(line, 1, f"expected a column `{name}`, got `{text}`")
 
     def read_row(self, line: int, text: str) -> None:
+        """Append the buffer of one line. Raises `CSVError` for a repeated `id`."""
         cells = list(_split_cells(line, text))
         if len(cells) != len(self.columns):
             raise CSVError(
@@ -143,6 +147,9 @@ class _CSVReader:
         self.buffers.append(self.parse_buffer(row))
 
     def parse_buffer(self, row: Mapping[str, CSVCell]) -> Buffer:
+        """
+        Return the buffer of a row, without its container, nor its offset on `replan`.
+        """
         empty = CSVCell("", row["id"].line, 1)
         size = row["size"].to_integer()
         alignment = row.get("alignment", empty)
@@ -156,6 +163,9 @@ class _CSVReader:
         )
 
     def parse_live_spans(self, row: Mapping[str, CSVCell], size: int) -> list[LiveSpan]:
+        """
+        Return the live byte ranges in a lifetime with gaps, wrapped by its period.
+        """
         lower = row["lower"].to_integer()
         upper = row["upper"].to_integer() + self.is_end_inclusive
         if upper < lower:
@@ -181,6 +191,9 @@ class _CSVReader:
         return _wrap_spans(live, period) if period and period.text else live
 
     def parse_gaps(self, cell: CSVCell, size: int) -> list[tuple[int, int, int, int]]:
+        """
+        Return start step, end step, first and end byte live in each gap of `cell`.
+        """
         parsed: list[tuple[int, int, int, int]] = []
         for text in cell.text.split():
             if (match := GAP.fullmatch(text)) is None:
@@ -246,6 +259,7 @@ def read_problem(
 
 
 def _split_cells(line: int, text: str) -> list[CSVCell]:
+    """Split `text` at commas into stripped cells with their columns."""
     cells: list[CSVCell] = []
     column = 1
     for part in text.split(","):

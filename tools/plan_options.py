@@ -87,6 +87,7 @@ def _add_search_options(parser: CommandLine) -> None:
 
 
 def _parse_size(text: str) -> int:
+    """Return a size such as `64K` in bytes. Raises `ArgumentTypeError`."""
     # Imported late, because only sizes need it.
     from xdsl.utils.exceptions import DiagnosticException
 
@@ -99,6 +100,7 @@ def _parse_size(text: str) -> int:
 
 
 def _parse_seconds(text: str) -> float:
+    """Return a time limit above 0. Raises `ArgumentTypeError`."""
     try:
         number = float(text)
     except ValueError:

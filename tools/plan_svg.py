@@ -32,6 +32,7 @@ def _svg_elements(
     placement: Allocation,
     capacity: int | None,
 ) -> Iterator[str]:
+    """Yield SVG: a rectangle for each live span of a buffer, then marks and labels."""
     spans = [span for buffer in buffers for span in buffer.spans]
     first = min((span.start for span in spans), default=0)
     last = max((span.end for span in spans), default=1)

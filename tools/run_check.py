@@ -87,6 +87,7 @@ def compare_result(name: str, result: Array, reference: Array) -> Comparison:
 
 
 def _compare_exactly(name: str, result: Array, reference: Array) -> Comparison:
+    """Return the fraction of differing elements as the error, with tolerance 0."""
     differing = np.count_nonzero(result != reference)
     share = differing / max(1, reference.size)
     note = f"{differing} of {reference.size} elements differ" if differing else ""

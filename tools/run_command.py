@@ -84,6 +84,7 @@ def run(options: RunOptions) -> bool:
 
 
 def _compile_and_run(options: RunOptions) -> bool:
+    """Compile, run and report a program; return `True` if all results are correct."""
     source = read_source(options.file)
     context = new_context()
     module = parse_and_verify(context, source)
@@ -178,6 +179,10 @@ def _compile_and_time(
     name: str,
     table: GroupTable,
 ) -> bool:
+    """
+    Compile a program, simulate its timing without values, and print the cost; return
+    `True`.
+    """
     if options.check or options.input:
         raise InputError("expected no `--check` and no `--input` with `--timing`")
     started = time.perf_counter()
@@ -209,6 +214,7 @@ def _default_target(module: ModuleOp) -> str | TargetSpec:
 
 
 def _with_l2_size(target: str | TargetSpec, size: str) -> TargetSpec:
+    """Return the target with an L2 of `size`. Raises `InputError` for `reference`."""
     if target == "reference":
         raise InputError("expected a target with levels for `--l2`, got reference")
     chip = load_target(target) if isinstance(target, str) else target
@@ -227,6 +233,7 @@ def _compute_references(
 
 
 def _result_rows(results: Mapping[str, Array]) -> list[Row]:
+    """Return a table row with the shape and dtype of each result."""
     return [
         (f"result {name}", f"{'x'.join(map(str, array.shape)) or '()'} {array.dtype}")
         for name, array in results.items()

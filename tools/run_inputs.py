@@ -74,6 +74,7 @@ def collect_by_name(
 
 
 def _parse_input_option(option: str) -> tuple[str, str]:
+    """Split `NAME=FILE`. Raises `InputError` if a part is empty."""
     name, _, file = option.partition("=")
     if not name or not file:
         raise InputError(f"expected an input NAME=FILE.npy, got `{option}`")
@@ -81,6 +82,10 @@ def _parse_input_option(option: str) -> tuple[str, str]:
 
 
 def _load_input(name: str, file: str, expected_array: Array) -> Array:
+    """
+    Return the array in `file`. Raises `InputError` if it cannot be read, or differs in
+    dtype or shape from `expected_array`.
+    """
     try:
         with open(file, "rb") as stream:
             array = _read_npy(name, file, stream)
@@ -91,6 +96,7 @@ def _load_input(name: str, file: str, expected_array: Array) -> Array:
 
 
 def _read_npy(name: str, file: str, stream: BinaryIO) -> Array:
+    """Return the array in a `.npy` stream. Raises `InputError` for other contents."""
     expected = f"expected a .npy file of an array for input `{name}`, got {file}"
     if stream.read(len(MAGIC_PREFIX)) != MAGIC_PREFIX:
         raise InputError(expected)
@@ -135,6 +141,7 @@ def _describe_array(array: Array) -> str:
 def _random_array(
     generator: np.random.Generator, type_: AnyTensor, bounds: Range
 ) -> Array:
+    """Return uniform values within `bounds`, in the shape and type of `type_`."""
     shape, element = type_.get_shape(), type_.get_element_type()
     if is_float(element):
         values = np.asarray(generator.uniform(*bounds, shape))

@@ -67,6 +67,7 @@ def _layouts_by_index(
 
 
 def _parse_layout_option(option: str) -> tuple[str, Layout]:
+    """Return the name and the axes of `NAME=0,2,3,1`, or of `NAME=any`."""
     name, _, text = option.partition("=")
     axes = text.split(",")
     if name and text == ANY_LAYOUT:
@@ -80,6 +81,7 @@ def _parse_layout_option(option: str) -> tuple[str, Layout]:
 
 
 def _check_layout(function: func.FuncOp, name: str, layout: Layout) -> None:
+    """Raise `InputError` if `layout` is no permutation of the axes of `name`."""
     types = function.function_type
     pairs = (
         *zip(argument_names(function), types.inputs, strict=False),

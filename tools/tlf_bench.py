@@ -46,6 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _run_experiment(options: BenchOptions) -> Table:
+    """Read all programs, and return the table of the chosen experiment."""
     from tlf.compiler.driver.target_loading import load_target
     from tlf.compiler.experiments import (
         dp_gains,
@@ -101,6 +102,7 @@ def _targets_by_size(
 def _sweep_l2(
     options: BenchOptions, programs: Sequence[Program], target: TargetSpec
 ) -> Table:
+    """Return traffic over capacities of L2 as a table; write the plot if requested."""
     from tlf.compiler.driver.source import write_text_file
     from tlf.compiler.experiments.capacity_sweep import (
         sweep_capacities,

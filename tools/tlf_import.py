@@ -39,6 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _write_files(options: ImportOptions, imported: ImportedProgram) -> None:
+    """Write the program, and the weights that it uses as safetensors."""
     from safetensors.numpy import save
 
     from tlf.frontend.torch import ImportFailure
@@ -63,6 +64,7 @@ def _write_files(options: ImportOptions, imported: ImportedProgram) -> None:
 
 
 def _print_module(imported: ImportedProgram, locations: bool) -> str:
+    """Return the imported module as MLIR text, with source locations on request."""
     from xdsl.targets.mlir import MLIRTarget
 
     from tlf.compiler.driver.driver import emit_text, new_context

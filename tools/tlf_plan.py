@@ -45,6 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _read_csv(options: PlanOptions) -> AllocationProblem:
+    """Return the problem in the file; exit with a located error if it is invalid."""
     from tlf.tools.plan_csv import CSVError, read_problem
 
     try:
@@ -100,6 +101,7 @@ def _report_rows(
     placement: Allocation,
     seconds: float,
 ) -> dict[str, str]:
+    """Return the peak, live bytes, fragmentation and search time by title."""
     from tlf.support.allocation import max_live_bytes
 
     live = max_live_bytes(problem.buffers)
@@ -121,6 +123,7 @@ def _report_rows(
 
 
 def _write_file(file: Path, text: str) -> None:
+    """Write `text` atomically; exit with an error if that fails."""
     from tlf.compiler.driver.atomic_write import write_atomically
 
     try:

@@ -113,6 +113,9 @@ class CompiledProgram:
     def _bind_arguments(
         self, arguments: Sequence[Buffer], named: Mapping[str, Buffer]
     ) -> Mapping[str, Buffer]:
+        """
+        Map all arguments to input names. Raises `TypeError` if any is missing or extra.
+        """
         names = self.signature.inputs
         inputs = dict(zip(names, arguments, strict=False)) | dict(named)
         if len(arguments) > len(names) or set(inputs) != set(names):
@@ -122,6 +125,7 @@ class CompiledProgram:
         return inputs
 
     def _check_shapes_and_dtypes(self, inputs: Mapping[str, Buffer]) -> None:
+        """Raise `TypeError` at the first input that differs from its declared type."""
         for name, expected, kind in self._expected_arguments:
             value = inputs[name]
             if value.shape != expected:
@@ -209,6 +213,9 @@ class CompiledProgram:
 
     @cached_property
     def _explanation(self) -> str:
+        """
+        Description of planned groups with remarks, or a sentence if there are none.
+        """
         planned = self._records.planned_module
         if planned is None or not has_planned_groups(planned):
             return "the reference runs each operation by itself"
@@ -222,6 +229,7 @@ def _dtype_name_of(dtype: object) -> str:
 
 
 def _to_torch_tensor(value: Buffer) -> Buffer:
+    """Return a torch tensor unchanged, and a numpy array converted to a tensor."""
     if is_torch_tensor(value):
         return value
     from tlf.frontend.torch.element_types import to_tensor

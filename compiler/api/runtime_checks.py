@@ -45,6 +45,9 @@ class OperandCheck:
 
 
 def _make_operand_check(inserted_check: InsertedCheck) -> OperandCheck:
+    """
+    Return a check whose message names the operation, its module path and the limits.
+    """
     op, check = inserted_check.op, inserted_check.check
     part = module_path_of(op)
     where = f" (in `{part}`)" if part else ""

@@ -232,6 +232,7 @@ class _ShapeSpecializer:
         return self.compiled[key](*values)
 
     def _compile_for_shapes(self, inputs: Sequence[Any]) -> GraphCallable:
+        """Retrace the graph with the numbers among `inputs` fixed, and compile it."""
         from torch.fx.experimental.proxy_tensor import make_fx
 
         numbers = {

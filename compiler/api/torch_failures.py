@@ -85,6 +85,7 @@ class FailureReporter:
     def _write_reproducer(
         self, reason: str, program: ModuleOp | fx.GraphModule
     ) -> Path:
+        """Write `program` below a header with `reason`; return the hash-named file."""
         mark, ending, text = _reproducer_format_of(program)
         key = sha256(f"{self.settings}{text}".encode()).hexdigest()[:12]
         file = self._reproducer_folder() / f"part-{key}{ending}"
@@ -109,6 +110,9 @@ class FailureReporter:
         return (f"tlf-run {file} --target {name}", *about) if is_program else about
 
     def _reproducer_folder(self) -> Path:
+        """
+        Return the folder of the settings or `FOLDER_VARIABLE`, else a temporary one.
+        """
         folder = self.settings.reproducers or os.environ.get(FOLDER_VARIABLE)
         if folder:
             return Path(folder)
@@ -133,6 +137,9 @@ def _is_compiler_fault(error: Exception) -> bool:
 
 
 def _format_error_on_one_line(error: Exception) -> str:
+    """
+    Return type and message; only the message of `CompileError` and `ImportFailure`.
+    """
     text = " ".join(str(error).split())
     name = type(error).__name__
     if name in ("CompileError", "ImportFailure"):

@@ -63,6 +63,10 @@ class CompiledModule:
     def _flatten_arguments(
         self, arguments: Sequence[Any], options: Mapping[str, Any]
     ) -> list[Any]:
+        """
+        Return the leaves of a call. Raises `TypeError` if its structure, or the type of
+        a tensor or value of a constant, differs from the compiled call.
+        """
         leaves, spec = pytree.tree_flatten((tuple(arguments), dict(options)))
         if spec != self.imported.in_spec:
             expected, got = map(_format_call_signature, (self.imported.in_spec, spec))

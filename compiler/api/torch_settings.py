@@ -50,6 +50,9 @@ class Settings:
 
 
 def _validate_target(value: Any) -> str | TargetSpec:
+    """
+    Return the option `target`. Raises `ValueError` for an unknown name or a bad file.
+    """
     if not isinstance(value, str | TargetSpec):
         raise ValueError(f"expected the name of a target, got {value}")
     if isinstance(value, TargetSpec) or value == REFERENCE:

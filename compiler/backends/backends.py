@@ -81,6 +81,9 @@ class ReferenceBackend:
         module: ModuleOp,
         make_manager: ManagerFactory = PassManager,
     ) -> Signature:
+        """
+        Run only `passes`, if given, on `module`; return the signature of its entry.
+        """
         if self.passes is not None:
             passes = build_passes(self.passes, PASSES, pipelines_for(None))
             make_manager(passes).run(context, module)
@@ -112,6 +115,10 @@ class CompilingBackend:
         module: ModuleOp,
         make_manager: ManagerFactory = PassManager,
     ) -> Signature:
+        """
+        Run the target's pipeline on the isolated entry; add the preparation that it
+        split off to the returned signature.
+        """
         function = entry_function_of(module, self.entry)
         signature = Signature.from_function(function)
         isolate_entry_function(module, function)
@@ -124,6 +131,10 @@ class CompilingBackend:
     def build(
         self, context: Context, module: ModuleOp, signature: Signature
     ) -> Executable:
+        """
+        Return one executable, or a `PreparedProgram` if the signature has a
+        preparation.
+        """
         if signature.preparation is None:
             return self._build_function_executable(context, module, signature)
         first, main = signature.split_preparation(signature.preparation)

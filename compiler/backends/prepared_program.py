@@ -84,6 +84,10 @@ class PreparedProgram:
     def _combine_outcomes(
         self, main_outcome: Outcome, preparation_outcome: Outcome
     ) -> Outcome:
+        """
+        Return `main_outcome` with rows and figures of the preparation, prefixed
+        `prepare`.
+        """
         rows = [(f"prepare: {title}", text) for title, text in preparation_outcome.rows]
         figures = {
             f"prepare.{name}": value

@@ -57,6 +57,7 @@ def _verify_block_dominance(
 
 
 def _report_undominated_use(op: Operation, index: int, operand: SSAValue) -> None:
+    """Raise `VerifyException` at `op`, naming the definition of `operand`."""
     if isinstance(operand, OpResult):
         at = Position.from_operation(operand.op)
         where = "" if at is None else f" at {at.line}:{at.column}"
@@ -108,6 +109,7 @@ def _immediate_dominators(predecessors: Sequence[Sequence[int]]) -> list[int]:
 def _nearest_common_dominator(
     dominators: Sequence[int], block: int, other_block: int
 ) -> int:
+    """Return the first block that the `dominators` chains of two blocks share."""
     while block != other_block:
         if block > other_block:
             block = dominators[block]
@@ -117,6 +119,9 @@ def _nearest_common_dominator(
 
 
 def _reverse_postorder_from(entry: Block) -> list[Block]:
+    """
+    Return the blocks reachable from `entry`, by depth-first search without recursion.
+    """
     order: list[Block] = []
     visited = {entry}
     stack: list[tuple[Block, Iterator[Block]]] = [(entry, iter(_successors_of(entry)))]

@@ -65,6 +65,7 @@ def find_expectations(source: Source) -> list[Expectation]:
 
 
 def _parse_expectations(lines: Sequence[str], file: str) -> Iterator[Expectation]:
+    """Yield the first `expected-error` of each line. Raises `ExpectationError`."""
     for number, line in enumerate(lines, start=1):
         if (match := _COMMENT.search(line)) is None:
             continue
@@ -80,6 +81,7 @@ def _parse_expectations(lines: Sequence[str], file: str) -> Iterator[Expectation
 
 
 def _check_regular_expression(pattern: str, position: Position) -> None:
+    """Raise `ExpectationError` at `position` if `pattern` is no regular expression."""
     try:
         re.compile(pattern)
     except re.error as error:

@@ -96,6 +96,7 @@ def _range_elements_of(declared: Attribute) -> Sequence[Attribute]:
 
 
 def _describe_expected_range(element: Attribute) -> str:
+    """Return what an error about `tlf.range` expects for elements of type `element`."""
     if is_float(element):
         return f"two floats of {element} in order, as [0.5, 1.5]"
     low, high = _representable_range(element)

@@ -51,6 +51,10 @@ class LocatedParser(DenseParser):
         self._operation_type: type[Operation] | None = None
 
     def parse_module(self, allow_implicit_module: bool = True) -> ModuleOp:
+        """
+        Parse a module, located at its first token. With `allow_implicit_module`, empty
+        text is an empty module.
+        """
         start = self._current_token.span
         if allow_implicit_module and self._current_token.kind is MLIRTokenKind.EOF:
             module = ModuleOp([])
@@ -61,6 +65,7 @@ class LocatedParser(DenseParser):
         return module
 
     def _parse_nonempty_module(self, allow_implicit_module: bool) -> ModuleOp:
+        """Parse a module; report undefined values and exceptions as located errors."""
         try:
             return super().parse_module(allow_implicit_module)
         except ParseError:
@@ -75,6 +80,7 @@ class LocatedParser(DenseParser):
         self.raise_error(f"%{name} is used but not defined", self._first_uses[name])
 
     def parse_operation(self) -> Operation:
+        """Parse an operation, located at its first token if it states no location."""
         self._operation_start = span = self._current_token.span
         try:
             op = super().parse_operation()
@@ -93,6 +99,9 @@ class LocatedParser(DenseParser):
         return op
 
     def _get_op_by_name(self, name: str) -> type[Operation]:
+        """
+        Return the class of operation `name`, and store it for later error messages.
+        """
         try:
             self._operation_type = super()._get_op_by_name(name)
         except ParseError:
@@ -113,6 +122,9 @@ class LocatedParser(DenseParser):
         at_position: Span | Position | None = None,
         end_position: Position | None = None,
     ) -> NoReturn:
+        """
+        Raise a parse error with `msg` reworded by the text found and a syntax hint.
+        """
         message = reword_message(msg, self._text_at_error(msg, at_position))
         message += self._syntax_hint(message)
         if end_position is not None:
@@ -157,6 +169,9 @@ class LocatedParser(DenseParser):
         return list(accumulate(lengths, initial=0))
 
     def _location_of_offset(self, offset: int) -> FileLineColLoc:
+        """
+        Return the line and column, both from 1, of a character `offset` in the file.
+        """
         line = bisect_right(self._line_starts, offset)
         column = offset - self._line_starts[line - 1] + 1
         return FileLineColLoc(

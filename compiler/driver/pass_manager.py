@@ -73,6 +73,7 @@ class PassManager:
             self._run_passes(context, module)
 
     def _run_passes(self, context: Context, module: ModuleOp) -> None:
+        """Apply each pass to `module`, then locate, print, verify and observe it."""
         is_changed = self._verify_if_changed(module, "verifier")
         self.observer(0, module, is_changed)
         before = (

@@ -79,6 +79,10 @@ def _expand_specs(
     pipelines: Mapping[str, str],
     enclosing_pipelines: tuple[str, ...],
 ) -> Iterator[ArgSpec]:
+    """
+    Yield the passes of `text`, with named pipelines expanded recursively. Raises
+    `PipelineError` for unknown or renamed names, cycles, and options of a pipeline.
+    """
     for spec in _parse_specs(text):
         if spec.name in passes:
             yield spec
@@ -100,6 +104,7 @@ def _expand_specs(
 
 
 def _parse_specs(text: str) -> tuple[ArgSpec, ...]:
+    """Parse `text`, ignoring spaces around commas. Raises `PipelineError`."""
     try:
         spaceless = _COMMA.sub(lambda match: match[1] or ",", text.strip())
         return tuple(parse_pipeline(spaceless))
@@ -152,6 +157,9 @@ def _build_from_spec(subject: str, spec_class: type[SpecT], spec: ArgSpec) -> Sp
 
 
 def _describe_unknown_option(owner: str, name: str, known: Iterable[str]) -> str:
+    """
+    Return an error message: the new `name` if it was renamed, else all `known` ones.
+    """
     if (
         new := renamed.OPTIONS.get(owner, {}).get(_format_option_name(name))
     ) is not None:

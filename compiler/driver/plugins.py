@@ -44,6 +44,9 @@ def load_plugins() -> Mapping[str, Universe]:
 
 
 def _load_plugin_universe(point: EntryPoint) -> Universe:
+    """
+    Import the `Universe` at `point`. Raises `DiagnosticException` if there is none.
+    """
     try:
         universe = point.load()
     except Exception as error:
@@ -94,6 +97,10 @@ class FactoryRegistry(Mapping[str, FactoryT], Generic[FactoryT]):
         return sorted(set(names) - self._own.keys())
 
     def _find_in_plugins(self, name: str) -> FactoryT:
+        """
+        Return the factory of the only plugin with `name`. Raises `KeyError` if there is
+        none, `DiagnosticException` if there are several.
+        """
         tables = {
             each: self._table(universe) for each, universe in load_plugins().items()
         }

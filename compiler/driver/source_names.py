@@ -61,6 +61,9 @@ class SourceNames:
         return name.lstrip("%") in [each.lstrip("%") for each in names if each]
 
     def _result_names_in_text(self, op: Operation) -> tuple[str, ...]:
+        """
+        Return the names before `=` at the location of `op`, if it is in this text.
+        """
         if (location := self._location_in_text(op)) is None:
             return ()
         text = self.lines[location.line.data - 1][location.column.data - 1 :]

@@ -24,6 +24,7 @@ class TypeCachingParser(Parser):
         super().__init__(context, text, name)
 
     def _parse_optional_builtin_parametrized_type(self) -> TypeAttribute | None:
+        """Parse a built-in type, or skip its text if the type is in the cache."""
         text, start = self._parser_state.lexer.input.content, self.pos
         if (match := TYPE.match(text, start)) is None:
             return super()._parse_optional_builtin_parametrized_type()

@@ -177,6 +177,7 @@ def _with_bandwidth(target: TargetSpec, numerator: int, denominator: int) -> Tar
 
 
 def _with_half_the_array(target: TargetSpec) -> TargetSpec:
+    """Return the chip with half the `rows` of its matrix engine, but at least one."""
     data: Any = target.data
     matrix = data["engines"]["matrix"]
     half = {**matrix, "rows": max(1, cast(int, matrix["rows"]) // 2)}

@@ -135,6 +135,10 @@ def measure_tasks(
 
 
 def _simulate_task(task: MeasurementTask) -> npu.Report:
+    """
+    Compile the program, and simulate the timing of its main part, without the weight
+    preparation.
+    """
     context, module = new_context(), task.program.read_module()
     backend = CompilingBackend(task.target, None, task.program.folder, task.passes)
     executable = backend.build(context, module, backend.lower(context, module))

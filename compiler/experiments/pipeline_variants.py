@@ -70,6 +70,7 @@ def passes_before_partition(target: TargetSpec) -> str | None:
 def _change_options(
     spec: ArgSpec, change: PipelineChange, outermost_level: ParameterListType
 ) -> ArgSpec:
+    """Return `spec` with the changed options of all levels, then of the outermost."""
     options = {**spec.parameters, **change.options_of_all_levels.get(spec.name, {})}
     if spec.parameters.get("level") == outermost_level:
         options |= change.outermost_options.get(spec.name, {})

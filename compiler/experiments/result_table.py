@@ -47,6 +47,9 @@ class Table:
 
 
 def _format_cell(cell: Cell, column_format: str) -> str:
+    """
+    Return a cell as text: `-` for `None`, numbers by `column_format`, ratios with `x`.
+    """
     if cell is None:
         return _align_text("-", column_format)
     if isinstance(cell, str):

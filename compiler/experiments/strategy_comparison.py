@@ -120,6 +120,7 @@ def _partition_problems(
 def _run_search(
     problems: Sequence[tuple[PartitionProblem, GroupCosts]], strategy: str
 ) -> SearchResult | None:
+    """Schedule all `problems` and sum up the costs; `None` if one has no schedule."""
     try:
         results = [
             search_schedule(problem, costs, strategy, limits=SETTINGS.search_limits())
@@ -214,6 +215,9 @@ def _model_cells(
     name: str,
     search_result: SearchResult | None,
 ) -> Sequence[Cell]:
+    """
+    Return group count, states, exactness, cycles, MB and excess over `dp`, or `None`s.
+    """
     if search_result is None:
         return (None,) * 6
     figures = (
@@ -230,6 +234,9 @@ def _model_cells(
 def _simulator_cells(
     results: Mapping[str, Measurement | Failure], name: str
 ) -> Sequence[Cell]:
+    """
+    Return simulated cycles, MB and excess over `dp`; `None` for each if not measured.
+    """
     result, best = results.get(name), results.get("dp")
     if not isinstance(result, Measurement):
         return (None,) * 3

@@ -58,6 +58,9 @@ def _enclosing_powers_of_two(amounts: Sequence[int]) -> tuple[int, int]:
 def _svg_elements(
     curves: Sequence[TrafficCurve], level: str, scale: PlotScale
 ) -> Iterator[str]:
+    """
+    Yield SVG: the grid, then for each curve its bound, its traffic, knees and name.
+    """
     yield (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH:g} {HEIGHT:g}" '
         'font-family="sans-serif" font-size="12">'
@@ -90,6 +93,7 @@ def _svg_elements(
 def _svg_polyline(
     points: Sequence[tuple[int, int]], scale: PlotScale, style: str
 ) -> str:
+    """Return an SVG line through `points` of capacity and traffic, both in bytes."""
     coordinates = " ".join(
         f"{scale.x_of_capacity(x):.2f},{scale.y_of_traffic(y):.2f}" for x, y in points
     )
@@ -97,6 +101,9 @@ def _svg_polyline(
 
 
 def _svg_grid_lines(scale: PlotScale, level: str) -> Iterator[str]:
+    """
+    Yield a line and a label for each power of two on both axes, and the axis titles.
+    """
     for power in range(scale.left, scale.right + 1):
         x = scale.x_of_capacity(1 << power)
         yield _svg_line(x, MARGIN, x, HEIGHT - MARGIN)
@@ -110,6 +117,7 @@ def _svg_grid_lines(scale: PlotScale, level: str) -> Iterator[str]:
 
 
 def _svg_line(left: float, top: float, right: float, bottom: float) -> str:
+    """Return a grey SVG line from (`left`, `top`) to (`right`, `bottom`)."""
     return (
         f'<line x1="{left:.2f}" y1="{top:.2f}" x2="{right:.2f}" y2="{bottom:.2f}" '
         'stroke="#ddd"/>'
@@ -121,6 +129,7 @@ def _svg_text(x: float, y: float, text: str, anchor: str) -> str:
 
 
 def _format_size(capacity: int) -> str:
+    """Return bytes in G, M or K, the largest unit that they reach, or without unit."""
     for unit, power in (("G", 30), ("M", 20), ("K", 10)):
         if capacity >= 1 << power:
             return f"{capacity / (1 << power):g}{unit}"

@@ -111,6 +111,10 @@ class GroupEstimator:
         stages: int,
         residency: Residency,
     ) -> PredictedCost:
+        """
+        Return the analytic cost of tiles in an outer level, with inner tiles as
+        `nests`.
+        """
         tiled = TiledGroup(OuterCostModel(self.target, level), tiling, nests)
         cost = tiled.cost_of(stages, tiled.footprint_of(stages, residency), residency)
         moves = round(cost.loads.cycles + cost.stores.cycles)
@@ -125,6 +129,9 @@ class GroupEstimator:
     def _estimate_innermost(
         self, level: Level, tiling: GroupTiling, in_flight: IterationsInFlight
     ) -> PredictedCost:
+        """
+        Return the cost of innermost tiles, from a simulation of their instructions.
+        """
         model = InnerCostModel(self.target, level)
         items, engines = (
             model.build_program(tiling, in_flight),

@@ -86,6 +86,7 @@ class GroupTable:
         yield "recomputed", text
 
     def _group_cost_of(self, report: GroupReport) -> GroupCost:
+        """Return the part of `report` that is kept for the table after lowering."""
         estimate = report.estimate
         operations = operations_of_node(estimate.group)
         return GroupCost(

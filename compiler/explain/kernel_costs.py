@@ -45,6 +45,7 @@ def describe_kernel_costs(module: ModuleOp) -> Mapping[GroupOp, str]:
 def _describe_group_cost(
     group: GroupOp, plan: PlanAttr, model: GpuEstimator, clock: float
 ) -> str:
+    """Estimate the kernel that `plan` gives for `group`; return its cost as text."""
     members = members_of_group_op(group)
     tiling = members.analyze_tiles_of_sizes(
         plan.tile_sizes, plan.reduce_sizes, model.rules

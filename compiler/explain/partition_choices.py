@@ -114,6 +114,9 @@ class RecordingPartitionPass(GraphPartitionPass):
         level: Level,
         alternatives: int = 0,
     ) -> Iterator[PartitionResult]:
+        """
+        Yield the partitions of the search, then append their records to `choices`.
+        """
         records: list[
             tuple[PartitionResult, list[list[AlternativeGroup]], Cost | None]
         ] = []
@@ -212,6 +215,7 @@ def _make_alternative(
 
 
 def _unfused_cost(partition: PartitionResult) -> Cost | None:
+    """Return the cost if no groups are merged; `None` if that has no schedule."""
     try:
         result = search_schedule(
             partition.block_problem.problem, partition.costs, "unfused"

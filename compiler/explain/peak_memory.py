@@ -121,6 +121,7 @@ def _split_buffer_by_use(
 def _main_use_of_buffer(
     buffer_row: BufferRow, estimate: GroupEstimate, weights: Collection[SSAValue]
 ) -> MemoryUse:
+    """Classify the bytes of a buffer that are neither halo nor double buffer."""
     value = buffer_row.value
     if value in weights:
         return MemoryUse.WEIGHTS

@@ -108,6 +108,7 @@ def report_functions(module: ModuleOp) -> Iterator[FunctionReport]:
 def _report_function(
     function: func.FuncOp, groups: Sequence[graph.GroupOp], estimator: GroupEstimator
 ) -> FunctionReport:
+    """Estimate each group with a plan, and compute the bounds of the function."""
     resident_bytes = _resident_bytes_around(groups)
     reports: list[GroupReport] = []
     for index, group in enumerate(groups):
@@ -147,6 +148,7 @@ def _weight_arguments(
 
 
 def _is_weight(function: func.FuncOp, value: SSAValue) -> bool:
+    """Return `True` if `value` is a constant, a parameter or a prepared argument."""
     if not isinstance(value, BlockArgument):
         return isinstance(value.owner, ConstantInterface)
     prepared = len(function.args) - prepared_argument_count(function)

@@ -273,6 +273,9 @@ def _make_group_entry(
     alternatives: Sequence[Alternative],
     names: SourceNames,
 ) -> Group:
+    """
+    Return the data of one group: members, plan, predicted cost, bounds and memory.
+    """
     estimate, predicted, bounds = (
         report.estimate,
         report.estimate.predicted,
@@ -318,6 +321,9 @@ def make_member_entries(
 
 
 def _make_plan_entry(group: graph.GroupOp, names: SourceNames) -> Plan:
+    """
+    Return the attribute `plan` of `group` as data, with names of retained results.
+    """
     assert group.plan is not None
     retained = [
         group.yielded_values[index].owner for index in group.plan.retained_results
@@ -335,6 +341,7 @@ def _make_plan_entry(group: graph.GroupOp, names: SourceNames) -> Plan:
 
 
 def _make_memory_entry(level: str, peak: MemoryPeak) -> Memory:
+    """Return the peak use of memory `level` as data; its `uses` are keyed by name."""
     uses = {str(use): size for use, size in peak.uses.items()}
     return Memory(
         level, peak.capacity, peak.height, peak.live, peak.fragmentation, uses

@@ -61,6 +61,7 @@ def format_overview(function: Function) -> Iterator[str]:
 
 
 def _format_group_row(group: Group, is_simulated: bool) -> list[str]:
+    """Return the overview cells of a group; simulated ones only if `is_simulated`."""
     row = [f"{group.number} {group.title}", *_format_figures(group.figures)]
     row.append(group.bottleneck)
     if (cycles := group.simulated_cycles) is not None:
@@ -70,6 +71,9 @@ def _format_group_row(group: Group, is_simulated: bool) -> list[str]:
 
 
 def _simulated_cells(function: Function) -> list[str]:
+    """
+    Return the simulated cycles and their ratio to the bound; none if not simulated.
+    """
     if (simulated := function.simulated) is None:
         return []
     gap = simulated.cycles / max(function.figures.bound_cycles, 1)
@@ -77,6 +81,7 @@ def _simulated_cells(function: Function) -> list[str]:
 
 
 def _format_figures(figures: Figures) -> list[str]:
+    """Return cells: bound in cycles, its resource, prediction, gap and bytes moved."""
     return [
         f"{figures.bound_cycles:,}",
         figures.bound_by,
@@ -123,6 +128,7 @@ def format_group(group: Group) -> Iterator[str]:
 
 
 def _format_plan(group: Group) -> str:
+    """Return tile sizes, iterations in flight, sliding axis and prefetching as text."""
     plan = group.plan
     parts = [f"tile {list(plan.tile)} in {plan.level}"]
     if plan.reduce:
@@ -136,6 +142,7 @@ def _format_plan(group: Group) -> str:
 
 
 def _format_memory(memory: Memory) -> Iterator[str]:
+    """Yield lines: the peak of a level, then each use with its bytes and share."""
     share = memory.peak_bytes / memory.capacity
     text = f"peak {memory.peak_bytes:,} of {memory.capacity:,} bytes, {share:.1%}"
     yield from _wrap_entry(memory.level, text)
@@ -156,6 +163,9 @@ def _format_memory(memory: Memory) -> Iterator[str]:
 
 
 def _format_alternatives(alternatives: Sequence[Alternative]) -> Iterator[str]:
+    """
+    Yield lines with the total cycles and bytes of the schedule with each alternative.
+    """
     for number, each in enumerate(alternatives):
         count = each.resident_count
         tensors = f", {count} resident tensors" if count else ""
@@ -169,6 +179,7 @@ def _format_alternatives(alternatives: Sequence[Alternative]) -> Iterator[str]:
 
 
 def _wrap_entry(title: str, text: str) -> list[str]:
+    """Return lines of `text` wrapped at `WIDTH`, with `title` in front of the first."""
     lines = textwrap.wrap(
         text, WIDTH - 14, break_long_words=False, break_on_hyphens=False
     )

@@ -95,6 +95,10 @@ class AccumulatingOperation(AccumulatorTypedOperation, AccumulatingInterface, ab
         self._verify_init()
 
     def _verify_init(self) -> None:
+        """
+        Raise `VerifyException` if `init` differs from the result in shape or element
+        type.
+        """
         if (init := self.init_value) is None:
             return
         result = self.results[0]

@@ -133,6 +133,10 @@ def affine_tensor_of(
 def _derive_affine_tensor(
     value: SSAValue, known_tensors: KnownTensors
 ) -> AffineTensor | None:
+    """
+    Apply the transfer function of the operation that defines `value`; `None` if there
+    is none, if elements overflow, or beyond `MAX_VISITED_VALUES` values.
+    """
     op = value.owner
     if not isinstance(op, Operation) or not isinstance(value.type, TensorType):
         return None
@@ -212,6 +216,7 @@ def _transfer_constant(
 def _transfer_iota(
     op: Operation, _: Sequence[AffineTensor | None]
 ) -> AffineTensor | None:
+    """Return the affine tensor of an iota: coefficient 1 along its axis, else 0."""
     shape, iota_axis = shape_of(op.results[0]), cast(IotaOp, op).axis.value.data
     return AffineTensor.from_coefficients(
         0, [int(axis == iota_axis) for axis in range(len(shape))], shape
@@ -221,6 +226,10 @@ def _transfer_iota(
 def _transfer_reshape(
     op: Operation, operands: Sequence[AffineTensor | None]
 ) -> AffineTensor | None:
+    """
+    Return the reshaped affine tensor; `None` if it is empty, or if no coefficients
+    express it in the new shape.
+    """
     shape, (affine,) = shape_of(op.results[0]), operands
     if affine is None or not prod(shape):
         return None

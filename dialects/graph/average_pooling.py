@@ -114,6 +114,10 @@ class AvgPoolOperation(WindowedOperation, DecompositionInterface, abc.ABC):
         return (round_to_type(value, element_type_of_value(self.result)),)
 
     def _window_divisors(self) -> Array:
+        """
+        Return the divisors of window sums: one element count per window if counts vary,
+        else the scalar `tap_count`.
+        """
         return (
             self._count_window_elements()
             if self.has_varying_element_counts
@@ -166,6 +170,7 @@ class AvgPool2dOp(AvgPoolOperation):
     name = "graph.avg_pool2d"
 
     def build_window_sums(self, builder: Builder, element: Attribute) -> SSAValue:
+        """Build the `SumPool2dOp` of the same windows, with results of `element`."""
         window = self.window
         total = SumPool2dOp(
             self.operand,

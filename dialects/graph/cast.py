@@ -38,6 +38,7 @@ def _byte_size(element: Attribute) -> int:
 def _build_float_resize(
     builder: Builder, value: SSAValue, target_type: AnyFloat
 ) -> SSAValue:
+    """Build `arith.extf` or `arith.truncf`, by way of f32 between two 16-bit floats."""
     if is_16_bit_float(value.type) and is_16_bit_float(target_type):
         value = builder.insert(arith.ExtFOp(value, f32)).results[0]
     is_wider = _byte_size(target_type) > _byte_size(value.type)
@@ -48,6 +49,9 @@ def _build_float_resize(
 def _build_cast_to_float(
     builder: Builder, value: SSAValue, target_type: AnyFloat
 ) -> SSAValue:
+    """
+    Build the cast of an integer or `i1` to a float, by way of f32 to 16-bit floats.
+    """
     kind = arith.UIToFPOp if value.type == i1 else arith.SIToFPOp
     if not is_16_bit_float(target_type):
         return builder.insert(kind(value, target_type)).results[0]
@@ -58,6 +62,7 @@ def _build_cast_to_float(
 def _build_cast_to_integer(
     builder: Builder, value: SSAValue, target_type: Attribute
 ) -> SSAValue:
+    """Build the cast of a float, an `i1` or a signed integer to an integer."""
     kind = (
         arith.ExtSIOp
         if _byte_size(target_type) > _byte_size(value.type)
@@ -73,6 +78,7 @@ def _build_cast_to_integer(
 
 
 def _build_nonzero_test(builder: Builder, value: SSAValue) -> SSAValue:
+    """Build the comparison of a scalar with 0, as an `i1`; NaN counts as nonzero."""
     zero = builder.insert(arith.ConstantOp(scalar_attribute(0, value.type)))
     if is_float(value.type):
         return builder.insert(arith.CmpfOp(value, zero, "une")).results[0]

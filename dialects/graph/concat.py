@@ -133,6 +133,10 @@ class ConcatOp(IRDLOperation, ConcatLikeInterface, DecompositionInterface):
         )
 
     def operand_offsets(self) -> tuple[tuple[int, ...], ...]:
+        """
+        Return per operand its offsets in the result: the extents before it along
+        `axis`, 0 along the other axes.
+        """
         axis, rank = self.axis.value.data, len(shape_of(self.result))
         extents = [shape_of(value)[axis] for value in self.inputs]
         return tuple(

@@ -259,6 +259,10 @@ class ConstantOp(IRDLOperation, ConstantInterface):
         return (self.to_array(),)
 
     def splat_attribute(self) -> FloatAttr[AnyFloat] | IntegerAttr[IntegerType] | None:
+        """
+        Return the scalar that all elements equal bitwise; `None` if they differ, or if
+        they are in a side file.
+        """
         if isinstance(self.value, SideFileAttr):
             return None
         bits = self.to_array().reshape(-1)
@@ -294,6 +298,7 @@ class ConstantOp(IRDLOperation, ConstantInterface):
         return BottleneckKind.MOVEMENT
 
     def untileable_dims(self) -> dict[int, str]:
+        """Return all axes, with the reason, unless all elements are equal."""
         if self.splat_attribute() is not None:
             return {}
         reason = "the elements of the constant differ: slice its value"

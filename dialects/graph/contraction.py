@@ -147,6 +147,10 @@ def _infer_iterator_extents(
 
 
 def _verify_indexing_maps(maps: Sequence[AffineMap], ranks: Sequence[int]) -> None:
+    """
+    Raise `VerifyException` unless there are 3 projected permutations from one domain,
+    of the given `ranks`, and the two input maps use every dimension.
+    """
     if len(maps) != 3:
         raise VerifyException(
             f"expected 3 maps, of two inputs and the result, got {len(maps)}"
@@ -262,6 +266,7 @@ class ContractOp(ContractionOperation):
         )
 
     def contract_operand_arrays(self, lhs: Array, rhs: Array) -> Array:
+        """Contract two arrays over the iterators that the result map does not use."""
         left, right, result = (
             list(_dims_used_by_map(map_)) for map_ in self.affine_maps
         )
@@ -269,6 +274,10 @@ class ContractOp(ContractionOperation):
 
 
 def _infer_matmul_shape(lhs: Sequence[int], rhs: Sequence[int]) -> tuple[int, ...]:
+    """
+    Return the shape of a batched matrix product; raise `VerifyException` if the ranks
+    or the inner extents do not match.
+    """
     if len(lhs) < 2 or len(rhs) < 2:
         raise VerifyException(
             "expected operands of rank 2 or more, "

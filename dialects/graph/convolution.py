@@ -162,6 +162,10 @@ class Conv2dOp(ContractionOperation, PaddingInterface, WindowInterface):
         return ((IndexAccess.of_iterator(0), self._filter_channel_access(), *spatial),)
 
     def _filter_channel_access(self) -> IndexAccess:
+        """
+        Return the access along the axis of filters: `group * (F / groups) + filter`, or
+        one iterator without groups.
+        """
         groups = self.group_count
         if groups == 1:
             return IndexAccess.of_iterator(1)
@@ -176,6 +180,10 @@ class Conv2dOp(ContractionOperation, PaddingInterface, WindowInterface):
         return () if self.iteration_domain()[iterator].extent == 1 else ((iterator, 1),)
 
     def untileable_dims(self) -> dict[int, str]:
+        """
+        Return the filter and channel dimensions of a grouped convolution, with the
+        reason; nothing if there is one group.
+        """
         groups = self.group_count
         if groups == 1:
             return {}
@@ -192,6 +200,10 @@ class Conv2dOp(ContractionOperation, PaddingInterface, WindowInterface):
         result_types: Sequence[Attribute],
         padding_counts: Sequence[tuple[int, int]],
     ) -> Operation:
+        """
+        Build the convolution on tiles, with the padding `padding_counts` and the number
+        of groups in the tiles.
+        """
         images, filters = (shape_of(operand) for operand in operands[:2])
         inside = {
             "padding": to_padding_property(padding_counts),

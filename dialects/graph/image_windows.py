@@ -113,6 +113,10 @@ class Window:
         )
 
     def _output_extent(self, axis: int, image_extent: int) -> int:
+        """
+        Return the number of windows along `axis`; raise `VerifyException` if the padded
+        image is shorter than a window.
+        """
         padded = image_extent + self.padding[axis] + self.padding[self.rank + axis]
         span = self.dilation[axis] * (self.taps[axis] - 1) + 1
         if padded < span:

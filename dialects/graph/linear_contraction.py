@@ -101,6 +101,10 @@ class LinearContractOp(ContractionOperation):
         return tuple(each.data for each in self.maps)
 
     def infer_result_shape(self) -> tuple[int, ...]:
+        """
+        Return per axis the product of the extents of its dimensions; raise
+        `VerifyException` if maps, domain and operands do not match.
+        """
         extents, maps = self.domain_extents, self.affine_maps
         if len(maps) != 3:
             raise VerifyException(
@@ -143,6 +147,10 @@ class LinearContractOp(ContractionOperation):
         return (linear_accesses_of_map(self.affine_maps[2]),)
 
     def untileable_dims(self) -> dict[int, str]:
+        """
+        Return the dimensions that share an axis: all but the outermost of each result
+        axis, and reduction dimensions of composite input axes.
+        """
         reason = "it shares an axis with another one"
         orders = self._result_dim_orders
         shared = {
@@ -188,6 +196,9 @@ class LinearContractOp(ContractionOperation):
         return extents
 
     def contract_operand_arrays(self, lhs: Array, rhs: Array) -> Array:
+        """
+        Contract strided views of two arrays over the dimensions that the result lacks.
+        """
         (left, left_dims), (right, right_dims) = (
             view_over_used_dims(array, map_, self.domain_extents)
             for array, map_ in zip((lhs, rhs), self.affine_maps, strict=False)
@@ -215,6 +226,7 @@ def _order_dims_of_result_axis(
 
 
 def _verify_dims_are_read(maps: Sequence[AffineMap], extents: Sequence[int]) -> None:
+    """Raise `VerifyException` if no input map uses a dimension of extent above 1."""
     read = maps[0].used_dims() | maps[1].used_dims()
     several = {each for each, extent in enumerate(extents) if extent > 1}
     if missing := sorted(several - read):

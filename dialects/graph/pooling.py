@@ -104,6 +104,7 @@ class PoolOperation(
         result_types: Sequence[Attribute],
         padding_counts: Sequence[tuple[int, int]],
     ) -> Operation:
+        """Build the pooling on tiles, with `padding_counts` as its padding."""
         return type(self).create(
             operands=operands,
             result_types=result_types,
@@ -130,6 +131,7 @@ class PoolOperation(
         return (self.combine_with_init(total, *operands[1:]),)
 
     def decompose_windows(self, builder: Builder) -> Sequence[SSAValue]:
+        """Build the reduction of the unfolded images over each window, and `init`."""
         return [
             build_window_reduction(
                 builder,

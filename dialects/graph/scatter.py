@@ -217,6 +217,10 @@ class ScatterOp(
     def build_with_element_type(
         self, builder: Builder, element_type: Attribute
     ) -> Sequence[SSAValue]:
+        """
+        Build the scatter on operand and updates cast to `element_type`, and a cast of
+        its result back to the result type.
+        """
         program, kind = MaskBuilder(builder), self.kind.data
         start = program.cast(self.operand, element_type)
         updates = program.cast(self.updates, element_type)

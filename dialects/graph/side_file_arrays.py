@@ -23,6 +23,9 @@ def compute_digest(array: Array) -> str:
 
 
 def _check_key_exists(path: str, key: str, keys: Sequence[str]) -> str:
+    """
+    Return `key`; raise `DiagnosticException` if it is not among the file's `keys`.
+    """
     if key in keys:
         return key
     listed = ", ".join(f"`{name}`" for name in keys) or "nothing"
@@ -31,6 +34,10 @@ def _check_key_exists(path: str, key: str, keys: Sequence[str]) -> str:
 
 @lru_cache(maxsize=8)
 def _load_array_of_file(path: str, key: str, file_stamp: tuple[int, int]) -> Array:
+    """
+    Read one array of a safetensors or numpy file, as read-only. The cache is keyed by
+    `file_stamp` (modification time and size) too.
+    """
     if path.endswith(".safetensors"):
         opened: Any = safe_open(path, "numpy")
         with opened as tensors:

@@ -51,6 +51,10 @@ def _run_numpy_reference(
 def _register_reference_functions(
     functions: type[InterpreterFunctions], operation_types: Iterable[type[Operation]]
 ) -> None:
+    """
+    Register in the class `functions` one interpreter function per operation type that
+    implements `ReferenceInterface`.
+    """
     for kind in operation_types:
         if issubclass(kind, ReferenceInterface):
             _, mnemonic = kind.name.split(".", 1)

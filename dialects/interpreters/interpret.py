@@ -106,6 +106,10 @@ def _find_differing_element(
 def _raise_poison_error(
     origin: Origin, element: _ElementIndex, names_of_results: Sequence[str]
 ) -> NoReturn:
+    """
+    Raise `InterpretationError` at the operation that left elements undefined, naming
+    the element of a result that depends on them.
+    """
     (op, which), (number, index) = origin, element
     message = (
         f"{op.name}: expected results that are defined, got "
@@ -121,6 +125,10 @@ def _run_entry_function(
     entry: str | None,
     poison: PoisonTracker,
 ) -> tuple[Array, ...]:
+    """
+    Run the preparation function of the entry point, if it has one, then the entry point
+    itself, on numpy arrays.
+    """
     function = find_entry_point(module, entry)
     arguments = [inputs[name] for name in argument_names(function)]
     interpreter = _build_interpreter(module, poison)
@@ -142,6 +150,10 @@ def _call_function(
     arguments: Sequence[Array],
     poison: PoisonTracker,
 ) -> tuple[Array, ...]:
+    """
+    Run `function` on `arguments` and undefined arrays for its result arguments; return
+    the filled arrays, or the returned values if there are none.
+    """
     result_arguments = function.body.block.args[len(arguments) :]
     outputs = [
         poison.make_undefined_array(function, UNWRITTEN, cast(AnyTensor, argument.type))
@@ -156,6 +168,7 @@ def _call_function(
 
 
 def _build_interpreter(module: ModuleOp, poison: PoisonTracker) -> Interpreter:
+    """Return an xDSL interpreter of `module` with the functions of all dialects."""
     # Imported lazily: the functions of all dialects take a third of a second.
     from xdsl.interpreters.affine import AffineFunctions
     from xdsl.interpreters.func import FuncFunctions
@@ -171,6 +184,9 @@ def _build_interpreter(module: ModuleOp, poison: PoisonTracker) -> Interpreter:
 def _make_interpreter_functions(
     module: ModuleOp, poison: PoisonTracker
 ) -> Sequence[InterpreterFunctions]:
+    """
+    Return the functions of the TLF dialects, which record undefined values in `poison`.
+    """
     from tlf.dialects.interpreters.graph import GraphFunctions, reference_functions_of
     from tlf.dialects.interpreters.mem import make_mem_interpreter_functions
     from tlf.dialects.interpreters.tile import TileFunctions

@@ -24,6 +24,7 @@ class LoopFunctions(InterpreterFunctions):
     def run_for(
         self, interpreter: Interpreter, op: scf.ForOp, args: PythonValues
     ) -> PythonValues:
+        """Run the body once per iteration in order, and return the carried values."""
         lower, upper, step, *carried = args
         values: PythonValues = tuple(carried)
         for counter in range(lower, upper, step):
@@ -34,6 +35,7 @@ class LoopFunctions(InterpreterFunctions):
     def run_parallel(
         self, interpreter: Interpreter, op: scf.ParallelOp, args: PythonValues
     ) -> PythonValues:
+        """Run the body at every point of the iteration space, last point first."""
         rank = len(op.lowerBound)
         bounds = args[:rank], args[rank : 2 * rank], args[2 * rank : 3 * rank]
         # Iterations are independent: reverse order exposes overlapping writes.

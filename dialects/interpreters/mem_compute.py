@@ -48,6 +48,10 @@ class MemComputeFunctions(InterpreterFunctions):
     def run_map(
         self, interpreter: Interpreter, op: mem.MapOp, args: PythonValues
     ) -> PythonValues:
+        """
+        Evaluate the scalar body on all points of the domain at once, and write the
+        results into the output buffers, or return them.
+        """
         self._flight.check_operands(op, args)
         inputs, outputs = args[: len(op.inputs)], args[len(op.inputs) :]
         elements = [
@@ -68,6 +72,10 @@ class MemComputeFunctions(InterpreterFunctions):
     def run_reduce(
         self, interpreter: Interpreter, op: mem.ReduceOp, args: PythonValues
     ) -> PythonValues:
+        """
+        Reduce the values of the body along the dimensions that an output omits, and
+        combine them with its initial contents; floats are computed in double.
+        """
         self._flight.check_operands(op, args)
         outputs = _initial_output_arrays(op, args)
         elements = [
@@ -94,6 +102,9 @@ class MemComputeFunctions(InterpreterFunctions):
     def run_contract(
         self, interpreter: Interpreter, op: mem.ContractOp, args: PythonValues
     ) -> PythonValues:
+        """
+        Add the einsum of both factors, computed in double or int64, to the accumulator.
+        """
         self._flight.check_operands(op, args)
         lhs, rhs, *_ = args
         (acc,) = _initial_output_arrays(op, args)
@@ -116,6 +127,9 @@ class MemComputeFunctions(InterpreterFunctions):
     def run_fill(
         self, interpreter: Interpreter, op: mem.FillOp, args: PythonValues
     ) -> PythonValues:
+        """
+        Set all elements of the buffer to the fill value, or return a tensor of it.
+        """
         self._flight.check_operands(op, args)
         value = _to_scalar_array(op.fill_value, op.shaped_type.element_type)
         if args:
@@ -127,6 +141,10 @@ class MemComputeFunctions(InterpreterFunctions):
     def run_mask(
         self, interpreter: Interpreter, op: mem.MaskOp, args: PythonValues
     ) -> PythonValues:
+        """
+        Replace the elements outside of the bounds or the valid extents by the fill
+        value, in the buffer or in a new tensor.
+        """
         self._flight.check_operands(op, args)
         source, *dynamic = args
         offsets = resolve_mixed_offsets(op.mixed_offsets, iter(dynamic))
@@ -204,6 +222,10 @@ def _domain_dims_of_output_axes(output_map: AffineMap) -> list[int | None]:
 
 
 def _round_factor_to_precision(array: Array, precision: str) -> NumericArray:
+    """
+    Convert a factor to int64 or double; f32 elements are rounded to tf32 first if
+    `precision` is `tf32`.
+    """
     if array.dtype.kind in "bi":
         return array.astype(np.int64)
     if precision == "tf32" and array.dtype == np.float32:

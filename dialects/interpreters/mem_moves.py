@@ -73,6 +73,10 @@ class MemMoveFunctions(InterpreterFunctions):
     def run_dma(
         self, interpreter: Interpreter, op: mem.DmaOp, args: PythonValues
     ) -> PythonValues:
+        """
+        Start an asynchronous copy of a box between buffers; return the move to wait
+        for.
+        """
         *values, source, destination = args
         dynamic = iter(values)
         source_offsets = resolve_mixed_offsets(op.mixed_source_offsets, dynamic)
@@ -129,6 +133,10 @@ class MemMoveFunctions(InterpreterFunctions):
     def run_dma_gather(
         self, interpreter: Interpreter, op: mem.DmaGatherOp, args: PythonValues
     ) -> PythonValues:
+        """
+        Start an asynchronous gather of a box from the source at indexed positions;
+        elements out of bounds get the fill value, by default 0.
+        """
         indices, source, destination, *dynamic = args
         offsets = resolve_mixed_offsets(op.mixed_offsets, iter(dynamic))
         outside = np.asarray(op.fill_value or 0).astype(source.dtype)
@@ -143,6 +151,10 @@ class MemMoveFunctions(InterpreterFunctions):
     def run_dma_scatter(
         self, interpreter: Interpreter, op: mem.DmaScatterOp, args: PythonValues
     ) -> PythonValues:
+        """
+        Start an asynchronous scatter of a box of the source to indexed positions of the
+        destination, by replacement or addition.
+        """
         indices, source, destination, *dynamic = args
         offsets = resolve_mixed_offsets(op.mixed_offsets, iter(dynamic))
         maps, axis = (op.table_map, op.index_map), op.indexed_axis
@@ -165,6 +177,10 @@ class MemMoveFunctions(InterpreterFunctions):
     def run_load(
         self, interpreter: Interpreter, op: mem.LoadOp, args: PythonValues
     ) -> PythonValues:
+        """
+        Return a tensor with a box of the source; other elements are the fill value or,
+        without one, undefined.
+        """
         source, *dynamic = args
         offsets = resolve_mixed_offsets(op.mixed_offsets, iter(dynamic))
         region = ...
@@ -188,6 +204,10 @@ class MemMoveFunctions(InterpreterFunctions):
     def run_gather(
         self, interpreter: Interpreter, op: mem.GatherOp, args: PythonValues
     ) -> PythonValues:
+        """
+        Return a tensor with the source elements at indexed positions; other elements
+        are the fill value or, without one, undefined.
+        """
         indices, source, *dynamic = args
         self._flight.check_no_conflict(op, [source], [])
         result = self._poison.make_undefined_array(op, OUTSIDE, op.value_type)
@@ -208,6 +228,7 @@ class MemMoveFunctions(InterpreterFunctions):
     def run_store(
         self, interpreter: Interpreter, op: mem.StoreOp, args: PythonValues
     ) -> PythonValues:
+        """Write the part of the value that is in bounds to the destination buffer."""
         value, destination, *dynamic = args
         offsets = resolve_mixed_offsets(op.mixed_offsets, iter(dynamic))
         region, box = clip_box_to_slices(offsets, op.box, destination.shape)
@@ -219,6 +240,7 @@ class MemMoveFunctions(InterpreterFunctions):
     def run_get_global(
         self, interpreter: Interpreter, op: memref.GetGlobalOp, args: PythonValues
     ) -> PythonValues:
+        """Return the elements of the `memref.global` of that name in the module."""
         name = op.name_.string_value()
         for each in interpreter.module.walk():
             if isinstance(each, memref.GlobalOp) and each.sym_name.data == name:
@@ -229,6 +251,7 @@ class MemMoveFunctions(InterpreterFunctions):
     def run_subview(
         self, interpreter: Interpreter, op: memref.SubviewOp, args: PythonValues
     ) -> PythonValues:
+        """Return a strided numpy view of the buffer, without the dropped dimensions."""
         source, *values = args
         dynamic = iter(values)
         offsets = resolve_mixed_offsets(
@@ -250,6 +273,10 @@ class MemMoveFunctions(InterpreterFunctions):
     def run_window(
         self, interpreter: Interpreter, op: mem.WindowOp, args: PythonValues
     ) -> PythonValues:
+        """
+        Return a `RingWindow` of the buffer, with the start reduced modulo the ring
+        size.
+        """
         source, *dynamic = args
         offsets = resolve_mixed_offsets(op.mixed_offsets, iter(dynamic))
         axis, sizes = op.ring_axis, list(op.box_sizes)
@@ -269,6 +296,10 @@ class MemMoveFunctions(InterpreterFunctions):
     def run_reinterpret_cast(
         self, interpreter: Interpreter, op: memref.ReinterpretCastOp, args: PythonValues
     ) -> PythonValues:
+        """
+        Return a numpy view of a contiguous buffer with a static offset, sizes and
+        strides; raise `InterpretationError` for others.
+        """
         source = cast(Array, args[0])
         if len(args) > 1 or not source.flags.c_contiguous:
             raise InterpretationError(
@@ -304,6 +335,10 @@ def _slices_of_view(
 
 
 def _load_global_array(op: memref.GlobalOp) -> Array:
+    """
+    Return the initial value of a `memref.global` in its shape, a splat repeated; raise
+    `InterpretationError` if there is none.
+    """
     if (value := load_global_elements(op)) is None:
         raise InterpretationError(f"expected an initial value of @{op.sym_name.data}")
     dtype = dtype_of(op.type.element_type)

@@ -188,6 +188,10 @@ def _cast_with_boolean_sign(
 def _evaluate_comparison(
     op: arith.CmpfOp | arith.CmpiOp, lhs: Array, rhs: Array
 ) -> Array:
+    """
+    Compare elementwise by the predicate of `op`, which says if NaN compares as true;
+    raise `InterpretationError` for unsigned predicates of integers.
+    """
     names = arith.CMPF_COMPARISON_OPERATIONS
     if isinstance(op, arith.CmpiOp):
         names = arith.CMPI_COMPARISON_OPERATIONS

@@ -71,6 +71,10 @@ class TileFunctions(InterpreterFunctions):
     def run_slice(
         self, interpreter: Interpreter, op: tile.SliceOp, args: PythonValues
     ) -> PythonValues:
+        """
+        Return the tile copied from the source; elements out of bounds are the fill
+        value or, without one, undefined.
+        """
         source, *dynamic = args
         result = self._poison.make_undefined_array(op, OUTSIDE, op.result.type)
         if op.fill is not None:
@@ -91,6 +95,10 @@ class TileFunctions(InterpreterFunctions):
     def run_gather(
         self, interpreter: Interpreter, op: tile.GatherOp, args: PythonValues
     ) -> PythonValues:
+        """
+        Return a tile of the source elements at indexed positions; other elements are
+        the fill value or, without one, undefined.
+        """
         source, indices, *dynamic = args
         result = self._poison.make_undefined_array(op, OUTSIDE, op.result.type)
         if op.fill is not None:
@@ -112,6 +120,10 @@ class TileFunctions(InterpreterFunctions):
     def run_scatter(
         self, interpreter: Interpreter, op: tile.ScatterOp, args: PythonValues
     ) -> PythonValues:
+        """
+        Return the destination after a write or addition of the tile at indexed
+        positions.
+        """
         source, destination, indices, *dynamic = args
         offsets = resolve_mixed_offsets(op.mixed_offsets, iter(dynamic))
         maps = (op.table_map, op.index_map)
@@ -131,6 +143,10 @@ class TileFunctions(InterpreterFunctions):
     def run_deslice(
         self, interpreter: Interpreter, op: tile.DesliceOp, args: PythonValues
     ) -> PythonValues:
+        """
+        Return a copy of the destination with the in-bounds part of the tile inserted;
+        check that no other parallel iteration writes these elements.
+        """
         source, destination, *dynamic = args
         result = destination.copy()
         offsets = resolve_mixed_offsets(op.mixed_offsets, iter(dynamic))
@@ -151,6 +167,10 @@ class TileFunctions(InterpreterFunctions):
     def run_roll(
         self, interpreter: Interpreter, op: tile.RollOp, args: PythonValues
     ) -> PythonValues:
+        """
+        Drop leading slices of the window along the axis, as many as `following` has,
+        and append `following`.
+        """
         window, following = args
         axis = op.axis.value.data
         count = following.shape[axis]
@@ -173,6 +193,10 @@ class TileFunctions(InterpreterFunctions):
     def run_while(
         self, interpreter: Interpreter, op: tile.WhileOp, args: PythonValues
     ) -> PythonValues:
+        """
+        Run the body at every point of the nest, last point first if it is parallel;
+        return the carried values.
+        """
         values = iter(args)
         bounds = [
             [bound if isinstance(bound, int) else int(next(values)) for bound in mixed]

@@ -108,6 +108,10 @@ class CollapseOp(SourceOperation):
             raise VerifyException(f"expected a view {expected}, got {self.result.type}")
 
     def _verify_contiguous_rows(self, window: WindowOp) -> None:
+        """
+        Raise `VerifyException` if the ring wraps along the second collapsed axis, the
+        window lacks a part of it, or rows are not contiguous in memory.
+        """
         if window.ring_axis == self.first_axis + 1:
             raise VerifyException(
                 f"expected a ring that does not wrap along axis {window.ring_axis}"

@@ -155,6 +155,10 @@ class MapOp(StructuredOp):
         )
 
     def _verify_in_place(self) -> None:
+        """
+        Raise `VerifyException` if an input that is also an output is not read by the
+        identity map.
+        """
         for index, (value, indexing) in enumerate(
             zip(self.inputs, self.input_maps, strict=True)
         ):
@@ -234,6 +238,9 @@ class ReduceOp(AccumulatingOp):
 
     @property
     def neutral_elements(self) -> tuple[float, ...]:
+        """
+        Neutral element of each output's combining operation, for its element type.
+        """
         return tuple(
             _neutral_element_of(combine.name, shaped.element_type)
             for combine, shaped in zip(self.combiners, self.output_types, strict=True)
@@ -261,6 +268,10 @@ class ReduceOp(AccumulatingOp):
         self._verify_combiners()
 
     def _verify_combiners(self) -> None:
+        """
+        Raise `VerifyException` unless the body combines into each output's element
+        once, by one of `COMBINERS`.
+        """
         combines = self.combiners
         arguments = self.body.block.args[len(self.inputs) :]
         if len(combines) != len(arguments):

@@ -47,6 +47,7 @@ class FillEffects(MemoryEffect):
 
     @classmethod
     def get_effects(cls, op: Operation) -> AbstractSet[EffectInstance]:
+        """Return a read and a write of the buffer; nothing for an `op` on tensors."""
         if op.results:
             return set()
         return {

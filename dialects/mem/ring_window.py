@@ -121,6 +121,10 @@ class WindowOp(SourceOperation, OffsetOperation, BoxOperation):
             raise VerifyException(f"expected a view {expected}, got {self.result.type}")
 
     def _verify_box_inside_ring(self) -> None:
+        """
+        Raise `VerifyException` if the box has more slices than the ring, or exceeds the
+        buffer at a static offset along another axis.
+        """
         shape = self.source_type.get_shape()
         if self.box_sizes[self.ring_axis] > self.ring_size:
             raise VerifyException(

@@ -54,6 +54,10 @@ class StructuredEffects(MemoryEffect):
 
     @classmethod
     def get_effects(cls, op: Operation) -> AbstractSet[EffectInstance]:
+        """
+        Return reads of the inputs, and of outputs whose contents are needed, and writes
+        of the outputs; nothing for an `op` on tensors.
+        """
         if op.results:
             return set()
         assert isinstance(op, StructuredOp)
@@ -141,6 +145,10 @@ class StructuredOp(IRDLOperation, ABC):
             )
 
     def _verify_buffers_or_tensors(self) -> None:
+        """
+        Raise `VerifyException` unless all operands are tensors, if there are results,
+        or all are memrefs, and there is an output.
+        """
         expected = TensorType if self.results else MemRefType
         name = "tensors" if self.results else "memrefs"
         for value in (*self.input_operands, *self.output_operands):
@@ -176,6 +184,7 @@ class StructuredOp(IRDLOperation, ABC):
 def build_structured_properties(
     domain: Sequence[int], maps: Sequence[AffineMap]
 ) -> dict[str, Attribute | None]:
+    """Return the properties `domain` and `indexing_maps` of a structured operation."""
     return {
         "indexing_maps": ArrayAttr([AffineMapAttr(indexing) for indexing in maps]),
         "domain": DenseArrayBase.from_list(i64, domain),

@@ -74,6 +74,7 @@ class Access:
 
     @property
     def access_attribute(self) -> AccessAttr:
+        """Address as `#npu.access`, in which the flag `dynamic` stands for the base."""
         return AccessAttr(
             StringAttr(self.level),
             IntegerAttr(self.offset, i64),
@@ -171,6 +172,7 @@ class Accesses(CustomDirective):
 
 
 def _parse_operand(parser: Parser, bases: list[UnresolvedOperand]) -> Attribute:
+    """Parse an immediate number, or an address, whose base is appended to `bases`."""
     if (word := parser.parse_optional_keyword_in(("inf", "nan"))) is not None:
         return to_number_attribute(float(word))
     if (level := parser.parse_optional_identifier()) is not None:
@@ -186,6 +188,9 @@ def _parse_access(parser: Parser, bases: list[UnresolvedOperand]) -> AccessAttr:
 def _parse_address(
     parser: Parser, bases: list[UnresolvedOperand], level: str
 ) -> AccessAttr:
+    """
+    Parse `[base + offset](strides):type` after a level; append the base to `bases`.
+    """
     parser.parse_punctuation("[")
     base = parser.parse_optional_unresolved_operand()
     offset = 0
@@ -210,6 +215,7 @@ def _parse_address(
 
 
 def _print_access(printer: Printer, access: AccessAttr, base: SSAValue | None) -> None:
+    """Print an address as `level[base + offset](strides):type`, or without a base."""
     offset = access.offset.value.data
     printer.print_string(f"{access.level.data}[")
     if base is not None:

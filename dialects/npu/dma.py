@@ -154,6 +154,9 @@ class DmaOp(EngineOp):
 
     @property
     def source(self) -> Access:
+        """
+        Address that is read, the first input; `VerifyException` if it is a number.
+        """
         source = self.inputs[0]
         if not isinstance(source, Access):
             raise VerifyException("expected an address to read, got a number")

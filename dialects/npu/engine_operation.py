@@ -46,6 +46,9 @@ class EngineOp(IRDLOperation, ABC):
 
     @property
     def destination(self) -> Access:
+        """
+        Address that is written, the first one; `VerifyException` if there is none.
+        """
         first = self.addresses[0] if self.accesses.data else None
         if not isinstance(first, Access):
             raise VerifyException("expected an address to write")

@@ -45,6 +45,10 @@ def find_consistency_faults(
 def _find_level_order_faults(
     description: TargetDescription,
 ) -> Iterator[DescriptionFault]:
+    """
+    Yield the faults of the list of memory levels: too few, names that repeat or are out
+    of order, and `indexed_row` of the outermost level.
+    """
     levels = description.levels
     names = [level.name for level in levels]
     if len(levels) < 2:
@@ -75,6 +79,10 @@ def _find_level_order_faults(
 
 
 def _find_level_faults(level: Level, path: KeyPath) -> Iterator[DescriptionFault]:
+    """
+    Yield the faults of one memory level: indexed moves that its kind does not support,
+    and an alignment that is no power of two.
+    """
     if level.indexed_loads and level.kind is not LevelKind.VALUE:
         yield DescriptionFault(
             (*path, "indexed_loads"),
@@ -96,6 +104,10 @@ def _find_level_faults(level: Level, path: KeyPath) -> Iterator[DescriptionFault
 
 
 def _find_npu_faults(description: TargetDescription) -> Iterator[DescriptionFault]:
+    """
+    Yield the faults of an NPU: levels that are no buffers, a first level other than
+    `INNERMOST`, and a table `gpu`.
+    """
     for index, level in enumerate(description.levels):
         if level.kind is not LevelKind.BUFFER:
             yield DescriptionFault(
@@ -117,6 +129,10 @@ def _find_npu_faults(description: TargetDescription) -> Iterator[DescriptionFaul
 
 
 def _find_gpu_faults(description: TargetDescription) -> Iterator[DescriptionFault]:
+    """
+    Yield a fault per memory level whose kind the backend triton does not support at its
+    position: values innermost, buffers outermost only.
+    """
     *inner, outermost = description.levels
     if outermost.kind is not LevelKind.BUFFER:
         yield DescriptionFault(

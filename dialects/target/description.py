@@ -220,6 +220,9 @@ def load_target_spec(
 
 
 def _parse_toml(text: str, file: str) -> dict[str, Data]:
+    """
+    Parse TOML text; raise `DescriptionError` with line and column if it is invalid.
+    """
     try:
         return tomllib.loads(text)
     except (ValueError, RecursionError) as error:
@@ -239,6 +242,7 @@ def _end_line_and_column(text: str) -> tuple[int, int]:
 
 
 def _find_fault_location(fault: DescriptionFault, text: str) -> LineColumn:
+    """Return the line and column in TOML `text` of the key or value of a fault."""
     locations = TomlLocations.from_text(text)
     return (
         locations.locate_key(fault.path)
@@ -298,6 +302,7 @@ def find_description_faults(data: Mapping[str, Data]) -> Iterator[DescriptionFau
 
 
 def _attribute_from_data(data: Data) -> Attribute:
+    """Convert TOML data to an attribute recursively, with sorted keys, i64 and f64."""
     match data:
         case bool():
             return BoolAttr.from_bool(data)
@@ -316,6 +321,10 @@ def _attribute_from_data(data: Data) -> Attribute:
 
 
 def _data_from_attribute(attribute: Attribute) -> Data:
+    """
+    Convert an attribute back to TOML data recursively; raise `DiagnosticException` for
+    attributes that `_attribute_from_data` does not return.
+    """
     match attribute:
         case DictionaryAttr():
             return {k: _data_from_attribute(v) for k, v in attribute.data.items()}

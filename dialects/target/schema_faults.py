@@ -101,6 +101,9 @@ def make_unknown_key_fault(
 def _find_struct_faults(
     data: object, type_: inspect.StructType, path: KeyPath
 ) -> Iterator[DescriptionFault]:
+    """
+    Yield the faults of a table of fixed keys: unknown and missing keys, and values.
+    """
     if not isinstance(data, Mapping):
         yield _make_unexpected_value_fault("a table", path, data)
         return
@@ -120,6 +123,9 @@ def _find_struct_faults(
 def _find_table_faults(
     data: object, type_: inspect.DictType, path: KeyPath
 ) -> Iterator[DescriptionFault]:
+    """
+    Yield the faults of a table of free or listed keys: unknown keys, values, too few.
+    """
     if not isinstance(data, Mapping):
         yield _make_unexpected_value_fault("a table", path, data)
         return
@@ -141,6 +147,9 @@ def _find_table_faults(
 def _find_array_faults(
     data: object, type_: inspect.ListType | inspect.TupleType, path: KeyPath
 ) -> Iterator[DescriptionFault]:
+    """
+    Yield the fault of data that is no array of the right length, else those of items.
+    """
     if isinstance(type_, inspect.TupleType):
         minimum = maximum = len(type_.item_types)
         items = list(type_.item_types)
@@ -162,6 +171,9 @@ def _find_array_faults(
 def _make_unexpected_value_fault(
     expected: str, path: KeyPath, data: object
 ) -> DescriptionFault:
+    """
+    Return the fault of a value at `path` that is not `expected`, located at the value.
+    """
     message = (
         f"expected {expected} for `{format_path(path)}`, got {_format_value(data)}"
     )
@@ -169,6 +181,7 @@ def _make_unexpected_value_fault(
 
 
 def _format_value(data: object) -> str:
+    """Return a TOML value as text of a message; tables and arrays without contents."""
     match data:
         case bool():
             return f"`{str(data).lower()}`"
@@ -199,6 +212,9 @@ def _allowed_choices_of_type(type_: Choice) -> tuple[str, ...]:
 
 
 def _is_within_number_range(data: object, type_: Number) -> bool:
+    """
+    Return `True` if `data` is a number, not a bool, of the kind and range of `type_`.
+    """
     kinds = int if isinstance(type_, inspect.IntType) else int | float
     if not isinstance(data, kinds) or isinstance(data, bool):
         return False
@@ -212,6 +228,7 @@ def _bounds_of_number_type(type_: Number) -> tuple[float, float]:
 
 
 def _format_number_range(type_: Number) -> str:
+    """Return the kind and bounds of a number type as text of a message."""
     if isinstance(type_, inspect.IntType):
         return f"an integer from {type_.ge} to {type_.le}"
     if type_.gt is not None:

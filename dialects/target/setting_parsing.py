@@ -66,6 +66,10 @@ def parse_target_settings(text: str) -> tuple[str, Mapping[str, int]]:
 
 
 def _parse_setting(name: str, value: str) -> int:
+    """
+    Return the number of cores if `name` is `cores`, else a capacity in bytes; raise
+    `DiagnosticException` if the value is malformed or out of range.
+    """
     if name != CORES:
         return parse_bytes(value)
     if not value.isdecimal() or not 1 <= int(value) <= MAX_CORES:

@@ -63,6 +63,7 @@ class TomlLocations:
         return before.count("\n") + 1, offset - before.rfind("\n")
 
     def _scan_document(self) -> None:
+        """Record the offsets of all keys and values of the text, from `_offset` on."""
         table: KeyPath = ()
         while self._skip_space() < len(self.text):
             if self.text[self._offset] == "[":
@@ -71,6 +72,9 @@ class TomlLocations:
                 self._scan_key_value_pair(table)
 
     def _scan_table_header(self) -> KeyPath:
+        """
+        Scan `[keys]` or `[[keys]]`, record its offset, and return the table's path.
+        """
         start = self._offset
         brackets = 2 if self.text.startswith("[[", start) else 1
         self._offset += brackets
@@ -100,6 +104,9 @@ class TomlLocations:
         return path
 
     def _scan_key_value_pair(self, table_path: KeyPath) -> None:
+        """
+        Scan `keys = value` of a table, and record the offsets of its keys and value.
+        """
         start, path = self._offset, table_path
         for key in self._scan_dotted_key():
             path = (*path, key)
@@ -111,6 +118,7 @@ class TomlLocations:
         self._scan_value(path)
 
     def _scan_value(self, path: KeyPath) -> None:
+        """Record the offset of a value, and advance behind it; scan nested ones."""
         self.value_offsets[path] = self._offset
         if (string := _STRING.match(self.text, self._offset)) is not None:
             self._offset = string.end()
@@ -145,6 +153,7 @@ class TomlLocations:
         return parts
 
     def _scan_key(self) -> str:
+        """Scan a bare or quoted key, and return it without its quotes."""
         pattern = _STRING if self.text[self._skip_space()] in "\"'" else _BARE_KEY
         match = pattern.match(self.text, self._offset)
         assert match is not None

@@ -148,6 +148,10 @@ class MaskOp(TileOperation, PositionDependentInterface, AxisCollapsingInterface)
         tile_offsets: Sequence[Index],
         add_indices: Callable[[Index, Index], Index],
     ) -> Operation:
+        """
+        Build the mask of a tile, with `tile_offsets` added to its offsets; raise
+        `VerifyException` if it has valid extents.
+        """
         old = merge_offsets(self.static_offsets, operands[1:])
         offsets = [add_indices(*pair) for pair in zip(old, tile_offsets, strict=True)]
         bounds = cast(Sequence[int], self.bounds.get_values())
@@ -161,6 +165,10 @@ class MaskOp(TileOperation, PositionDependentInterface, AxisCollapsingInterface)
         axis: int,
         scale_index: Callable[[Index, int], Index],
     ) -> Operation | None:
+        """
+        Build the mask with `axis` and the next axis merged; `None` if it has valid
+        extents, or masks elements along the next axis.
+        """
         offsets = list(merge_offsets(self.static_offsets, operands[1:]))
         row = tensor_type(self.source).get_shape()[axis + 1]
         bounds = cast(Sequence[int], self.bounds.get_values())

@@ -126,6 +126,10 @@ class SliceOp(TileOperation, MoveInterface):
     def _verify_indexing_map(
         map_: AffineMap, source: AnyTensor, result: AnyTensor
     ) -> None:
+        """
+        Raise `VerifyException` unless `map_` is linear, from the axes of the tile to
+        those of the source, and element types are equal.
+        """
         verify_equal_element_types(source, result)
         ranks = (result.get_num_dims(), source.get_num_dims())
         if (map_.num_dims, len(map_.results)) != ranks or map_.num_symbols:

@@ -192,6 +192,10 @@ class WhileOp(IRDLOperation):
             self._verify_parallel_destinations()
 
     def _verify_loop_bounds(self) -> None:
+        """
+        Raise `VerifyException` for wrong numbers of bounds, steps or stages that are
+        not positive, or an `order` that is no permutation.
+        """
         loops = len(self.steps)
         for what, bounds in (
             ("lower", self.static_lower),
@@ -224,6 +228,10 @@ class WhileOp(IRDLOperation):
             )
 
     def _verify_carried_value_types(self) -> None:
+        """
+        Raise `VerifyException` unless body arguments, results and yielded values have
+        the types of `inits`.
+        """
         expected = [IndexType()] * len(self.steps) + [init.type for init in self.inits]
         actual = list(self.body.block.arg_types)
         if actual != expected:
@@ -268,6 +276,9 @@ class WhileOp(IRDLOperation):
         return None
 
     def _verify_parallel_destinations(self) -> None:
+        """
+        Raise `VerifyException` if a carried value is used other than as destination.
+        """
         for position in range(len(self.carried_values)):
             if (reader := self._find_reader_of_carried_value(position)) is not None:
                 raise VerifyException(
@@ -364,6 +375,9 @@ def _resolve_bound(parser: Parser, bound: Bound) -> Index:
 
 
 def _parse_loop(parser: Parser) -> tuple[Parser.UnresolvedArgument, Bound, Bound, int]:
+    """
+    Parse `%i = lower to upper step n`; return the variable, the bounds and the step.
+    """
     variable = parser.parse_argument(expect_type=False)
     parser.parse_punctuation("=")
     lower = _parse_bound(parser)
@@ -374,6 +388,7 @@ def _parse_loop(parser: Parser) -> tuple[Parser.UnresolvedArgument, Bound, Bound
 
 
 def _parse_carried(parser: Parser) -> tuple[Parser.UnresolvedArgument, SSAValue]:
+    """Parse `%argument = %init : type`; return the argument, and `init` resolved."""
     argument = parser.parse_argument(expect_type=False)
     parser.parse_punctuation("=")
     value = parser.parse_unresolved_operand()
@@ -382,6 +397,7 @@ def _parse_carried(parser: Parser) -> tuple[Parser.UnresolvedArgument, SSAValue]
 
 
 def _print_index(printer: Printer, index: Index) -> None:
+    """Print a loop bound: an integer literal, or the name of an SSA value."""
     if isinstance(index, int):
         printer.print_int(index)
     else:
@@ -391,6 +407,7 @@ def _print_index(printer: Printer, index: Index) -> None:
 def _print_loop(
     printer: Printer, variable: BlockArgument, lower: Index, upper: Index, step: int
 ) -> None:
+    """Print one loop of the nest as `%variable = lower to upper step n`."""
     printer.print_ssa_value(variable)
     printer.print_string(" = ")
     _print_index(printer, lower)
@@ -400,6 +417,7 @@ def _print_loop(
 
 
 def _print_carried(printer: Printer, argument: BlockArgument, init: SSAValue) -> None:
+    """Print a carried value as `%argument = %init : type`."""
     printer.print_ssa_value(argument)
     printer.print_string(" = ")
     printer.print_ssa_value(init)

@@ -152,6 +152,9 @@ def _is_view(node: fx.Node) -> bool:
 
 
 def _erase_unused_views(graph: fx.Graph, node: fx.Node) -> None:
+    """
+    Erase `node` if it is a view without users, then likewise what it is a view of.
+    """
     if _is_view(node) and not node.users:
         base = node.args[0]
         graph.erase_node(node)

@@ -55,6 +55,7 @@ def core_decompositions() -> Table:
 
 
 def _drop_converted_operations(table: Table) -> Table:
+    """Return `table` without operations that have a converter or stay undecomposed."""
     return {
         target: function
         for target, function in table.items()

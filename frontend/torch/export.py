@@ -265,6 +265,7 @@ def _classify_outputs(
 
 
 def _find_weight(program: ExportedProgram, target: str) -> torch.Tensor:
+    """Return the tensor `target` from the state or the constants of the program."""
     for table in (program.state_dict, program.constants):
         tensor = table.get(target)
         if isinstance(tensor, torch.Tensor):

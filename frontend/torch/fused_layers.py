@@ -45,6 +45,9 @@ def _decompose_multi_head_attention(
     average_attn_weights: bool = True,
     mask_type: int | None = None,
 ) -> tuple[Tensor, Tensor]:
+    """
+    Compute attention by linear layers and softmax; return its weights, too, if needed.
+    """
     head = width // heads
     rows: list[Tensor] = []
     projections = zip((query, key, value), weight.chunk(3), bias.chunk(3), strict=True)

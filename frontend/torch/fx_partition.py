@@ -73,6 +73,9 @@ class _NodeSupport(OperatorSupportBase):
         return self.refusals[node]
 
     def _find_partition_refusal(self, node: fx.Node) -> Refusal | None:
+        """
+        Check kind, devices, value checks and conversion of `node`; `None` if all pass.
+        """
         if node.op != "call_function":
             return Refusal(f"it is a {node.op}")
         if node.target is getitem:

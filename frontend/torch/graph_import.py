@@ -195,6 +195,7 @@ class _GraphImporter:
         self.inputs: list[int] = []
 
     def run(self) -> ImportedFunction:
+        """Import placeholders, then all other nodes, and wrap them in a function."""
         placeholders = self.source.graph.find_nodes(op="placeholder")
         for position, node in enumerate(placeholders):
             self._import_placeholder(position, node)
@@ -207,6 +208,7 @@ class _GraphImporter:
         return self._build_function(cast(Sequence[object], outputs))
 
     def _import_placeholder(self, input_index: int, node: fx.Node) -> None:
+        """Add a block argument, unless the input is empty, or optional and unused."""
         if not node.users and input_index in self.optional:
             return
         try:
@@ -227,6 +229,7 @@ class _GraphImporter:
     def _locate_failures(
         self, node: fx.Node, import_action: Callable[[fx.Node], None]
     ) -> None:
+        """Run `import_action` on `node`; turn any exception into an `ImportFailure`."""
         try:
             import_action(node)
         except Unsupported as error:
@@ -239,6 +242,7 @@ class _GraphImporter:
             ) from error
 
     def _import_node(self, node: fx.Node) -> None:
+        """Emit operations for `node` into `values`, or put its tensor into `known`."""
         if node.op == "get_attr":
             self.values[node] = self._import_attribute(node)
         elif node.all_input_nodes and all(
@@ -265,6 +269,7 @@ class _GraphImporter:
         return self.builder.insert(op).result
 
     def _compute_known_result(self, node: fx.Node) -> Any:
+        """Execute the call of `node` in PyTorch on known tensors."""
         function = cast(Callable[..., Any], node.target)
         arguments = map_nodes_in_arguments(node.args, self.known.__getitem__)
         options = map_nodes_in_arguments(node.kwargs, self.known.__getitem__)
@@ -284,6 +289,9 @@ class _GraphImporter:
         return self._emit_constant(tensor)
 
     def _build_function(self, outputs: Sequence[object]) -> ImportedFunction:
+        """
+        Return `outputs` from a new function of the block; known ones are constants.
+        """
         results: list[SSAValue] = []
         output_sources: list[int | ConstantOutput] = []
         for node in outputs:
@@ -305,6 +313,7 @@ class _GraphImporter:
         return ImportedFunction(module, tuple(self.inputs), tuple(output_sources))
 
     def _named_result_of(self, node: fx.Node) -> SSAValue:
+        """Return the value of `node`; it gets the name of `node` if it has none."""
         value = self.values[node]
         assert isinstance(value, SSAValue)
         if value.name_hint is None:

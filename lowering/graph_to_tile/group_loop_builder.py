@@ -134,6 +134,7 @@ class GroupLoopBuilder:
     def _build_loops_assembling_results(
         self, builder: Builder, results: Sequence[GroupResult]
     ) -> Sequence[SSAValue]:
+        """Build the nest that inserts result tiles; return the updated destinations."""
         destinations = [
             self._allocate_resident_destination(builder, value)
             if is_retained
@@ -239,6 +240,7 @@ class GroupLoopBuilder:
     def _build_operation_or_reduction_loop(
         self, builder: Builder, tiled: TiledOperation
     ) -> None:
+        """Build a tiled operation, or the loop of its reduction; record its tile."""
         op, anchor = tiled.op, self.tiling.anchor
         if op in self.tiling.gathered_operations:
             result = self.tiles.slice_movement_result(builder, tiled)
@@ -272,6 +274,7 @@ class GroupLoopBuilder:
     def _insert_result_tile(
         self, builder: Builder, value: SSAValue, tile_box: Box, destination: SSAValue
     ) -> SSAValue:
+        """Insert the `tile.deslice` that writes a result's tile into `destination`."""
         computed = self.tiling.tiles[_producer_of_result(value)].result
         subview = self.tiles.slice_subview_of_tile(
             builder, self.tiles.values[value], computed, tile_box

@@ -90,6 +90,7 @@ class ParallelNest:
         loop_ranges: Sequence[tuple[int, int]],
         build_body: BodyBuilder,
     ) -> Sequence[SSAValue]:
+        """Build nested parallel `tile.while` operations, one per range of loops."""
         (first, last), *inner = loop_ranges
         loops = self.loops[first:last]
         types = [IndexType()] * len(loops) + [each.type for each in destinations]

@@ -275,6 +275,7 @@ class TileEmitter:
         new_slices: SSAValue,
         window: RollingWindow,
     ) -> SSAValue:
+        """Insert a `tile.roll` of `new_slices` into a window, and record its result."""
         roll = tile.RollOp(self.windows[window_key], new_slices, window.axis)
         self.rolled[window_key] = builder.insert(roll).result
         self.rolled[window_key].name_hint = window_key[0].name_hint

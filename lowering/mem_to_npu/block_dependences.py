@@ -47,6 +47,7 @@ class BlockDependences:
     """Chunk-wise waits that replace edges."""
 
     def find_sync_edges(self) -> None:
+        """Fill `edges`, `chunk_syncs` and `progress_after` from the items in order."""
         for index, item in enumerate(self.items):
             for waiting in item.leaves:
                 for leaves, late in item.instructions_sharing_waits(waiting):
@@ -70,6 +71,10 @@ class BlockDependences:
         leaves: list[InstructionLeaf],
         is_late: bool,
     ) -> None:
+        """
+        Add an edge or a chunk-wise wait for each earlier item that `leaves` depend on,
+        unless known progress already orders them.
+        """
         progress = self.final_progress.setdefault(waiting_stream, {})
         for position in range(item_index - 1, -1, -1):
             item = self.items[position]

@@ -38,6 +38,7 @@ def lower_control_flow(function: func.FuncOp, core_count: int = 1) -> None:
 
 
 def _convert_nest_to_cores(nest: scf.ParallelOp, core_count: int) -> None:
+    """Replace an `scf.parallel` by an `npu.cores` that takes over its body."""
     body = nest.body.detach_block(0)
     terminator = body.last_op
     assert terminator is not None
@@ -96,6 +97,7 @@ def _check_operands_are_nonnegative(op: arith.RemSIOp | arith.DivSIOp) -> None:
 
 
 def _convert_affine_to_arith(op: affine.ApplyOp | affine.MinOp) -> None:
+    """Replace an `affine.apply` or `affine.min` by equivalent `arith` operations."""
     index = IndexBuilder(Builder(InsertPoint.before(op)))
     operands = list[Index](op.operands)
     affine_map = op.map.data

@@ -101,6 +101,7 @@ class _FunctionConversion:
     """Prefetch distance of instructions issued ahead, in iterations."""
 
     def convert_function(self) -> None:
+        """Replace the function by an `npu.program` of synchronised instructions."""
         body = self.function.body.block
         for each in body.walk():
             check_is_supported_by_npu(each)
@@ -183,6 +184,7 @@ class _FunctionConversion:
             new = new.next_op
 
     def _build_memory_map(self, buffer_views: BufferViews) -> list[Operation]:
+        """Return the `npu` operations that declare inputs, outputs and constants."""
         count = self.function.attributes.get(RESULTS)
         results = count.value.data if isinstance(count, IntegerAttr) else 0
         inputs = len(self.function.args) - results
@@ -206,6 +208,7 @@ class _FunctionConversion:
         return ops
 
     def _replace_function_by_program(self, semaphore_count: int) -> None:
+        """Replace the function by an `npu.program` with its body and no arguments."""
         body = self.function.body.detach_block(0)
         while body.args:
             body.erase_arg(body.args[-1])
@@ -255,6 +258,7 @@ def _accessed_buffers(op: Operation) -> Iterable[tuple[SSAValue, bool]]:
 def _build_program_constant(
     global_op: memref.GlobalOp, views: BufferViews, used_names: set[str]
 ) -> npu.ConstantOp:
+    """Return the `npu.constant` of a planned global, with its address and elements."""
     type_ = global_op.type
     if (value := load_global_elements(global_op)) is None:
         raise PassFailedException(

@@ -215,6 +215,7 @@ def _range_inside_source(
 
 
 def _read_ranges_unless_full(dims: Sequence[_MoveDim]) -> list[tuple[Index, Index]]:
+    """Return the range read along each dim; empty if every dim is read in full."""
     if all(
         (dim.read_begin == 0 and dim.read_end is dim.extent) or dim.is_read_in_full
         for dim in dims
@@ -284,6 +285,7 @@ def _merge_contiguous_dims(dims: Sequence[_MoveDim]) -> list[_MoveDim]:
 
 
 def _try_merge_dims(outer: _MoveDim, inner: _MoveDim) -> _MoveDim | None:
+    """Return both dims as one; `None` unless contiguous, static and `inner` is full."""
     if not inner.is_read_in_full or not isinstance(inner.extent, int):
         return None
     if (outer.destination, outer.source) != (

@@ -80,6 +80,7 @@ def _build_vector_instruction(
     output: SSAValue,
     inputs: Sequence[tuple[SSAValue, AffineMap] | float],
 ) -> None:
+    """Build loops and a vector instruction that computes `output` over the domain."""
     identity = AffineMap.identity(len(op.domain_extents))
     views_and_strides = [view_and_domain_strides_of(views.view_of(output), identity)]
     views_and_strides += [
@@ -145,6 +146,7 @@ def convert_mask_to_fills(op: mem.MaskOp, views: BufferViews) -> None:
 def _build_fill_instruction(
     op: Operation, view: BufferView, shape: Sequence[Index], value: float
 ) -> None:
+    """Build loops and a vector `fill` of `shape` elements of `view`, before `op`."""
     dynamic = next(
         (n for n, size in enumerate(shape) if isinstance(size, SSAValue)), None
     )

@@ -33,6 +33,7 @@ class IndexBuilder:
         return self.builder.insert(constant).result
 
     def build_add(self, lhs: Index, rhs: Index) -> Index:
+        """Build `lhs + rhs`: a constant, an operand if one is 0, or `arith.addi`."""
         if (folded := _fold_constants(lhs, rhs, operator.add)) is not None:
             return folded
         if constant_value_of(lhs) == 0:
@@ -42,6 +43,7 @@ class IndexBuilder:
         return self._build_arith_operation(arith.AddiOp, lhs, rhs)
 
     def build_sub(self, lhs: Index, rhs: Index) -> Index:
+        """Build `lhs - rhs`: a constant, `lhs` if `rhs` is 0, or `arith.subi`."""
         if (folded := _fold_constants(lhs, rhs, operator.sub)) is not None:
             return folded
         if constant_value_of(rhs) == 0:
@@ -49,6 +51,7 @@ class IndexBuilder:
         return self._build_arith_operation(arith.SubiOp, lhs, rhs)
 
     def build_mul(self, lhs: Index, rhs: Index) -> Index:
+        """Build `lhs * rhs`: a constant, an operand if one is 1, or `arith.muli`."""
         if (folded := _fold_constants(lhs, rhs, operator.mul)) is not None:
             return folded
         if 0 in (constant_value_of(lhs), constant_value_of(rhs)):
@@ -60,6 +63,7 @@ class IndexBuilder:
         return self._build_arith_operation(arith.MuliOp, lhs, rhs)
 
     def build_floordiv(self, lhs: Index, rhs: Index) -> Index:
+        """Build `lhs // rhs`: a constant, `lhs` if `rhs` is 1, or a floor division."""
         if (folded := _fold_constants(lhs, rhs, _floor_divide_integers)) is not None:
             return folded
         if constant_value_of(rhs) == 1:
@@ -76,6 +80,7 @@ class IndexBuilder:
         return self.build_sub(lhs, self.build_mul(self.build_floordiv(lhs, rhs), rhs))
 
     def build_min(self, lhs: Index, rhs: Index) -> Index:
+        """Build the minimum: an operand if value ranges decide, or `arith.minsi`."""
         if index_range_of(lhs)[1] <= index_range_of(rhs)[0]:
             return _to_constant_if_known(lhs)
         if index_range_of(rhs)[1] <= index_range_of(lhs)[0]:
@@ -83,6 +88,7 @@ class IndexBuilder:
         return self._build_arith_operation(arith.MinSIOp, lhs, rhs)
 
     def build_max(self, lhs: Index, rhs: Index) -> Index:
+        """Build the maximum: an operand if value ranges decide, or `arith.maxsi`."""
         if index_range_of(lhs)[0] >= index_range_of(rhs)[1]:
             return _to_constant_if_known(lhs)
         if index_range_of(rhs)[0] >= index_range_of(lhs)[1]:
@@ -90,6 +96,7 @@ class IndexBuilder:
         return self._build_arith_operation(arith.MaxSIOp, lhs, rhs)
 
     def build_sum(self, terms: Iterable[Index]) -> Index:
+        """Build the sum of `terms` with `build_add`; the constant 0 without terms."""
         total: Index = 0
         for term in terms:
             total = self.build_add(total, term)
@@ -106,6 +113,7 @@ class IndexBuilder:
     def _build_affine_binary(
         self, expression: AffineBinaryOpExpr, lhs: Index, rhs: Index
     ) -> Index:
+        """Build `arith` operations for the kind of `expression` on `lhs` and `rhs`."""
         match expression.kind:
             case AffineBinaryOpKind.Add:
                 return self.build_add(lhs, rhs)
@@ -142,6 +150,7 @@ def _floor_divide_integers(lhs: int, rhs: int) -> int:
 def _fold_constants(
     lhs: Index, rhs: Index, function: Callable[[int, int], int]
 ) -> int | None:
+    """Return `function` of two constant indices; `None` if one is not constant."""
     constants = constant_value_of(lhs), constant_value_of(rhs)
     if constants[0] is None or constants[1] is None:
         return None

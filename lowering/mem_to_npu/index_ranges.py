@@ -33,6 +33,7 @@ def index_range_of(value: Index) -> Range:
 
 
 def _induction_variable_range(value: SSAValue, block: Block) -> Range:
+    """Return the range of a loop variable from its bounds, or of a core index."""
     loop = block.parent_op()
     if isinstance(loop, npu.CoresOp):
         return 0, loop.core_count - 1
@@ -44,6 +45,7 @@ def _induction_variable_range(value: SSAValue, block: Block) -> Range:
 
 
 def _range_of_arithmetic_result(op: Operation) -> Range:
+    """Return the range of an `arith` result by interval arithmetic on its operands."""
     if len(op.operands) != 2:
         return UNKNOWN
     (low, high), (other_low, other_high) = (

@@ -120,6 +120,7 @@ def _build_iteration_space(
     views: BufferViews,
     machine: TargetSpec,
 ) -> _IterationSpace:
+    """Build the dims and `npu` accesses of a gather or scatter before the operation."""
     _check_npu_has_move(op, moved, views, machine)
     index, indices = index_builder_before(op), views.view_of(op.indices)
     pairs = zip(op.mixed_offsets, linear_accesses_of_map(op.table_map), strict=True)
@@ -200,6 +201,7 @@ def _range_inside_table(
 def _valid_ranges_unless_full(
     dims: Sequence[_IndexedMoveDim],
 ) -> list[tuple[Index, Index]]:
+    """Return the valid range of each dim; empty if all dims are inside the table."""
     if all(dim.valid_end is None for dim in dims):
         return []
     return [

@@ -55,6 +55,7 @@ def merge_contiguous_dims(dims: Sequence[InstructionDim]) -> list[InstructionDim
 
 
 def _is_contiguous_with_inner(outer: InstructionDim, inner: InstructionDim) -> bool:
+    """Return `True` if two dims of equal role are contiguous in every operand."""
     return outer.role == inner.role and all(
         outer_stride == inner_stride * inner.extent
         for outer_stride, inner_stride in zip(outer.strides, inner.strides, strict=True)
@@ -91,6 +92,7 @@ def build_loops_over_dims(
 def _build_counted_loop(
     index_builder: IndexBuilder, extent: int
 ) -> tuple[SSAValue, IndexBuilder]:
+    """Build an `scf.for` from 0 to `extent`; return its counter and body builder."""
     zero, last, one = (index_builder.to_ssa_value(number) for number in (0, extent, 1))
     end = scf.YieldOp()
     body = Block([end], arg_types=[IndexType()])

@@ -267,6 +267,7 @@ def _sources_of_carried_token(token: SSAValue) -> list[SSAValue]:
 
 
 def _enclosing_loops(op: Operation) -> tuple[scf.ForOp, ...]:
+    """Return the `scf.for` operations around `op`, outermost first."""
     loops: list[scf.ForOp] = []
     parent = op.parent_op()
     while parent is not None:

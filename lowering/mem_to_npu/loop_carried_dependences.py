@@ -43,6 +43,7 @@ class LoopCarriedDependences:
     edges: list[SyncEdge] = field(default_factory=list[SyncEdge])
 
     def find_sync_edges(self) -> list[SyncEdge]:
+        """Return the edges that order conflicts between iterations of the last loop."""
         count, max_period = len(self.items), self._max_slot_period()
         progress: dict[EngineStream, Progress] = {}
         for waiting, done in self.block_dependences.final_progress.items():
@@ -97,6 +98,10 @@ class LoopCarriedDependences:
         iterations: int,
         is_late: bool,
     ) -> None:
+        """
+        Add edges for conflicts with instructions `iterations` iterations earlier, and
+        merge the progress that they imply.
+        """
         count = len(self.items)
         if iterations > 1:
             # Accesses without slots already conflict in the next iteration.
@@ -144,6 +149,10 @@ class LoopCarriedDependences:
         consumers: list[InstructionLeaf],
         iterations: int,
     ) -> bool:
+        """
+        Return `True` if accesses `iterations` apart conflict and no common inner loop
+        already orders them.
+        """
         span = self.step_ranges[self.loops[-1]]
         return any(
             producer.is_ordered_before_next_iteration(consumer, span)

@@ -42,6 +42,7 @@ def erase_lowered_operations(body: Block, lowered_ops: Sequence[Operation]) -> N
 
 
 def _drop_yielded_tokens(op: scf.YieldOp) -> None:
+    """Drop an `scf.yield`'s operands; raise `PassFailedException` unless tokens."""
     for value in op.operands:
         if not isinstance(value.type, mem.TokenType):
             raise PassFailedException(

@@ -139,6 +139,7 @@ class _Matmul:
     def _loop_and_instruction_dims(
         self,
     ) -> dict[str, tuple[list[InstructionDim], list[InstructionDim]]]:
+        """Merged dims of each role, split into dims of loops and of an instruction."""
         return {
             role: split_loop_and_instruction_dims(
                 merge_contiguous_dims([dim for dim in self.dims if dim.role == role]),
@@ -149,6 +150,7 @@ class _Matmul:
 
 
 def _check_element_types(op: mem.ContractOp, machine: TargetSpec) -> None:
+    """Raise `PassFailedException` if the matrix engine lacks the types of `op`."""
     element, total = op.input_types[0].element_type, op.output_types[0].element_type
     check_matrix_engine_multiplies(op, element, machine)
     if not can_accumulate_in(element, total):
@@ -160,6 +162,7 @@ def _check_element_types(op: mem.ContractOp, machine: TargetSpec) -> None:
 def _strides_of_operand_by_roles(
     instruction_dims: dict[str, list[InstructionDim]], roles: str, operand_index: int
 ) -> list[int]:
+    """Return an operand's byte strides along the dims of space-separated `roles`."""
     return [
         stride
         for role in roles.split()

@@ -33,6 +33,7 @@ class BufferExtent:
     high: int
 
     def is_overlapping(self, other: "BufferExtent") -> bool:
+        """Return `True` if both byte ranges share bytes of one memory level."""
         return (
             self.level == other.level
             and self.low < other.high
@@ -133,6 +134,7 @@ class BufferViews:
         return self._resolved_views[buffer]
 
     def _resolve_view(self, buffer: SSAValue) -> BufferView:
+        """Return the view of `buffer` by its definition and the view of its source."""
         owner = buffer.owner
         match owner:
             case Block() if buffer in self.arguments:
@@ -188,6 +190,7 @@ def _whole_buffer_view(buffer: SSAValue, offset: int) -> BufferView:
 
 
 def _resolve_subview(op: memref.SubviewOp, source: BufferView) -> BufferView:
+    """Return the view of a static `memref.subview`, with its multi-buffer slots."""
     if op.sizes or op.strides:
         raise PassFailedException("memref.subview: expected static sizes and strides")
     if source.ring is not None:
@@ -286,6 +289,7 @@ def _slots_of_added_sections(op: memref.SubviewOp) -> Iterator[BufferSlot]:
 def _resolve_reinterpret_cast(
     op: memref.ReinterpretCastOp, source: BufferView
 ) -> BufferView:
+    """Return `source` with the static offset, sizes and strides of the cast."""
     if op.offsets or op.sizes or op.strides:
         raise PassFailedException(
             "memref.reinterpret_cast: expected static offsets, sizes and strides"

@@ -142,6 +142,7 @@ def _affine_form_modulo_slots(value: Index, slot_count: int) -> AffineSum | None
 def _form_of_scaled_sum(
     addend: Index, scaled_term: Index, factor: int, slot_count: int
 ) -> AffineSum | None:
+    """Return the form of `addend + scaled_term * factor` modulo slots, or `None`."""
     first, second = (
         _affine_form_modulo_slots(addend, slot_count),
         _affine_form_modulo_slots(scaled_term, slot_count),

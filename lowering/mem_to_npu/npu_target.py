@@ -62,6 +62,7 @@ class NpuTarget(Target):
     """
 
     def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
+        """Write machine, memory map and code of the selected program to `output`."""
         programs = [op for op in module.ops if isinstance(op, npu.ProgramOp)]
         matches = [
             op
@@ -91,6 +92,7 @@ class NpuTarget(Target):
 def _program_lines(
     machine: target.TargetSpec, program: npu.ProgramOp, prints_origins: bool
 ) -> Iterator[str]:
+    """Yield the lines of a program: machine, memory map, semaphore count and code."""
     yield ".npu 1"
     yield from _machine_lines(machine)
     yield from _memory_map_lines(program)
@@ -100,6 +102,7 @@ def _program_lines(
 
 
 def _machine_lines(machine: target.TargetSpec) -> Iterator[str]:
+    """Yield the `.machine`, `.level` and `.engine` lines of the target description."""
     scalars = {"name": re.sub(r"[\s\";]", "_", machine.name) or "unnamed"}
     for key in ("clock_ghz", "issue_cycles", "cores"):
         if key in machine.data:
@@ -151,6 +154,7 @@ def _flatten_engine_settings(engine: Mapping[str, Data]) -> dict[str, str]:
 
 
 def _memory_map_lines(program: npu.ProgramOp) -> Iterator[str]:
+    """Yield an `.input`, `.output` or `.const` line per array in the memory map."""
     for buffer in npu.arrays_in_memory_map(program):
         words = [
             buffer.sym_name.data,
@@ -172,6 +176,7 @@ def _memory_map_lines(program: npu.ProgramOp) -> Iterator[str]:
 
 
 def _bytes_of_constant(value: DenseIntOrFPElementsAttr) -> bytes:
+    """Return the bytes of all elements: splats repeated, booleans as 0 or 1."""
     shaped = cast(TensorType[Attribute], value.type)
     dtype = dtype_of(shaped.element_type)
     data = value.data.data
@@ -191,6 +196,7 @@ class _CodePrinter:
     used_names: set[str] = field(default_factory=set[str])
 
     def block_lines(self, block: Block, indent: str) -> Iterator[str]:
+        """Yield the indented lines of a block, with source locations if `origins`."""
         for op in block.ops:
             lines = self.operation_lines(op)
             if self.origins and (location := nearest_location_of(op)) is not None:
@@ -200,6 +206,7 @@ class _CodePrinter:
             yield from (indent + line for line in lines)
 
     def operation_lines(self, op: Operation) -> Iterator[str]:
+        """Yield the program lines of `op`; none for constants, yields and arrays."""
         match op:
             case npu.InputOp() | npu.OutputOp() | npu.ConstantOp():
                 return
@@ -229,6 +236,7 @@ class _CodePrinter:
                 raise DiagnosticException(f"the npu has no instruction for {op.name}")
 
     def loop_lines(self, op: scf.ForOp) -> Iterator[str]:
+        """Yield the lines of an `scf.for` and its body; raise if it carries values."""
         if op.iter_args:
             raise DiagnosticException(
                 f"expected a loop without carried values, got {len(op.iter_args)}"
@@ -247,6 +255,7 @@ class _CodePrinter:
         yield "}"
 
     def format_instruction(self, op: npu.EngineOp) -> str:
+        """Return the text of a DMA, matmul, vector or reduce instruction."""
         match op:
             case npu.DmaOp():
                 return self.format_dma(op)
@@ -270,6 +279,7 @@ class _CodePrinter:
                 raise DiagnosticException(f"the npu has no instruction for {op.name}")
 
     def format_dma(self, op: npu.DmaOp) -> str:
+        """Return the text of a DMA with shape, index table, read ranges and fill."""
         destination, source = (
             self.format_address(each, has_type=False)
             for each in (op.destination, op.source)
@@ -296,6 +306,7 @@ class _CodePrinter:
         return text
 
     def format_matmul(self, op: npu.MatmulOp) -> str:
+        """Return the text of a matmul with batch, m, n and k extents and precision."""
         roles = [
             f"{name}={self.format_index_tuple(extents)}"
             for name, extents in zip(
@@ -314,6 +325,7 @@ class _CodePrinter:
         return " accumulate" if op.accumulate else ""
 
     def format_operands(self, op: npu.EngineOp, names: Sequence[str]) -> str:
+        """Return the operands as `name=value` texts, with `#` before constants."""
         texts = [
             f"{name}={self.format_operand(operand, op.destination)}"
             for name, operand in zip(names, op.addresses, strict=False)
@@ -328,6 +340,7 @@ class _CodePrinter:
         return f"#{format_number(operand)}"
 
     def format_address(self, access: npu.Access, has_type: bool = True) -> str:
+        """Return an access as `level[offset](strides)`, with `:type` if `has_type`."""
         base = str(access.offset)
         if access.base is not None:
             base = self.format_index(access.base)

@@ -63,6 +63,7 @@ def _build_reduce_instruction(
     opcode: str,
     views: BufferViews,
 ) -> None:
+    """Build loops and a reduce instruction for one output, before `op`."""
     views_and_strides = [
         view_and_domain_strides_of(
             views.view_of(op.outputs[output_index]), op.output_maps[output_index]

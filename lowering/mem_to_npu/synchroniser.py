@@ -78,6 +78,7 @@ class Synchroniser:
                 self.program.insert_op_before(wait, last)
 
     def _synchronise_block(self, block: Block, loops: tuple[scf.ForOp, ...]) -> None:
+        """Insert the signals and waits of a block and, recursively, of its loops."""
         items = self.tree.instruction_items_of(block)
         forward = BlockDependences(items, loops)
         forward.find_sync_edges()
@@ -104,6 +105,10 @@ class Synchroniser:
         forward_edges: list[SyncEdge],
         loop_carried_edges: list[SyncEdge],
     ) -> None:
+        """
+        Insert a signal and a wait per edge; forward edges of a stream pair share one
+        semaphore, loop-carried edges have one each.
+        """
         # Signals and waits of a pair of streams are in the same order, so that they
         # share one semaphore per block.
         shared: dict[tuple[EngineStream, EngineStream, bool], int] = {}
@@ -120,6 +125,7 @@ class Synchroniser:
     def _insert_signal_and_wait(
         self, block: Block, items: list[BlockItem], edge: SyncEdge, semaphore: int
     ) -> None:
+        """Insert a signal after an edge's producer, and a wait before its consumer."""
         signal = npu.SignalOp(edge.signalling_stream.engine, semaphore)
         wait = npu.WaitOp(edge.waiting_stream.engine, semaphore)
         earlier, later = items[edge.producer_index].op, items[edge.consumer_index].op
@@ -136,6 +142,7 @@ class Synchroniser:
         self.sync_operations.setdefault(later, []).append(wait)
 
     def _insert_chunkwise_sync(self, chunk_sync: ChunkSync) -> None:
+        """Insert signals and waits of `chunk_sync`, and record them by operation."""
         for op, sync_op in chunk_sync.insert_signals_and_waits(
             self._allocate_semaphore()
         ).items():

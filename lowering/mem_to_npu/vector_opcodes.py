@@ -124,6 +124,7 @@ def _is_cast_by_copy(op: Operation) -> bool:
 
 
 def _relation_of_comparison(op: arith.CmpfOp | arith.CmpiOp) -> str:
+    """Return the two-letter relation of a comparison; raise if the NPU lacks it."""
     supported = FLOAT_RELATIONS if isinstance(op, arith.CmpfOp) else INTEGER_RELATIONS
     names = arith.CMPF_COMPARISON_OPERATIONS
     if isinstance(op, arith.CmpiOp):

@@ -91,6 +91,7 @@ class AccessWriter:
         self.views: dict[SSAValue, PointerView] = {}
 
     def define_subview_pointer(self, op: memref.SubviewOp) -> None:
+        """Record the pointer, offset, shape and strides of a subview's result."""
         if op.sizes or op.strides:
             raise DiagnosticException("memref.subview: expected static sizes, strides")
         view = self.views[op.source]
@@ -113,6 +114,7 @@ class AccessWriter:
         )
 
     def _offset_expressions_of_subview(self, op: memref.SubviewOp) -> list[IndexExpr]:
+        """Return the static and dynamic offsets of `op` as one expression per axis."""
         dynamic = iter(op.offsets)
         return [
             self.indices.expression_of(
@@ -122,6 +124,7 @@ class AccessWriter:
         ]
 
     def define_reinterpret_cast_pointer(self, op: memref.ReinterpretCastOp) -> None:
+        """Record the pointer view of a static `memref.reinterpret_cast` result."""
         if op.sizes or op.strides or op.offsets:
             raise DiagnosticException("memref.reinterpret_cast: expected static bounds")
         view = self.views[op.source]
@@ -161,6 +164,7 @@ class AccessWriter:
         )
 
     def write_store(self, op: mem.StoreOp, value: str) -> None:
+        """Write a `tl.store` of `value`, masked unless all elements are in bounds."""
         view, tile_shape = self.views[op.destination], shape_of(op.value)
         positions = ElementPositions.from_offsets(
             self.index_expressions_of(op.mixed_offsets), tile_shape
@@ -192,6 +196,7 @@ class AccessWriter:
         return [self.indices.expression_of(offset) for offset in offsets]
 
     def _assign_index_variable(self, index: IndexExpr) -> IndexExpr:
+        """Return `index` as a kernel variable; atoms and constants are unchanged."""
         if index.is_atom or index.constant is not None:
             return index
         return IndexExpr(

@@ -62,6 +62,7 @@ class ComputeWriter:
         self.matrices: set[SSAValue] = set()
 
     def write_map(self, op: mem.MapOp) -> None:
+        """Write the scalar body of a map on tiles, and bind results to variables."""
         elements = align_inputs_to_domain(self.source, op, self.names)
         scalars: dict[SSAValue, ScalarTile] = {}
         scalars.update(zip(op.body.block.args, elements, strict=True))
@@ -73,6 +74,7 @@ class ComputeWriter:
             )
 
     def write_reduce(self, op: mem.ReduceOp) -> None:
+        """Write a `tl` reduction per output, combined with its initial value."""
         arguments = op.body.block.args
         elements = align_inputs_to_domain(self.source, op, self.names)
         scalars: dict[SSAValue, ScalarTile] = {}
@@ -131,6 +133,7 @@ class ComputeWriter:
     def _reduction_expression_along(
         self, combine: Operation, expression: str, dim: int
     ) -> str:
+        """Return a `tl.sum` or `tl.reduce` along `dim`, and record its combiner."""
         if combine.name in ("arith.addf", "arith.addi"):
             return f"tl.sum({expression}, axis={dim})"
         if (combiner := _COMBINER_OF.get(combine.name)) is None:
@@ -140,6 +143,7 @@ class ComputeWriter:
         return f"tl.reduce({expression}, {dim}, {combiner})"
 
     def write_fill(self, op: mem.FillOp) -> None:
+        """Bind the result of `op` to a `tl.full` tile of its fill value."""
         assert op.result is not None
         shape, type_ = shape_of(op.result), element_type_of(op.result)
         value = python_literal_of(op.fill_value, type_)

@@ -45,6 +45,7 @@ def write_contraction(compute: ComputeWriter, op: mem.ContractOp) -> None:
 
 
 def _sum_of_products_expression(compute: ComputeWriter, op: mem.ContractOp) -> str:
+    """Return a contraction as summed broadcast products, added to its accumulator."""
     total, one_sided = (
         element_type_of(op.acc),
         ContractionRoles.classify_dims(op).one_sided,

@@ -92,6 +92,7 @@ class MatrixProduct:
 
     @staticmethod
     def from_contraction(op: mem.ContractOp) -> "MatrixProduct":
+        """Return `op` as a product, swapped if its second input is the left factor."""
         roles = ContractionRoles.classify_dims(op)
         if needs_operand_swap(op, roles):
             return MatrixProduct(op, roles.swap_operands(), is_swapped=True)
@@ -272,6 +273,7 @@ def _dot_type_and_precision_arguments(
 
 
 def _input_precision(op: mem.ContractOp) -> str | None:
+    """Return `op.precision` for f32, `ieee` for other floats, `None` for integers."""
     element = element_type_of(op.lhs)
     if not is_float(element):
         return None

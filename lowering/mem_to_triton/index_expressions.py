@@ -78,6 +78,7 @@ class IndexExpr:
         )
 
     def floordiv(self, divisor: int) -> "IndexExpr":
+        """Return the quotient by a positive `divisor`, rounded down also below 0."""
         low, high = self.low // divisor, self.high // divisor
         if low == high:
             return IndexExpr.of_constant(low)
@@ -98,6 +99,7 @@ class IndexExpr:
         return (self + IndexExpr.of_constant(divisor - 1)).floordiv(divisor)
 
     def modulo(self, divisor: int) -> "IndexExpr":
+        """Return the non-negative remainder of division by a positive `divisor`."""
         if self.low >= 0 and self.high < divisor:
             return self
         if (value := self.constant) is not None:
@@ -112,6 +114,7 @@ class IndexExpr:
         return IndexExpr(text, 0, divisor - 1, False)
 
     def minimum(self, other: "IndexExpr") -> "IndexExpr":
+        """Return the smaller expression if ranges decide, or else a `tl.minimum`."""
         if self.high <= other.low:
             return self
         if other.high <= self.low:
@@ -120,6 +123,7 @@ class IndexExpr:
         return IndexExpr(f"tl.minimum({self.text}, {other.text})", low, high)
 
     def maximum(self, other: "IndexExpr") -> "IndexExpr":
+        """Return the larger expression if ranges decide, or else a `tl.maximum`."""
         if self.low >= other.high:
             return self
         if other.low >= self.high:
@@ -191,6 +195,7 @@ class IndexTable:
         self.expressions[op.results[0]] = result
 
     def _evaluate_index_operation(self, op: Operation) -> IndexExpr:
+        """Return the expression of an `arith` or `affine` operation's index result."""
         operands = [self.expressions[value] for value in op.operands]
         if isinstance(op, arith.ConstantOp):
             return IndexExpr.of_constant(cast(IntegerAttr, op.value).value.data)
@@ -215,6 +220,7 @@ class IndexTable:
     def _evaluate_affine(
         self, op: affine.ApplyOp | affine.MinOp, operands: list[IndexExpr]
     ) -> IndexExpr:
+        """Return the value of an `affine.apply`, or the minimum of an `affine.min`."""
         dims = operands[: op.map.data.num_dims]
         symbols = operands[op.map.data.num_dims :]
         results = [
@@ -242,6 +248,7 @@ class IndexTable:
 def _affine_binary_expression(
     expr: AffineBinaryOpExpr, lhs: IndexExpr, rhs: IndexExpr
 ) -> IndexExpr:
+    """Return the expression of an affine binary node; divisors must be positive."""
     if expr.kind is AffineBinaryOpKind.Add:
         return lhs + rhs
     if expr.kind is AffineBinaryOpKind.Mul:

@@ -52,6 +52,7 @@ def check_kernel_is_supported(kernel: func.FuncOp) -> None:
 
 
 def _check_operation_is_supported(op: Operation) -> None:
+    """Raise `PassFailedException` if Triton cannot express `op` or its value types."""
     for value in (*op.operands, *op.results):
         _check_value_type(op, value.type)
     if isinstance(op.parent_op(), mem.MapOp | mem.ReduceOp):
@@ -79,6 +80,10 @@ def _check_operation_is_supported(op: Operation) -> None:
 
 
 def _check_value_type(op: Operation, type_: Attribute) -> None:
+    """
+    Raise `PassFailedException` if the element type, extents or size of a tensor do not
+    fit Triton tiles.
+    """
     if not isinstance(type_, TensorType):
         return
     tensor = cast(TensorType[Attribute], type_)
@@ -100,6 +105,7 @@ def _check_value_type(op: Operation, type_: Attribute) -> None:
 
 
 def _check_gather_indices(op: mem.GatherOp) -> None:
+    """Raise `PassFailedException` if the index map of a gather is not supported."""
     try:
         domain_dims_of(op.index_map, shape_of(op.value))
     except DiagnosticException as error:
@@ -107,6 +113,10 @@ def _check_gather_indices(op: mem.GatherOp) -> None:
 
 
 def _check_structured_compute(op: mem.StructuredOp) -> None:
+    """
+    Raise `PassFailedException` if the domain, maps or intermediate tile of `op` do not
+    fit Triton tiles.
+    """
     if odd := [extent for extent in op.domain_extents if extent & (extent - 1)]:
         raise PassFailedException(
             f"{op.name}: expected a domain of powers of two, got {odd[0]}"

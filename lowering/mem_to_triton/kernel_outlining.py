@@ -71,6 +71,7 @@ class KernelOutliner:
         return self.kernels
 
     def _outline_block(self, block: Block) -> None:
+        """Outline each run of device code and each grid loop of `block` to a kernel."""
         pending: list[Operation] = []
         for op in list(block.ops):
             if _is_device_code(op):
@@ -92,6 +93,7 @@ class KernelOutliner:
         self._outline_into_kernel(pending)
 
     def _outline_host_loop(self, op: scf.ForOp | scf.ParallelOp) -> None:
+        """Outline the body of a host loop; raise if the loop carries values."""
         if op.results:
             raise PassFailedException(
                 f"{op.name}: expected a loop around launches without carried values"
@@ -99,6 +101,7 @@ class KernelOutliner:
         self._outline_block(op.body.block)
 
     def _outline_into_kernel(self, ops: Sequence[Operation]) -> None:
+        """Move `ops` into a new kernel function, and launch it in their place."""
         if not ops:
             return
         insertion_point = InsertPoint.after(ops[-1])
@@ -118,6 +121,7 @@ class KernelOutliner:
         replace_op(marker, launch)
 
     def _build_kernel(self, block: Block) -> func.FuncOp:
+        """Build the kernel function with body `block`, and append it to `kernels`."""
         for op in block.ops:
             if isinstance(op, scf.ParallelOp) and _has_shared_matmul_operands(op):
                 op.attributes.setdefault("group", IntegerAttr(self.group, i64))
@@ -132,6 +136,7 @@ class KernelOutliner:
         return kernel
 
     def _unique_kernel_name(self) -> str:
+        """Return an unused name: the host function's identifier and a number."""
         base = _to_python_identifier(self.function.sym_name.data)
         number = len(self.kernels)
         while (name := f"{base}_{number}") in self.used_names:
@@ -142,6 +147,7 @@ class KernelOutliner:
     def _build_launch(
         self, kernel: func.FuncOp, arguments: Sequence[SSAValue]
     ) -> triton.LaunchOp:
+        """Return the launch of `kernel`, with grid size, warps and pipeline stages."""
         loops = [op for op in kernel.walk() if isinstance(op, scf.ForOp)]
         stages = [
             attribute.value.data
@@ -157,6 +163,7 @@ class KernelOutliner:
         )
 
     def _warp_count(self, kernel: func.FuncOp) -> int:
+        """Return the warps per program: by attribute, by option, or by tile size."""
         for op in kernel.body.block.ops:
             warps = op.attributes.get("warps")
             if isinstance(warps, IntegerAttr):
@@ -190,6 +197,7 @@ class _CapturedValues:
         self.block.add_op(op)
 
     def _capture_value(self, value: SSAValue, op: Operation) -> SSAValue:
+        """Return `value` in the kernel: a clone of its operation, or an argument."""
         if (captured := self.inner.get(value)) is not None:
             return captured
         owner = value.owner
@@ -281,6 +289,7 @@ def _program_count(kernel: func.FuncOp) -> int:
 
 
 def _check_no_nested_grid(op: scf.ParallelOp) -> None:
+    """Raise `PassFailedException` if the body of `op` contains another grid loop."""
     nested = (n for n in op.body.walk() if isinstance(n, scf.ParallelOp))
     for op in nested:
         if loop_mapping_of(op) == "grid":

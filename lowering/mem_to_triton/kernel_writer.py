@@ -92,6 +92,7 @@ class KernelWriter:
         self.shared_buffers: set[str] = set()
 
     def write_kernel(self) -> KernelText:
+        """Return the Python source of the kernel and of the functions it calls."""
         op = self.kernel
         parameters = [
             self._declare_parameter(argument) for argument in op.body.block.args
@@ -109,6 +110,7 @@ class KernelWriter:
         return KernelText("\n".join(lines) + "\n", tuple(parameters))
 
     def _declare_parameter(self, argument: BlockArgument) -> str:
+        """Return the name of a new parameter; bind its buffer view or index range."""
         type_: Attribute = argument.type
         if not isinstance(type_, MemRefType | IndexType):
             raise DiagnosticException(
@@ -224,6 +226,7 @@ class KernelWriter:
         return text, IndexExpr(name, low.low, last)
 
     def _bind_induction_variable(self, value: SSAValue, expression: IndexExpr) -> None:
+        """Record the expression of an index value, in 64 bits if `wide`."""
         if self.wide:
             text = f"{expression.text} + tl.full([], 0, tl.int64)"
             expression = IndexExpr(
@@ -232,6 +235,7 @@ class KernelWriter:
         self.indices.expressions[value] = expression
 
     def _write_for_loop(self, op: scf.ForOp) -> None:
+        """Write a `tl.range` loop; carried values become reassigned variables."""
         products = [
             self._find_matrix_accumulator(op, n) for n in range(len(op.iter_args))
         ]
@@ -300,6 +304,7 @@ class KernelWriter:
             self.source.add_line(f"{name} = {value}")
 
     def _write_nested_loops(self, op: scf.ParallelOp, depth: int) -> None:
+        """Write a `tl.range` loop per axis from position `depth` on, then the body."""
         order = axis_order_of(op)
         if depth == len(order):
             self._write_block(op.body.block)
@@ -326,6 +331,7 @@ def _parameters_loaded_by(op: func.FuncOp) -> set[str]:
 
 
 def _parameters_stored_by(op: func.FuncOp) -> set[str]:
+    """Return the names of the buffer parameters that `mem.store` operations write."""
     stores = (o for o in op.walk() if isinstance(o, mem.StoreOp))
     return {
         _parameter_name(_kernel_argument_of_view(store.destination)) for store in stores

@@ -83,6 +83,7 @@ class LaunchPlanBuilder:
         }
 
     def _add_argument_and_result_buffers(self) -> tuple[list[str], list[str]]:
+        """Record the argument and result buffers in the plan; return their names."""
         values = self.function.body.block.args
         inputs = len(values) - result_argument_count(self.function)
         if inputs < 0:
@@ -101,6 +102,7 @@ class LaunchPlanBuilder:
         return unique_names[:inputs], unique_names[inputs:]
 
     def _add_buffer_record(self, value: SSAValue, kind: str, name: str) -> Json:
+        """Append and return the plan record of a contiguous buffer, uniquely named."""
         if not isinstance(value.type, MemRefType):
             raise DiagnosticException(
                 f"expected buffers as arguments, got {value.type}"
@@ -127,6 +129,7 @@ class LaunchPlanBuilder:
         return buffer
 
     def _build_launch_steps(self, block: Block) -> list[Json]:
+        """Return the launches and host loops of `block`, and record its buffers."""
         steps: list[Json] = []
         for op in block.ops:
             match op:
@@ -152,6 +155,7 @@ class LaunchPlanBuilder:
         return steps
 
     def _add_constant_buffer(self, op: memref.GetGlobalOp) -> None:
+        """Add the buffer of a constant global, with its elements in base64."""
         symbol = op.name_
         global_op = SymbolTable(self.module).lookup(symbol.root_reference.data)
         is_global = isinstance(global_op, memref.GlobalOp)
@@ -185,6 +189,7 @@ class LaunchPlanBuilder:
         return inner[0]
 
     def _build_launch_record(self, op: triton.LaunchOp) -> Json:
+        """Return a launch's plan record; extend the ranges of its index arguments."""
         ranges = self.ranges.setdefault(op.kernel_name, {})
         arguments: list[Json] = []
         for position, value in enumerate(op.arguments):
@@ -203,6 +208,7 @@ class LaunchPlanBuilder:
         return {"launch": op.kernel_name, "arguments": arguments}
 
     def _build_kernel_record(self, function: func.FuncOp, op: triton.LaunchOp) -> Json:
+        """Return the plan record of a kernel: source, hash, grid, warps and stages."""
         text = print_kernel(function, self.ranges.get(op.kernel_name))
         self.sources.append(text.source)
         return {

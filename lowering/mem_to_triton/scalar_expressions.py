@@ -308,6 +308,7 @@ def _infix_texts(operands: Sequence[ScalarTile]) -> list[str]:
 
 
 def _argument_texts(operands: Sequence[ScalarTile]) -> list[str]:
+    """Return operands as call arguments; literals are typed unless f32 is implied."""
     # A function types literals as f32 or i32, independent of its other arguments.
     is_float_call = all(str(o.element_type) in ("bf16", "f16", "f32") for o in operands)
     if is_float_call and not all(operand.is_literal for operand in operands):
@@ -322,6 +323,7 @@ def _rounding_expression(text: str, element_type: Attribute) -> str:
 
 
 def _comparison_expression(predicate: int, operands: Sequence[ScalarTile]) -> str:
+    """Return an `arith.cmpi` as text, on unsigned operands for unsigned predicates."""
     is_unsigned = predicate >= 6
     texts = (
         [o.unsigned_text for o in operands] if is_unsigned else _infix_texts(operands)
@@ -330,6 +332,7 @@ def _comparison_expression(predicate: int, operands: Sequence[ScalarTile]) -> st
 
 
 def _cast_expression(op: Operation, operand: ScalarTile) -> str:
+    """Return the Triton text of a cast to the result type; a set signed `i1` is -1."""
     target = triton_type_name(op.results[0].type)
     is_boolean = bit_width(operand.element_type) == 1
     match op.name:

@@ -64,6 +64,7 @@ def write_scalar_operations(
 
 
 def _literal_of_folded_result(op: Operation, value: Array) -> ScalarTile:
+    """Return a folded `value` as a literal of the element type of `op`."""
     if isinstance(op, arith.ConstantOp):
         return scalar_expressions.constant_literal(op)
     number = int(value) if value.dtype.kind in "bi" else float(value)

@@ -38,6 +38,7 @@ class TritonTarget(Target):
     """Host function; by default the only one that is not load-time preparation."""
 
     def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
+        """Write the kernel sources, the launch plan as JSON, or both to `output`."""
         if self.parts not in PARTS:
             raise DiagnosticException(
                 f"triton: expected parts of {', '.join(PARTS)}, got {self.parts}"

@@ -77,6 +77,7 @@ def _build_window_subview(
     offsets: Sequence[Index],
     sizes: Sequence[int],
 ) -> SSAValue:
+    """Build a `mem.window` at `offsets` within `window`, on the same ring buffer."""
     pairs = zip(window.mixed_offsets, offsets, strict=True)
     total = [build_index_sum(builder, start, offset) for start, offset in pairs]
     subview = mem.WindowOp(window.source, total, sizes, window.ring_axis)
@@ -190,6 +191,7 @@ class PendingMoves:
         )
 
     def _wait_for_tokens(self, builder: Builder, tokens: Sequence[SSAValue]) -> None:
+        """Insert one `mem.wait` for `tokens`, and drop them from moves in flight."""
         if not tokens:
             return
         builder.insert(mem.WaitOp(list(dict.fromkeys(tokens))))

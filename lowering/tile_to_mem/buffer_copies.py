@@ -119,6 +119,7 @@ def acquire_writable_buffer(
 def _copy_buffer_by_engine(
     state: BufferizationState, source: SSAValue, destination: SSAValue, type_: AnyBuffer
 ) -> None:
+    """Insert a `mem.map` that copies `source` to `destination` element by element."""
     identity = AffineMap.identity(type_.get_num_dims())
     body = build_copy_body(type_.element_type)
     maps = [identity, identity]
@@ -134,6 +135,7 @@ def _copy_through_inner_level(
     destination: SSAValue,
     level_name: str,
 ) -> None:
+    """Copy slices by DMA through the next inner level, in a loop if not all fit."""
     names = list(state.target.levels)
     level = state.target.levels[names[names.index(level_name) - 1]]
     if level.kind != "buffer":

@@ -44,6 +44,7 @@ class ConstantGlobals:
     def _define_global(
         self, op: graph.ConstantOp, name: str, type_: MemRefType[Attribute]
     ) -> None:
+        """Insert a private `memref.global` with the constant's value in the module."""
         value: Attribute = op.value
         dense = isinstance(value, DenseIntOrFPElementsAttr)
         initial = cast(Attribute, value) if dense else UnitAttr()

@@ -95,6 +95,7 @@ class FunctionConverter:
         self.function.attributes[RESULTS] = IntegerAttr(results, i64)
 
     def _convert_argument(self, new_block: Block, argument: SSAValue) -> None:
+        """Add an argument to `new_block`; tensors become read-only buffers."""
         type_ = argument.type
         if isinstance(type_, TensorType):
             outermost = self.scope.target.outermost_level.name
@@ -163,6 +164,7 @@ class FunctionConverter:
             )
 
     def _convert_operation(self, op: Operation) -> None:
+        """Lower a `tile` operation to `mem`; lower others as compute operations."""
         scope = self.scope
         match op:
             case tile.EmptyOp():
@@ -193,6 +195,7 @@ class FunctionConverter:
                 self._convert_compute_operation(op)
 
     def _convert_compute_operation(self, op: Operation) -> None:
+        """Lower an operation by the interface that it implements, or clone it."""
         scope = self.scope
         match op:
             case ConstantInterface():
@@ -251,6 +254,7 @@ def check_is_bufferizable(op: Operation) -> None:
 
 
 def _unsupported_operation_message(op: Operation) -> str:
+    """Return the error text for an operation on tensors, with passes to run first."""
     if isinstance(op, func.CallOp):
         return (
             "expected a function with a body of one block, which `tlf-inline` inlines"

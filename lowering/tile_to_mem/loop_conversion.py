@@ -145,6 +145,7 @@ def convert_sequential_nest(
 def _convert_nest_carrying_values(
     state: BufferizationState, op: tile.WhileOp, convert_body: ConvertBlock
 ) -> None:
+    """Convert a sequential nest to `scf.for` loops that carry tiles as SSA values."""
     _wait_for_moves_conflicting_with_loop(state, op)
     carried = [state.lowered_operand_of(init) for init in op.inits]
     outer = state.builder
@@ -168,6 +169,7 @@ def _convert_nest_carrying_values(
 def _convert_nest_carrying_buffers(
     state: BufferizationState, op: tile.WhileOp, convert_body: ConvertBlock
 ) -> None:
+    """Convert a sequential nest to `scf.for` loops that carry tiles in buffers."""
     rings = state.rings.rings_of(op)
     for ring in rings.values():
         store_first_window_in_ring(state, ring)

@@ -105,6 +105,7 @@ def store_first_window_in_ring(state: BufferizationState, ring: RingBuffer) -> N
 def _try_reuse_window_buffer(
     state: BufferizationState, ring: RingBuffer, storage: SharedStorage
 ) -> bool:
+    """Return `True` if the ring can take over dead `storage`; wait for its moves."""
     inits = [each for each in ring.loop.inits if state.storages.get(each) is storage]
     if len(inits) != 1 or not state.liveness.try_reuse_dead_storage(storage, ring.loop):
         return False

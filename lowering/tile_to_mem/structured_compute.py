@@ -166,6 +166,7 @@ def is_permutation_or_broadcast(op: MovementInterface) -> bool:
 def _operand_axes_by_iterator(
     op: TilingInterface, accesses: Accesses
 ) -> dict[int, int]:
+    """Return the axis along which each iterator runs alone, with factor 1."""
     return {
         access.terms[0][0]: axis
         for axis, access in enumerate(accesses)
@@ -198,6 +199,7 @@ def build_combiner_body(op: ReductionInterface) -> Region:
 def _promote_element(
     builder: Builder, op: ReductionInterface, value: SSAValue
 ) -> SSAValue:
+    """Build the `arith.extf` or `arith.extsi` of `value` to the accumulator type."""
     match value.type, op.accumulator_type:
         case Float16Type() | BFloat16Type(), Float32Type() as wide:
             return builder.insert(arith.ExtFOp(value, wide)).result

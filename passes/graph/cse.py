@@ -39,6 +39,7 @@ def structural_key_of_regions(op: Operation) -> Hashable:
 
 
 def _structural_key_of_op(op: Operation, numbering: Numbering) -> Hashable:
+    """Return a key of `op`, with its values by `numbering`; number its results."""
     key = (
         op.op_name.data if isinstance(op, UnregisteredOp) else op.name,
         tuple(numbering.get(operand, operand) for operand in op.operands),
@@ -54,6 +55,7 @@ def _structural_key_of_op(op: Operation, numbering: Numbering) -> Hashable:
 
 
 def _structural_key_of_region(region: Region, numbering: Numbering) -> Hashable:
+    """Return a key of a region; number its blocks, block arguments and results."""
     for block in region.blocks:
         numbering[block] = len(numbering)
         for argument in block.args:
@@ -87,6 +89,7 @@ class _SubexpressionElimination:
     """Number of visited operations that may write."""
 
     def eliminate_in_regions(self, op: Operation) -> None:
+        """Merge and erase operations in the blocks of `op`, each in its own scope."""
         for region in op.regions:
             for block in region.blocks:
                 with self._restore_available_on_exit():
@@ -108,6 +111,7 @@ class _SubexpressionElimination:
         del self.scope_log[outer:]
 
     def _eliminate_in_block(self, block: Block) -> None:
+        """Simplify each operation of `block` in order, its nested regions first."""
         for op in list(block.ops):
             if op.has_trait(IsolatedFromAbove, value_if_unregistered=True):
                 _SubexpressionElimination().eliminate_in_regions(op)
@@ -117,6 +121,10 @@ class _SubexpressionElimination:
             self.visited.add(op)
 
     def _erase_dead_or_merge_equivalent(self, op: Operation) -> None:
+        """
+        Erase `op` if it is unused or an equivalent operation is available; otherwise
+        make it available.
+        """
         if op.has_trait(IsTerminator):
             return
         if is_trivially_dead(op):

@@ -63,6 +63,7 @@ def _drop_unit_axes(
 def _operand_iterators_without_axes(
     op: ContractionInterface, operand_index: int, dropped_axes: Collection[int]
 ) -> Axes | None:
+    """Return the iterators of the other axes; `None` if an access is not plain."""
     accesses = op.indexing_maps()[operand_index] or ()
     return iterators_of_plain_accesses(
         tuple(a for n, a in enumerate(accesses) if n not in dropped_axes)

@@ -79,6 +79,10 @@ class _ConcatSlices:
         return [op for op in block.ops if op in users]
 
     def _can_split_into_slices(self, op: Operation) -> bool:
+        """
+        Return `True` if `op` is pointwise, a reduction along the concat axis, or a
+        slice of one concat operand, in the same block.
+        """
         if op.parent is not self.concat.parent or is_in_planned_group(op):
             return False
         match op:
@@ -136,6 +140,7 @@ class _ConcatSlices:
     def _rebuild_reduction_on_slices(
         self, op: graph.ReduceOp, builder: Builder
     ) -> SSAValue:
+        """Build reduction `op` on each slice, and combine the partial results."""
         total: SSAValue | None = None
         for slice_ in self._slices_of(op.operand, builder):
             keeps = op.keepdims is not None
@@ -157,6 +162,7 @@ class _ConcatSlices:
         return total
 
     def _slice_of_concat_operand(self, op: graph.SliceOp, builder: Builder) -> SSAValue:
+        """Build the slice `op` on the part of its operand that contains it."""
         number = self._index_of_concat_operand_with_slice(op)
         assert number is not None
         offsets = list(op.offsets.get_values())
@@ -166,6 +172,7 @@ class _ConcatSlices:
         return builder.insert(graph.SliceOp(source, offsets, sizes, strides)).result
 
     def _rebuild_elementwise_on_slices(self, op: Operation, builder: Builder) -> None:
+        """Build `op` on the slices of its operands; record those of its result."""
         assert isinstance(op, ElementwiseInterface)
         operands = [self._slices_of(each, builder) for each in op.operands]
         shape, slices = tensor_type(op.results[0]).get_shape(), list[SSAValue]()
@@ -212,6 +219,7 @@ def distribute_users_over_concat(concat: graph.ConcatOp) -> bool:
 
 
 def _distribute_over_concats_in_block(block: Block, last: Operation) -> None:
+    """Distribute the users of concats computed per call, with remarks on `last`."""
     invariant = call_invariant_values_of(block)
     for joined in [each for each in block.ops if isinstance(each, graph.ConcatOp)]:
         count = len(joined.inputs)

@@ -165,6 +165,7 @@ class IndexCombination:
         tables: Mapping[SSAValue, SSAValue],
         builder: Builder,
     ) -> SSAValue:
+        """Build `operation` on `tables`: one result entry per combination value."""
         operands = [tables[each] for each in operation.operands]
         ranks = [tensor_type(each).get_num_dims() for each in operands]
         model = tensor_type(operation.results[0])
@@ -293,6 +294,7 @@ class GraphFoldAffineIndicesPass(ModulePass):
 
 
 def _tabulate_operations_of_block(block: Block) -> None:
+    """Tabulate takes and elementwise operations on constants, last ones first."""
     constants = values_computed_from_constants(block)
     for op in reversed(list(block.ops)):
         if isinstance(op, graph.TakeOp) and op.indices in constants:

@@ -220,6 +220,7 @@ def _replace_norm_by_contraction(
 
 
 def _fold_batch_norms_of_block(block: Block) -> None:
+    """Fold each unplanned batch normalization, and add a remark on the outcome."""
     invariant = call_invariant_values_of(block)
     for norm in list(block.ops):
         if not isinstance(norm, graph.BatchNormOp) or is_in_planned_group(norm):

@@ -54,6 +54,7 @@ class _ConstantFolder:
     arrays: dict[SSAValue, Array]
 
     def fold_constants_of_block(self, block: Block) -> None:
+        """Replace values that pay as constants within `size_limit`, with remarks."""
         roots = values_used_outside(block, self.constants)
         for value in select_values_to_precompute(
             roots, self.constants, FREE_BYTES, includes_views=True
@@ -85,6 +86,7 @@ class _ConstantFolder:
         return max([size_in_bytes([value]), *steps])
 
     def _replace_by_constant(self, op: Operation, value: SSAValue) -> None:
+        """Replace the uses of `value` by a constant of its evaluated elements."""
         constant = graph.ConstantOp(self._evaluate_value(value), tensor_type(value))
         constant.location = op.location
         constant.result.name_hint = value.name_hint

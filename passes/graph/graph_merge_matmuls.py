@@ -233,6 +233,7 @@ def merge_matmul_family(family: MatmulFamily) -> int:
 def _build_merged_matmul(
     family: MatmulFamily, new_operations: list[Operation]
 ) -> SSAValue:
+    """Append a concat of all weights and one product with it; return the product."""
     first = family.members[0]
     weight = graph.ConcatOp(
         [each.weight for each in family.members], first.weight_concat_axis
@@ -248,6 +249,7 @@ def _build_merged_matmul(
 
 
 def _slice_merged_result(family: MatmulFamily, merged: SSAValue) -> list[graph.SliceOp]:
+    """Return one slice of `merged`, not inserted yet, per current result."""
     slices: list[graph.SliceOp] = []
     start = 0
     for value in family.current_results:
@@ -314,6 +316,7 @@ def _remark_products_without_weight(block: Block, invariant: set[SSAValue]) -> N
 
 
 def _merge_matmuls_of_block(block: Block) -> None:
+    """Merge the matmul families of `block`, and sort the block topologically."""
     invariant = call_invariant_values_of(block)
     _remark_products_without_weight(block, invariant)
     for members in find_mergeable_matmuls(block, invariant):
@@ -337,6 +340,7 @@ def _build_matmul_family(
 
 
 def _merge_family_if_profitable(family: MatmulFamily) -> None:
+    """Merge a family unless lost fusion moves more bytes than it saves; add remarks."""
     first = family.members[0].product.op
     after = MatmulFamily(
         family.members,

@@ -83,6 +83,7 @@ class _ReductionSplitChange:
     def _find_splittable_reductions(
         self, operations: Sequence[TilingInterface]
     ) -> SplittableReductions | None:
+        """Return the reductions that `scope` selects; `None` if not splittable."""
         if self.scope is not SplitScope.GROUP:
             return SplittableReductions.find_in_group(
                 operations, operations, allows_expansions=False

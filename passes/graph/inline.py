@@ -84,6 +84,7 @@ def _is_private(function: func.FuncOp) -> bool:
 
 
 def _raise_recursive_call(call: func.CallOp) -> None:
+    """Emit an error at a recursive call, and raise `PassFailedException`."""
     message = (
         f"{call.name}: expected calls that come to an end, got a function that calls "
         f"itself, @{callee_name(call)}"

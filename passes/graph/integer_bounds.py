@@ -62,6 +62,7 @@ class IntegerBounds:
         return self._known.get(value)
 
     def _compute_range_of_tensor(self, value: SSAValue) -> IntegerRange | None:
+        """Return the range of an integer tensor; `None` if unknown or overflowing."""
         op = value.owner
         if not isinstance(op, Operation) or not _is_integer_tensor(value):
             return None
@@ -93,6 +94,7 @@ def _is_integer_tensor(value: SSAValue) -> bool:
 def _infer_range_of_result(
     op: Operation, operand_ranges: Sequence[IntegerRange | None]
 ) -> IntegerRange | None:
+    """Return the range of a result by its operation's rule; `None` if unknown."""
     if isinstance(op, ConstantInterface):
         return _range_of_constant(op)
     if isinstance(op, graph.IotaOp):
@@ -174,6 +176,7 @@ def _union_of_ranges(bounds: Sequence[IntegerRange]) -> IntegerRange:
 
 
 def _range_of_constant(op: ConstantInterface) -> IntegerRange | None:
+    """Return the range of a constant's elements; `None` if empty or in a side file."""
     if (splat := op.splat_attribute()) is not None:
         return _range_of_scalar(scalar_value(splat))
     constant = cast(graph.ConstantOp, op)

@@ -105,6 +105,7 @@ def is_result_of_contraction(value: SSAValue) -> bool:
 def _rebuild_on_permuted_operands(
     op: Operation, operands: Sequence[SSAValue], shape: Sequence[int]
 ) -> Operation:
+    """Return elementwise `op` rebuilt on `operands`, with a result of shape `shape`."""
     assert isinstance(op, ElementwiseInterface)
     result = tensor_type(op.results[0])
     type_: Attribute = tensor_type_like(result, shape, result.element_type)

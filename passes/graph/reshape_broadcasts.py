@@ -56,6 +56,7 @@ class SplitBroadcastPattern(RewritePattern):
         collapsed_broadcast: _CollapsedBroadcast,
         rewriter: PatternRewriter,
     ) -> None:
+        """Replace `product` by a contraction that reads the broadcast's operand."""
         splits = dict(
             zip(
                 product.axes[operand_index],

@@ -60,6 +60,7 @@ def build_index_constant(builder: Builder, value: int) -> SSAValue:
 
 
 def _insert_trip_count(builder: Builder, loop_range: LoopRange) -> SSAValue:
+    """Insert the `affine.apply` that computes the trip count of `loop_range`."""
     step = constant_value_of(loop_range.step)
     assert step is not None
     upper, lower = AffineExpr.dimension(0), AffineExpr.dimension(1)

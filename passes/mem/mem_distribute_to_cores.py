@@ -80,6 +80,7 @@ def _core_nests_in(root: Operation) -> Iterator[scf.ParallelOp]:
 def _distribute_nest_to_cores(
     nest: scf.ParallelOp, cores: int, core_levels: AbstractSet[str]
 ) -> None:
+    """Distribute the loop of `nest` with the best speed-up, or add a remark."""
     loops = [
         op for op in nest.walk() if isinstance(op, scf.ParallelOp) and is_core_loop(op)
     ]

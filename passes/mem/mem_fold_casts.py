@@ -112,6 +112,7 @@ def _is_result_buffer_unused_between(
 def _fold_rounding_into_contraction(
     product: mem.ContractOp, rounding: mem.MapOp
 ) -> None:
+    """Let `product` write the result of `rounding`; erase the map and f32 buffer."""
     allocation, result = _whole_allocation_of(product.acc), rounding.outputs[0].owner
     assert allocation is not None
     assert isinstance(result, mem.AllocOp)

@@ -47,6 +47,7 @@ class MemFoldFillsPass(ModulePass):
 
 
 def _fold_fills_of_function(function: func.FuncOp) -> None:
+    """Erase the fills that accumulating operations can replace by overwriting."""
     fills: dict[mem.AccumulatingOp, list[_FoldableFill]] = {}
     for op in function.body.walk():
         if isinstance(op, mem.FillOp) and (fill := _foldable_fill_of(op)) is not None:

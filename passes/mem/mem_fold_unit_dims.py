@@ -156,6 +156,7 @@ class _UnitDimFolding:
                 pass
 
     def _fold_unit_dims_of_mask(self, op: mem.MaskOp) -> None:
+        """Drop the offsets, bounds and valid extents of a mask along dropped axes."""
         assert op.result is not None
         axes = self._retained_axes_of(op.result)
         offsets = [op.mixed_offsets[axis] for axis in axes]

@@ -207,6 +207,7 @@ class _AllocationPlanner:
     def _find_offsets_in_level(
         self, ops: Sequence[mem.AllocOp], level: target.Level, available_bytes: int
     ) -> Allocation:
+        """Return the offsets and peak of `ops` in a level, by current live ranges."""
         liveness = self._compute_liveness()
         buffers = self._to_allocation_buffers(ops, level, liveness)
         levels = list(self.target_spec.levels)
@@ -234,6 +235,7 @@ def _raise_unknown_level(op: mem.AllocOp, machine: target.TargetSpec) -> NoRetur
 def _raise_level_too_small(
     op: func.FuncOp, level: target.Level, peak: int, live: int
 ) -> NoReturn:
+    """Raise `PassFailedException` with the peak and live bytes of a level."""
     raise PassFailedException(
         f"@{op.sym_name.data}: expected buffers within the {level.capacity} bytes of "
         f"{level.name}, got a peak of {peak} bytes ({live} live at once)"
@@ -275,6 +277,7 @@ def first_and_last_use_of(
 
 
 def _engine_stage_of_operation(op: Operation, levels: Sequence[str]) -> int:
+    """Return the pipeline stage of the engine that runs a move or computation."""
     move = None
     if isinstance(op, mem.Move):
         source, destination = (

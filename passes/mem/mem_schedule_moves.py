@@ -45,6 +45,7 @@ class MemScheduleMovesPass(ModulePass):
 
 
 def _hoist_moves_of_function(function: func.FuncOp) -> None:
+    """Hoist small loads, gathers in loops, and stores with their producers."""
     operations = list(function.walk())
     largest = max((_max_result_element_count(op) for op in operations), default=0)
     for op in operations:

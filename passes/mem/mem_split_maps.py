@@ -82,6 +82,7 @@ class _MapSplit:
     )
 
     def replace_by_scalar_maps(self) -> None:
+        """Replace the map by one map per scalar operation, and copies to outputs."""
         op = self.op
         for argument, buffer, indexing in zip(
             op.body.block.args, op.inputs, op.input_maps, strict=True
@@ -170,6 +171,7 @@ class _MapSplit:
         dimensions: Sequence[int],
         output: SSAValue,
     ) -> None:
+        """Insert a map of `scalar_op` that writes `output`; record its buffer."""
         block = Block(arg_types=[value.type for value in sources])
         replacements = dict[SSAValue, SSAValue](zip(sources, block.args, strict=True))
         for value in scalar_op.operands:
@@ -190,6 +192,7 @@ class _MapSplit:
         output: SSAValue,
         block: Block,
     ) -> None:
+        """Insert a `mem.map` with body `block` from stored `sources` to `output`."""
         elements = [self.stored_scalars[value] for value in sources]
         maps = [_indexing_map_of(element, dimensions) for element in elements]
         self.rewriter.insert(
@@ -224,6 +227,7 @@ class _MapSplit:
             self._copy_value_to_output(value, output)
 
     def _copy_value_to_output(self, value: SSAValue, output: SSAValue) -> None:
+        """Insert a map that copies a stored scalar, or a constant, to `output`."""
         block = Block()
         sources = [value] if value in self.stored_scalars else []
         if sources:

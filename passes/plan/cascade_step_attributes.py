@@ -47,6 +47,7 @@ def attach_cascade_steps(members: GroupMembers, rules: TileRules) -> None:
 def _to_step_attribute(
     step: CascadeStep, cascade: Cascade, value_indices: Mapping[SSAValue, int]
 ) -> CascadeStepAttr:
+    """Return a step as an attribute with its reduction and correction formula."""
     correction, last = "", ""
     if step.correction is not None:
         correction = format_formula(step.correction.formula, value_indices)

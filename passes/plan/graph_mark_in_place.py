@@ -68,6 +68,7 @@ class InPlaceMarker:
     def _reason_not_overwritable(
         self, result_index: int, operand_index: int
     ) -> str | None:
+        """Return the reason why a result may not overwrite an operand, or `None`."""
         base = _source_tensor_of_views(self.op.operands[operand_index])
         if not _is_computed_in_block(base, self.op.parent):
             return READ_ONLY
@@ -215,6 +216,7 @@ class _BlockMarking:
             return None
 
     def _mark_overwritable_operands(self, marker: InPlaceMarker) -> None:
+        """Set the in-place attribute of the marker's operation, and add remarks."""
         operands: list[int | None] = []
         overwritten = set[int]()
         for index in range(len(marker.op.results)):

@@ -47,6 +47,7 @@ class GraphRelaxIoLayoutsPass(ModulePass):
                 self._relax_layouts_of_function(function)
 
     def _relax_layouts_of_function(self, function: func.FuncOp) -> None:
+        """Set undeclared argument and result layouts to `any`, as `of` selects."""
         if ARGUMENTS in self.of:
             declared = get_argument_layouts(function)
             undeclared = (

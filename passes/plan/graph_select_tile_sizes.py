@@ -161,6 +161,7 @@ class GraphSelectTileSizesPass(ModulePass):
     def _find_plan_that_fits(
         self, group: graph.GroupOp, level: Level, target: TargetSpec
     ) -> graph.PlanAttr:
+        """Return a plan with sizes `tile`, or with selected ones that fit `level`."""
         rules = tile_rules_of(target, level.name)
         members = members_of_group_op(group)
         sizes, stages = TileSizes(self.tile, self.reduce), self.stages or 1

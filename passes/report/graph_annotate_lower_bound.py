@@ -81,6 +81,7 @@ def attribute_of_lower_bounds(bounds: LowerBounds) -> DictionaryAttr:
 
 
 def _attribute_of_figure(value: int | str | list[str]) -> Attribute:
+    """Return an integer, text or list of texts as a builtin attribute."""
     match value:
         case int():
             return IntegerAttr(value, i64)

@@ -37,6 +37,7 @@ class _BufferMoves:
 
     @staticmethod
     def collect_from_function(function: func.FuncOp) -> _BufferMoves:
+        """Collect a function's moves, and the buffers that other operations write."""
         moves = _BufferMoves()
         for op in function.walk():
             if (move := _source_and_destination_of_move(op)) is not None:
@@ -144,6 +145,7 @@ class MemReportCopiesPass(ModulePass):
                 self._report_copies_in_function(function)
 
     def _report_copies_in_function(self, function: func.FuncOp) -> None:
+        """Add a remark per copy within a level, or one that there are none."""
         moves = _BufferMoves.collect_from_function(function)
         if not moves.sources_by_destination and not moves.computed_buffers:
             return

@@ -58,6 +58,7 @@ class TileEstimateCyclesPass(ModulePass):
 
 
 def _attribute_of_estimate(prediction: CycleEstimate) -> DictionaryAttr:
+    """Return the estimated cycles and outermost bytes as a dictionary attribute."""
     return DictionaryAttr(
         {
             "bytes": IntegerAttr(prediction.outer_bytes, i64),

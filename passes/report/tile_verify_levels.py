@@ -50,6 +50,7 @@ def _values_defined_by(op: Operation) -> Iterator[SSAValue]:
 
 
 def _verify_level_of_value(op: Operation, value: SSAValue, target: TargetSpec) -> None:
+    """Raise `PassFailedException` if the target lacks or refuses a value's level."""
     if (name := _memory_level_of_type(value.type)) is None:
         return
     refused = {LevelKind.CACHE: "is a cache"}

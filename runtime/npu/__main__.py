@@ -51,6 +51,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _build_parser() -> argparse.ArgumentParser:
+    """Return the parser of the program file and of the options for its run."""
     parser = argparse.ArgumentParser(
         prog="python -m tlf.runtime.npu", description="Run an NPU program."
     )
@@ -77,6 +78,7 @@ def _build_parser() -> argparse.ArgumentParser:
 
 
 def _parse_name_file_pairs(words: list[str]) -> list[tuple[str, str]]:
+    """Split words `NAME=FILE.npy`. Raises `NPUInputError` if a part is empty."""
     pairs = [word.partition("=") for word in words]
     for name, _, file in pairs:
         if not name or not file:
@@ -85,6 +87,7 @@ def _parse_name_file_pairs(words: list[str]) -> list[tuple[str, str]]:
 
 
 def _load_input_arrays(program: Program, words: list[str]) -> dict[str, Array]:
+    """Load the `.npy` files in `words` by name; raw elements get the declared dtype."""
     inputs: dict[str, Array] = {}
     for name, file in _parse_name_file_pairs(words):
         try:

@@ -203,6 +203,7 @@ class AccessChecker:
 def _create_memories(
     level: Level, cores: int, granule: int, engines: Sequence[str]
 ) -> list[Memory]:
+    """Return one memory of `level`, or one for each core if the level is per core."""
     if not level.of_core or cores == 1:
         return [Memory(level, granule, engines)]
     levels = [replace(level, name=f"{level.name}.{core}") for core in range(cores)]

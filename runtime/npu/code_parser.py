@@ -94,6 +94,7 @@ class CodeParser:
         return result
 
     def _parse_scalar(self, cursor: TokenCursor, text: str) -> ScalarInstruction:
+        """Parse `register = operation operands`, and define the register."""
         target = cursor.take_token("register", "a register")
         cursor.expect_token("=")
         operation = cursor.take_word_choice(
@@ -105,6 +106,7 @@ class CodeParser:
         return ScalarInstruction(cursor.line, text, target, operation, operands)
 
     def _parse_loop(self, cursor: TokenCursor, text: str) -> Loop:
+        """Parse `register = lower to upper step n {`, and define the register."""
         register = cursor.take_token("register", "a register")
         cursor.expect_token("=")
         lower = self._operands.parse_scalar(cursor)
@@ -116,6 +118,7 @@ class CodeParser:
         return Loop(cursor.line, text, register, lower, upper, step, ())
 
     def _parse_cores(self, cursor: TokenCursor, text: str) -> Cores:
+        """Parse `register {`, and save the registers defined outside of the block."""
         if self._outside is not None:
             raise NPUParseError(cursor.line, "expected no `cores` in another")
         self._outside = set(self._operands.registers)
@@ -146,6 +149,7 @@ class CodeParser:
     def _parse_signal_or_wait(
         self, name: str, cursor: TokenCursor, text: str
     ) -> Instruction:
+        """Parse the engine and the semaphore, such as `s0`, of `name`."""
         engine = self._take_engine_name(cursor, self.machine.engines, "an engine")
         expected = f"a semaphore, s0 to s{self.semaphores - 1}"
         if (
@@ -162,6 +166,7 @@ class CodeParser:
         return Wait(cursor.line, text, engine, semaphore)
 
     def _parse_dma(self, cursor: TokenCursor, text: str) -> Dma:
+        """Parse a move between the two levels of a DMA engine, with its indices."""
         queues = [
             name
             for name, engine in self.machine.engines.items()
@@ -201,6 +206,7 @@ class CodeParser:
         )
 
     def _parse_matmul(self, cursor: TokenCursor, text: str) -> Matmul:
+        """Parse a product, and check the element types and the precision."""
         engine = self.machine.engines.get("matrix")
         if not isinstance(engine, MatrixEngine):
             raise NPUParseError(cursor.line, "the machine has no engine `matrix`")
@@ -241,6 +247,9 @@ class CodeParser:
         )
 
     def _parse_vector(self, cursor: TokenCursor, text: str) -> Vector:
+        """
+        Parse an elementwise operation on addresses and immediates, with type checks.
+        """
         self._check_has_vector_engine(cursor)
         names = tuple(engine_arithmetic.OPERANDS)
         operation = cursor.take_word_choice(names, "a vector operation")
@@ -278,6 +287,9 @@ class CodeParser:
         dtype: str,
         result_dtype: str,
     ) -> None:
+        """
+        Raise `NPUParseError` if an operand or result type does not fit `operation`.
+        """
         expected = [dtype] * len(sources)
         if operation == "select":
             expected[2] = "i1"
@@ -298,6 +310,7 @@ class CodeParser:
             )
 
     def _parse_reduce(self, cursor: TokenCursor, text: str) -> Reduce:
+        """Parse a reduction, and check its axes and element types."""
         self._check_has_vector_engine(cursor)
         operation = cursor.take_word_choice(
             tuple(engine_arithmetic.REDUCE), "a reduction"
@@ -338,6 +351,9 @@ class CodeParser:
     def _require_supported_rank(
         self, cursor: TokenCursor, fields: OperandFields
     ) -> int:
+        """
+        Return the rank of `shape`. Raises `NPUParseError` if it exceeds `_MAX_DIMS`.
+        """
         if len(fields.shape) > _MAX_DIMS:
             raise NPUParseError(
                 cursor.line,
@@ -363,6 +379,7 @@ def _check_move_is_between_levels(
 
 
 def _require_group_sizes(fields: OperandFields, name: str) -> tuple[Value, ...]:
+    """Return the sizes of group `name`. Raises `NPUParseError` above `_MAX_GROUP`."""
     sizes = fields.groups[name]
     if len(sizes) > _MAX_GROUP:
         raise NPUParseError(
@@ -375,6 +392,10 @@ def _require_group_sizes(fields: OperandFields, name: str) -> tuple[Value, ...]:
 def _require_reduction_axes(
     fields: OperandFields, destination: Address, rank: int
 ) -> tuple[int, ...]:
+    """
+    Return the axes. Raises `NPUParseError` if they do not increase, are out of range,
+    or have a stride other than 0 in `destination`.
+    """
     axes = fields.axes
     if sorted(set(axes)) != list(axes) or any(not 0 <= axis < rank for axis in axes):
         raise NPUParseError(

@@ -53,6 +53,7 @@ def compulsory_traffic_by_level(
 
 
 def _buffer_bytes_by_level(buffers: list[Buffer]) -> dict[str, int]:
+    """Return the sum of the sizes of `buffers` by memory level, in bytes."""
     sizes: dict[str, int] = {}
     for buffer in buffers:
         sizes[buffer.level] = sizes.get(buffer.level, 0) + buffer.nbytes
@@ -62,6 +63,7 @@ def _buffer_bytes_by_level(buffers: list[Buffer]) -> dict[str, int]:
 def _bytes_moved_by_engines(
     program: Program, totals: Mapping[Key, int], level: str
 ) -> CompulsoryTraffic:
+    """Return the payload bytes that DMA engines read from and write to `level`."""
     read, written = 0, 0
     for name, engine in program.machine.engines.items():
         if isinstance(engine, DmaEngine):
@@ -71,6 +73,7 @@ def _bytes_moved_by_engines(
 
 
 def _is_buffer_read(buffer: Buffer, read_extents: list[Extent] | None) -> bool:
+    """Return `True` if a read overlaps `buffer`, or if reads are unknown (`None`)."""
     end = buffer.address + buffer.nbytes
     return read_extents is None or any(
         level == buffer.level and low < end and buffer.address < high
@@ -103,6 +106,9 @@ def _addresses_read_by_move(op: Dma) -> list[Address]:
 
 
 def _flatten_nested_instructions(body: tuple[Instruction, ...]) -> list[Instruction]:
+    """
+    Return the instructions in `body`, with loops and `cores` replaced by their bodies.
+    """
     result: list[Instruction] = []
     for op in body:
         has_body = isinstance(op, Loop | Cores)
@@ -113,6 +119,7 @@ def _flatten_nested_instructions(body: tuple[Instruction, ...]) -> list[Instruct
 def _extent_of_accessed_bytes(
     address: Address, op: Dma, operand_intervals: Intervals
 ) -> Extent:
+    """Return an address range that `op` stays in for all operand values."""
     low, high = operand_intervals[address.base]
     for axis, stride in enumerate(address.strides):
         first, end = 0, operand_intervals[op.shape[axis]][1]

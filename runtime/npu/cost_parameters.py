@@ -56,6 +56,7 @@ def cost_parameters_of_instruction(
 def _columns_of_nonnegative_sizes(
     values: Sequence[Value], columns: Columns
 ) -> list[Column]:
+    """Return the columns of sizes. Raises `IrregularError` if any size is negative."""
     sizes = [column_of_operand(value, columns) for value in values]
     if any(minimum_of_column(size) < 0 for size in sizes):
         raise IrregularError("a size below 0")
@@ -147,6 +148,9 @@ def cost_of_instruction(
 def _cost_of_move(
     op: Dma, parameters: Iterator[int], costs: InstructionCosts
 ) -> Cost | None:
+    """
+    Return the cost of a move by its next `parameters`; `None` if its shape is empty.
+    """
     rank = len(op.shape)
     shape, read = (tuple(islice(parameters, rank)) for _ in range(2))
     destination, source = islice(parameters, 2)
@@ -167,6 +171,9 @@ def _cost_of_move(
 def _cost_of_matmul(
     op: Matmul, extents: Sequence[int], costs: InstructionCosts
 ) -> Cost:
+    """
+    Return the cost of a product, at the tf32 rate if `op` and the engine allow it.
+    """
     batch, m, n, k = extents
     unit = costs.machine.engines["matrix"]
     assert isinstance(unit, MatrixEngine)

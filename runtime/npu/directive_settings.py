@@ -103,6 +103,7 @@ class DirectiveSettings:
 def _try_parse_number(
     text: str, number_type: Callable[[str], _Number]
 ) -> _Number | None:
+    """Return `number_type(text)`, or `None` if it raises `ValueError`."""
     try:
         return number_type(text)
     except ValueError:

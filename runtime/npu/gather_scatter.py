@@ -53,6 +53,7 @@ def parse_move_indices(fields: OperandFields, engine: DmaEngine) -> MoveIndices 
 def _check_index_operand(
     fields: OperandFields, indices: Address, engine: DmaEngine
 ) -> None:
+    """Raise `NPUParseError` if the engine, the indices or the table do not fit."""
     if engine.indexed is None:
         _raise_parse_error(fields, f"{engine.name} cannot follow indices")
     if indices.level not in (engine.source, engine.destination):
@@ -144,6 +145,9 @@ class IndexedMove:
         destination_address: int,
         index_array: StridedArray,
     ) -> None:
+        """
+        Write the indexed elements of the table, or the fill value if out of bounds.
+        """
         values = np.full(self.read_shape, self.op.fill)
         if self.indexed.bound:
             table = self._locate_table(accesses, self.op.source, table_address)
@@ -164,6 +168,9 @@ class IndexedMove:
         table_address: int,
         index_array: StridedArray,
     ) -> None:
+        """
+        Store or accumulate the source in the table, except at indices out of bounds.
+        """
         source_array = accesses.locate_array(
             self.op.source, source_address, self.read_shape
         )

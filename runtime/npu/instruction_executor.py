@@ -158,6 +158,9 @@ class Executor:
         source: int,
         destination: int,
     ) -> None:
+        """
+        Check and perform a move: copy `box`, and fill the rest of the destination.
+        """
         bits = BITS[op.fill.itemsize]
         values: Array = op.fill
         if 0 not in read_shape:
@@ -200,6 +203,7 @@ class Executor:
         groups: tuple[Sizes, Sizes, Sizes, Sizes],
         extents: tuple[int, int, int, int],
     ) -> None:
+        """Check the accesses of a product, and write or accumulate it in `op.c`."""
         batch, m, n, k = groups
         target = self._locate_operand(op.c, batch + m + n, level, written=True)
         accumulate = self._is_condition_true(op.accumulate)
@@ -239,6 +243,7 @@ class Executor:
         )
 
     def _compute_elementwise_result(self, op: Vector, level: str, shape: Sizes) -> None:
+        """Check the accesses of `op`, and write its values to the destination."""
         target = self._locate_operand(op.destination, shape, level, written=True)
         arrays = [
             self._locate_operand(source, shape, level)
@@ -278,6 +283,9 @@ class Executor:
     def _compute_reduction_result(
         self, op: Reduce, level: str, shape: Sizes, result_shape: Sizes
     ) -> None:
+        """
+        Check the accesses of `op`, and write the result; the neutral one if empty.
+        """
         target = self._locate_operand(op.destination, result_shape, level, written=True)
         accumulate = self._is_condition_true(op.accumulate)
         if 0 in shape:
@@ -304,6 +312,7 @@ class Executor:
         )
 
     def _record_cost_and_time(self, op: Instruction, cost: Cost) -> None:
+        """Schedule `op` in the event model, and add its cost to totals and timeline."""
         core = self.core or 0
         end = self.model.execute_instruction(self._costs.move_cost_to_core(cost, core))
         for key, amount in cost.counter_increments:
@@ -331,6 +340,7 @@ class Executor:
         return self.value_of_operand(condition) != 0
 
     def _resolve_sizes(self, sizes: tuple[Value, ...]) -> Sizes:
+        """Return the current values of `sizes`. Faults if one is negative."""
         result = tuple([self.value_of_operand(size) for size in sizes])
         if result and min(result) < 0:
             raise Fault(f"expected a size of at least 0, got {min(result)}")
@@ -339,6 +349,7 @@ class Executor:
     def _locate_operand(
         self, address: Address, shape: Sizes, level: str, *, written: bool = False
     ) -> StridedArray:
+        """Return the array at `address`. Faults if it is not in memory `level`."""
         base = self.value_of_operand(address.base)
         if address.level != level:
             raise Fault(f"expected an operand in {level}, got {address.level}", base)

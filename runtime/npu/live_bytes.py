@@ -98,6 +98,7 @@ class LiveBytes:
         return by_level
 
     def _accesses_of_instruction(self, op: Instruction) -> Iterator[MemoryAccess]:
+        """Yield the arrays that `op` reads, then the one that it writes."""
         match op:
             case Dma():
                 yield from self._accesses_of_move(op)
@@ -128,6 +129,7 @@ class LiveBytes:
                 pass
 
     def _accesses_of_move(self, op: Dma) -> Iterator[MemoryAccess]:
+        """Yield the accesses of a move; an indexed table counts as a whole."""
         shape = self._resolve_sizes(op.shape)
         box = [(0, extent) for extent in shape]
         if op.inside is not None:

@@ -51,6 +51,7 @@ def parse(text: str, base_dir: str | Path | None = None) -> Program:
 
 
 def _parse_origins(text: str) -> dict[int, str]:
+    """Return the source locations in comments at the ends of lines, by line number."""
     lines = enumerate(text.splitlines(), 1)
     return {
         number: each
@@ -163,6 +164,7 @@ class _DirectiveParser:
                 raise NPUParseError(line, f"expected a directive, got `{text}`")
 
     def _parse_machine(self, settings: DirectiveSettings) -> None:
+        """Set the machine's name, clock, issue cycles and number of cores."""
         self.machine = replace(
             self.machine,
             name=settings.take_word("name", "npu"),
@@ -173,6 +175,9 @@ class _DirectiveParser:
         settings.expect_no_more_keys()
 
     def _parse_level(self, name: str, settings: DirectiveSettings) -> None:
+        """
+        Add memory level `name` to the machine. Raises `NPUParseError` if it exists.
+        """
         if name in self.machine.levels:
             raise NPUParseError(settings.line, f"expected a new level, got {name}")
         self.machine.levels[name] = Level(
@@ -188,6 +193,7 @@ class _DirectiveParser:
         settings.expect_no_more_keys()
 
     def _parse_engine(self, name: str, settings: DirectiveSettings) -> None:
+        """Add engine `name`: `matrix`, `vector`, or a DMA engine of any other name."""
         if name in self.machine.engines:
             raise NPUParseError(settings.line, f"expected a new engine, got {name}")
         engine: Engine
@@ -233,6 +239,7 @@ class _DirectiveParser:
         return name
 
     def _find_declared_level(self, line: int, name: str) -> Level:
+        """Return level `name` of the machine. Raises `NPUParseError` if it has none."""
         if name not in self.machine.levels:
             levels = ", ".join(self.machine.levels) or "none so far"
             raise NPUParseError(line, f"expected a level ({levels}), got `{name}`")
@@ -241,6 +248,7 @@ class _DirectiveParser:
     def _declare_buffer(
         self, line: int, words: list[str], declared_buffers: dict[str, Buffer]
     ) -> None:
+        """Check the buffer in `words`, and add it to `declared_buffers`."""
         if len(words) < 5:
             raise NPUParseError(
                 line,
@@ -280,6 +288,9 @@ class _DirectiveParser:
     def _check_buffer_name_is_new(
         self, line: int, buffer: Buffer, declared_buffers: dict[str, Buffer]
     ) -> None:
+        """
+        Raise `NPUParseError` if another buffer has the name or overlaps in memory.
+        """
         name, end = buffer.name, buffer.address + buffer.nbytes
         # Neither two outputs nor two arrays that are initialized at the start may
         # overlap.
@@ -299,6 +310,9 @@ class _DirectiveParser:
                 raise NPUParseError(line, f"`{name}` overlaps `{other.name}`")
 
     def _parse_constant(self, line: int, words: list[str]) -> None:
+        """
+        Declare a constant, with base64 contents or `file=` and `key=` of an array.
+        """
         self._declare_buffer(line, words[:5], self.constants)
         buffer = self.constants[words[0]]
         if len(words) == 6 and "=" not in words[5].rstrip("="):
@@ -312,6 +326,7 @@ class _DirectiveParser:
 
 
 def _decode_constant_text(line: int, text: str, buffer: Buffer) -> Array:
+    """Decode base64 `text` to the array of `buffer`. Raises `NPUParseError`."""
     try:
         data = base64.b64decode(text, validate=True)
     except binascii.Error:
@@ -324,6 +339,9 @@ def _decode_constant_text(line: int, text: str, buffer: Buffer) -> Array:
 
 
 def _load_constant_file(line: int, path: Path, key: str, buffer: Buffer) -> Array:
+    """
+    Return array `key` of a numpy archive. Raises `NPUParseError` if it does not fit.
+    """
     try:
         with np.load(path, allow_pickle=False) as arrays:
             array = arrays[key]

@@ -133,6 +133,9 @@ class OperandParser:
     def _parse_field(
         self, cursor: TokenCursor, key: str, fields: OperandFields
     ) -> None:
+        """
+        Parse the value of `key` into its attribute of `fields`, else as an operand.
+        """
         match key:
             case "shape":
                 fields.shape = self._parse_sizes(cursor)
@@ -156,6 +159,7 @@ class OperandParser:
                 fields.operands[key] = self._parse_operand(cursor)
 
     def _parse_operand(self, cursor: TokenCursor) -> AddressText | ImmediateText:
+        """Parse `#value:type` or `level[base](strides):type`; types are optional."""
         if cursor.accept_token("#"):
             value = parse_number(cursor)
             dtype = self._parse_dtype(cursor) if cursor.accept_token(":") else None
@@ -202,6 +206,7 @@ class OperandParser:
         return value if isinstance(value, Register) else value != 0
 
     def _parse_sizes(self, cursor: TokenCursor) -> tuple[Value, ...]:
+        """Parse registers and non-negative integers in parentheses."""
         cursor.expect_token("(")
         sizes: list[Value] = []
         while not cursor.accept_token(")"):
@@ -218,6 +223,7 @@ class OperandParser:
         return tuple(sizes)
 
     def _parse_ranges(self, cursor: TokenCursor) -> tuple[tuple[Value, Value], ...]:
+        """Parse ranges `lower:upper` of registers or integers in parentheses."""
         cursor.expect_token("(")
         ranges: list[tuple[Value, Value]] = []
         while not cursor.accept_token(")"):

@@ -33,6 +33,7 @@ class OutputChecker:
         ]
 
     def _track_output_buffer(self, buffer: Buffer, program: Program) -> _OutputWriters:
+        """Return the state of an unwritten output, with overlaps by inputs marked."""
         count = buffer.nbytes // self._granule
         is_input = np.zeros(count, np.bool_)
         for other in (*program.inputs.values(), *program.constants.values()):

@@ -46,6 +46,10 @@ def _compute_block_intervals(
     register_intervals: dict[str, Interval],
     intervals_by_line: dict[int, Intervals],
 ) -> None:
+    """
+    Interpret `body` on intervals: update `register_intervals`, and record the operands
+    in `intervals_by_line`.
+    """
     for op in body:
         intervals_by_line[op.line] = {
             value: _interval_of_operand(value, register_intervals)
@@ -76,6 +80,9 @@ def _compute_block_intervals(
 
 
 def _registers_written_by(body: Iterable[Instruction]) -> Iterable[str]:
+    """
+    Yield the targets of scalar operations and loop registers, also of inner loops.
+    """
     for op in body:
         if isinstance(op, ScalarInstruction):
             yield op.target
@@ -85,6 +92,7 @@ def _registers_written_by(body: Iterable[Instruction]) -> Iterable[str]:
 
 
 def _values_read_by(op: Instruction) -> Iterable[Value]:
+    """Yield the scalar operands of `op`: bases, sizes, bounds and conditions."""
     match op:
         case ScalarInstruction():
             yield from op.operands
@@ -114,6 +122,9 @@ def _values_read_by(op: Instruction) -> Iterable[Value]:
 def _interval_of_operand(
     value: Value, register_intervals: dict[str, Interval]
 ) -> Interval:
+    """
+    Return the interval of `value`. Raises `IrregularError` if its register has none.
+    """
     if isinstance(value, int):
         return value, value
     if value.name not in register_intervals:
@@ -125,6 +136,7 @@ def _interval_of_operand(
 def _interval_of_scalar_result(
     op: ScalarInstruction, register_intervals: dict[str, Interval]
 ) -> Interval:
+    """Return the interval of the result. Raises `IrregularError` beyond `_LIMIT`."""
     low, high = _evaluate_scalar_on_intervals(
         op, [_interval_of_operand(value, register_intervals) for value in op.operands]
     )
@@ -136,6 +148,7 @@ def _interval_of_scalar_result(
 def _evaluate_scalar_on_intervals(
     op: ScalarInstruction, operands: Sequence[Interval]
 ) -> Interval:
+    """Return an interval that contains all results of `op`, by interval arithmetic."""
     (a, b), (c, d) = operands[0], operands[-1]
     match op.operation:
         case "add":

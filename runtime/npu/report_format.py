@@ -36,6 +36,7 @@ def format_report_table(report: RunMetrics) -> str:
 
 
 def _format_roofline_bound(report: RunMetrics) -> list[str]:
+    """Return a line with the memory and compute bounds and the gap; none if it is 0."""
     floor = report.floor
     if not floor.cycles:
         return []
@@ -46,6 +47,7 @@ def _format_roofline_bound(report: RunMetrics) -> list[str]:
 
 
 def _format_arithmetic_intensity(report: RunMetrics) -> str:
+    """Return multiply-accumulates per byte beside the ridge, if both are known."""
     if report.intensity is None or not report.ridge:
         return ""
     side = "memory" if report.intensity < report.ridge else "compute"
@@ -79,6 +81,7 @@ def _format_stalls(report: RunMetrics, engine: str) -> str:
 
 
 def _format_traffic(report: RunMetrics) -> list[str]:
+    """Return a table of the bytes read, written and compulsory in each level."""
     header = ["level", "read", "written", "bus read", "bus written", "peak"]
     header += ["compulsory", "moved", "on the bus"]
     rows: list[list[str]] = []

@@ -71,6 +71,7 @@ class Report(RunMetrics):
 def _traffic_by_level(
     machine: Machine, totals: Mapping[Key, int]
 ) -> dict[str, Traffic]:
+    """Sum up the payload and bus bytes of all DMA engines in each memory level."""
     traffic = {name: Traffic() for name in machine.levels}
     for name, engine in machine.engines.items():
         if not isinstance(engine, DmaEngine):

@@ -37,6 +37,7 @@ def evaluate_scalar_operation(operation: str, values: Sequence[int]) -> int:
 
 
 def _evaluate_unbounded_integers(operation: str, a: int, b: int) -> int:
+    """Return the exact result; `div` rounds down. Faults on a division by zero."""
     match operation:
         case "add":
             return a + b

@@ -170,6 +170,7 @@ class Memory:
         self.peak = max(self.peak, base + footprint.high)
 
     def _grow_to_extent(self, extent: int) -> None:
+        """Extend data and shadows to `extent` bytes, at least doubling the size."""
         if extent <= self._size:
             return
         size = min(max(extent, 2 * self._size, _LEAST), self.level.capacity)
@@ -185,6 +186,7 @@ class Memory:
     def _shadow_of_footprint(
         self, shadow: Array, start: int, footprint: Footprint
     ) -> Array:
+        """Return a writable view of the granules of `shadow` in a footprint."""
         shape = footprint.shape
         if len(shape) == 1:
             return shadow[start : start + shape[0]]
@@ -201,6 +203,9 @@ class Memory:
         engine: int,
         instruction: int,
     ) -> None:
+        """
+        Store `instruction` as last access of `engine` in all granules of a footprint.
+        """
         if engine not in shadows:
             shadows[engine] = np.zeros(self._size // self._granule, np.int32)
         last_accesses[engine] = instruction
@@ -215,6 +220,9 @@ class Memory:
         other_engine: int,
         race_kind: str,
     ) -> Fault:
+        """
+        Return the fault at the first unordered access, with its culprit instruction.
+        """
         verb = "reads" if race_kind == "WAR" else "writes"
         reason = (
             f"is still in use: `{self._engines[other_engine]}` {verb} it, and no wait "

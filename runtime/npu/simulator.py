@@ -92,6 +92,7 @@ def _simulate_timing_without_steps(program: Program) -> Report:
 def _check_input_arrays(
     program: Program, inputs: Mapping[str, Array]
 ) -> dict[str, Array]:
+    """Return the inputs as arrays. Raises `NPUInputError` if one does not fit."""
     if unknown := sorted(set(inputs) - set(program.inputs)):
         expected = ", ".join(program.inputs) or "none"
         raise NPUInputError(f"expected inputs {expected}, got `{unknown[0]}`")
@@ -174,6 +175,7 @@ class _ControlProcessor:
         return ends
 
     def _store_inputs_in_memory(self, arrays: Mapping[str, Array]) -> None:
+        """Write inputs, in their axis order, and constants to memory before the run."""
         memories = self._executor.accesses.memories
         for name, buffer in self._program.inputs.items():
             array = buffer.to_memory_order(arrays[name])
@@ -183,6 +185,7 @@ class _ControlProcessor:
                 memories[buffer.level][0].store_array(buffer.address, buffer.data)
 
     def _load_outputs_from_memory(self) -> dict[str, Array]:
+        """Return copies of the outputs. Faults if a byte was never written."""
         outputs: dict[str, Array] = {}
         for name, buffer in self._program.outputs.items():
             memory = self._executor.accesses.memories[buffer.level][0]
@@ -197,6 +200,9 @@ class _ControlProcessor:
         return outputs
 
     def _make_trap_from_fault(self, fault: Fault) -> NPUTrap:
+        """
+        Return the trap at the current instruction, with a reference to the culprit.
+        """
         assert self._current is not None
         reason, origins = fault.reason, self._program.origins
         if fault.culprit is not None:
@@ -210,6 +216,7 @@ class _ControlProcessor:
     def _run_instructions(
         self, body: tuple[Instruction, ...], lanes: Sequence[_ExecutionLane]
     ) -> None:
+        """Issue and count each instruction of `body`, and run it on every lane."""
         for instruction in body:
             self._current = instruction
             self._model.time += self._issue
@@ -225,6 +232,9 @@ class _ControlProcessor:
             self._executor.totals["count", instruction_kind_of(instruction)] += 1
 
     def _run_instruction(self, op: Instruction) -> None:
+        """
+        Execute a scalar operation, or pass `op` to the executor, on the current core.
+        """
         match op:
             case ScalarInstruction():
                 self._run_scalar_instruction(op)
@@ -246,6 +256,9 @@ class _ControlProcessor:
                 raise Fault("not an instruction")
 
     def _run_loop(self, op: Loop, lanes: Sequence[_ExecutionLane]) -> None:
+        """
+        Run iterations in lockstep, each on the lanes whose range is not exhausted.
+        """
         value, ranges = self._executor.value_of_operand, list[range]()
         for lane in lanes:
             self._executor.switch_core(*lane)
@@ -262,6 +275,7 @@ class _ControlProcessor:
             self._run_instructions(op.body, active)
 
     def _run_cores(self, op: Cores, outer_lane: _ExecutionLane) -> None:
+        """Run the body on a lane for each core, with a copy of the outer registers."""
         lanes = [
             _ExecutionLane(core, {**outer_lane.registers, op.register: core})
             for core in range(op.count)
@@ -270,6 +284,7 @@ class _ControlProcessor:
         self._executor.switch_core(*outer_lane)
 
     def _run_scalar_instruction(self, op: ScalarInstruction) -> None:
+        """Evaluate `op`, and write its target register of the current lane."""
         values = [self._executor.value_of_operand(operand) for operand in op.operands]
         self._executor.registers[op.target] = evaluate_scalar_operation(
             op.operation, values

@@ -64,6 +64,9 @@ class TimingDemand:
     def _propagate_demand_through_scalar(
         self, op: ScalarInstruction, demand: Demand
     ) -> None:
+        """
+        Replace the demand for the target by that for the operands, and record the line.
+        """
         modulus = demand.pop(op.target, None)
         if op.operation in ("div", "rem") and not isinstance(op.operands[1], int):
             modulus = EXACT  # for its divisor, which may be 0
@@ -76,6 +79,7 @@ class TimingDemand:
             _add_demand_for_register(demand, value, modulus)
 
     def _propagate_demand_through_loop(self, op: Loop, demand: Demand) -> None:
+        """Add the demand of the body and of the loop bounds to `demand`."""
         inner = self.demand_before_block(op.body)
         self.loops[op.line] = inner
         for name, modulus in inner.items():
@@ -87,6 +91,7 @@ class TimingDemand:
     def _values_that_determine_time(
         self, op: Instruction
     ) -> Iterable[tuple[Value, int]]:
+        """Yield addresses modulo a burst, and exact sizes, that the cost depends on."""
         match op:
             case Dma():
                 ends = [op.source, op.destination]
@@ -109,6 +114,7 @@ class TimingDemand:
 
 
 def _add_demand_for_register(demand: Demand, value: Value, modulus: int) -> None:
+    """Merge `modulus` into the demand for a register, as least common multiple."""
     if isinstance(value, int):
         return
     previous = demand.get(value.name)

@@ -117,6 +117,7 @@ def build_timing_plan(
 
 
 def _add_action_costs(totals: Counter[Key], action: Action) -> None:
+    """Add the counters of `action` to `totals`, repetitions included."""
     if isinstance(action, Cost):
         for key, amount in action.counter_increments:
             totals[key] += amount

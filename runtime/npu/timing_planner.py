@@ -114,6 +114,7 @@ class TimingPlanner:
     def _evaluate_scalar_on_columns(
         self, op: ScalarInstruction, columns: dict[str, Column]
     ) -> None:
+        """Set the column of the target, if time depends on it."""
         if op.line not in self._demands.lines:
             return
         values = [column_of_operand(value, columns) for value in op.operands]
@@ -128,6 +129,7 @@ class TimingPlanner:
         cores: Sequence[int | None],
         values: Sequence[int],
     ) -> int:
+        """Return the index of the plan for `values` of a block, building it once."""
         key = line, tuple(values)
         if key not in self._known:
             remaining = iter(values)
@@ -170,6 +172,7 @@ class TimingPlanner:
         )
 
     def _loop_executions_of(self, op: Loop, lane: CoreLane) -> LoopExecutions:
+        """Return the trip counts and relevant registers of a loop, by row of `lane`."""
         lower, upper, step = (
             column_of_operand(value, lane.columns)
             for value in (op.lower, op.upper, op.step)

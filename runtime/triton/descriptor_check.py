@@ -187,6 +187,7 @@ def _join_register_states(left: State, right: State) -> State:
 def _find_descriptor_faults(
     instruction: SassInstruction, register_kinds: State
 ) -> Iterator[str]:
+    """Yield sentences on invalid descriptor registers, if this is a matrix product."""
     if "GMMA" not in instruction.operation:
         return
     for position, operand in enumerate(instruction.operands):
@@ -291,6 +292,7 @@ def _is_number(text: str) -> bool:
 
 
 def _parse_number(text: str) -> int | None:
+    """Return an integer in decimal or prefixed notation, or `None`."""
     try:
         return int(text, 0)
     except ValueError:

@@ -48,6 +48,7 @@ def choose_interpreter_mode() -> bool:
 
 
 def _import_required_module(name: str) -> ModuleType:
+    """Import `name`. Raises `UnavailableError` with instructions if that fails."""
     try:
         return import_module(name)
     except ImportError as error:
@@ -58,6 +59,7 @@ def _import_required_module(name: str) -> ModuleType:
 
 
 def _check_interpreter_mode(*, is_interpreted: bool) -> None:
+    """Raise `UnavailableError` if Triton was imported in the other mode."""
     # Triton's library functions have the mode from the time of their definition.
     library = import_module("triton.language.standard")
     if (type(library.sum).__name__ == "InterpretedFunction") == is_interpreted:

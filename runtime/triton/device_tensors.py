@@ -90,6 +90,7 @@ def upload_argument(
 
 
 def _check_argument_matches_buffer(buffer: DeviceBuffer, value: Array) -> None:
+    """Raise `GuardError` unless `value` is contiguous and of the declared type."""
     if (dtype := _dtype_name(value)) != buffer.dtype:
         raise _make_guard_error(buffer, "dtype", buffer.dtype, dtype)
     if (shape := tuple(value.shape)) != buffer.shape:
@@ -111,6 +112,7 @@ def to_numpy(tensor: torch.Tensor, dtype: str) -> np.ndarray:
 
 
 def _tensor_sharing_memory(array: np.ndarray, dtype: str) -> torch.Tensor:
+    """Return a tensor on the memory of `array`, which is copied only if read-only."""
     writable = array if array.flags.writeable else array.copy()
     if dtype == "bf16":
         return _from_numpy(writable.view(np.int16)).view(torch.bfloat16)

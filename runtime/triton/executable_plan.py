@@ -148,6 +148,9 @@ class Executable:
         buffers: Mapping[str, torch.Tensor],
         indices: Mapping[str, int],
     ) -> None:
+        """
+        Launch the kernels of `steps` in order; `indices` has the host loop indices.
+        """
         for step in steps:
             if isinstance(step, HostLoop):
                 for index in range(step.lower, step.upper, step.step):

@@ -79,6 +79,7 @@ class RepairedBuilder(_Builder):
         return _make_interpreter_handle(np.array([value], np.float32), _tl.bfloat16)
 
     def binary_op(self, lhs: Any, rhs: Any, op: Callable[..., np.ndarray]) -> Any:
+        """Apply `op` to bfloat16 in float32; Triton handles all other types."""
         if not _is_bfloat16(lhs):
             return _Builder.binary_op(self, lhs, rhs, op)
         return _make_interpreter_handle(
@@ -93,6 +94,7 @@ class RepairedBuilder(_Builder):
     def ternary_op(
         self, lhs: Any, rhs: Any, other: Any, op: Callable[..., np.ndarray]
     ) -> Any:
+        """Apply `op` to bfloat16 in float32; Triton handles other types and `where`."""
         if op is np.where or not _is_bfloat16(other):
             return _Builder.ternary_op(self, lhs, rhs, other, op)
         values = op(_decode_values(lhs), _decode_values(rhs), _decode_values(other))
@@ -119,6 +121,7 @@ class RepairedBuilder(_Builder):
         return self.unary_op(arg, device_math.erf)
 
     def cast_impl(self, src: Any, dst_type: Any) -> Any:
+        """Cast bfloat16 by its values, not its bits; Triton handles all other types."""
         source, target = src.dtype.scalar, dst_type.scalar
         if _tl.bfloat16 not in (source, target):
             return _Builder.cast_impl(self, src, dst_type)
@@ -132,6 +135,7 @@ class RepairedBuilder(_Builder):
     def create_dot(
         self, a: Any, b: Any, d: Any, input_precision: Any, max_num_imprecise_acc: Any
     ) -> Any:
+        """Return `a @ b + d`, with factors truncated if `input_precision` is TF32."""
         accumulator = d.data
         truncate = str(input_precision).endswith(".TF32")
         factors = [
@@ -143,6 +147,9 @@ class RepairedBuilder(_Builder):
     def create_masked_load(
         self, ptrs: Any, mask: Any, other: Any, *options: Any, **named: Any
     ) -> Any:
+        """
+        Check the addresses and load; masked lanes without `other` may be poisoned.
+        """
         sanitizers.check_load(ptrs, mask, self.grid_idx)
         # Triton drops a fill value that is a single zero, as if there were none.
         if other is None and ptrs.data.size > 1 and sanitizers.is_poisoning():
@@ -163,6 +170,7 @@ class RepairedBuilder(_Builder):
 def _decode_dot_operand(
     handle: Any, dtype: np.dtype[Any], *, truncate: bool
 ) -> np.ndarray:
+    """Return the values in `dtype`; `truncate` clears the float32 bits below TF32."""
     values = _decode_values(handle)
     if truncate and values.dtype == np.float32:
         bits = np.ascontiguousarray(values).view(np.uint32) & _TF32_BITS
@@ -206,6 +214,9 @@ def _copy_arguments_to_device(
 
 
 def _reduce_sum(self: Any, operand: Any) -> Any:
+    """
+    Return the sum along `self.axis`; bfloat16 is summed in float32 and rounded once.
+    """
     values = _decode_values(operand.handle)
     total = np.sum(values, axis=self.axis, keepdims=self.keep_dims)
     if operand.dtype == _tl.bfloat16:
@@ -254,6 +265,7 @@ def _call_device_function(
     dtype: Any = None,
     _semantic: Any = None,
 ) -> Any:
+    """Apply a numpy `function` to blocks and scalars, and return a Triton tensor."""
     to_tensor = _triton.interpreter_semantic.to_tensor
     operands = [to_tensor(argument) for argument in arguments]
     shaped = max(operands, key=lambda operand: len(operand.shape))

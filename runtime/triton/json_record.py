@@ -29,24 +29,30 @@ class JsonRecord:
         return key in self.fields
 
     def text_under_key(self, key: str) -> str:
+        """Return the string at `key`. Raises `PlanError` for anything else."""
         value = self._value_under_key(key)
         if not isinstance(value, str):
             raise self._make_error(key, "a string", value)
         return value
 
     def integer_under_key(self, key: str) -> int:
+        """Return the integer at `key`. Raises `PlanError` for anything else."""
         value = self._value_under_key(key)
         if not isinstance(value, int) or isinstance(value, bool):
             raise self._make_error(key, "an integer", value)
         return value
 
     def integers_under_key(self, key: str) -> tuple[int, ...]:
+        """
+        Return the list of integers at `key`. Raises `PlanError` for anything else.
+        """
         values = self._list_under_key(key)
         if not all(isinstance(v, int) and not isinstance(v, bool) for v in values):
             raise self._make_error(key, "a list of integers", values)
         return cast(tuple[int, ...], tuple(values))
 
     def texts_under_key(self, key: str) -> tuple[str, ...]:
+        """Return the list of strings at `key`. Raises `PlanError` for anything else."""
         values = self._list_under_key(key)
         if not all(isinstance(value, str) for value in values):
             raise self._make_error(key, "a list of strings", values)
@@ -58,6 +64,7 @@ class JsonRecord:
         )
 
     def records_under_key(self, key: str) -> tuple["JsonRecord", ...]:
+        """Return the objects in the list at `key`, each with its indexed path."""
         return tuple(
             JsonRecord.from_json_object(value, f"{self.path}.{key}[{index}]")
             for index, value in enumerate(self._list_under_key(key))
@@ -69,6 +76,7 @@ class JsonRecord:
         return self.fields[key]
 
     def _list_under_key(self, key: str) -> list[object]:
+        """Return a copy of the list at `key`. Raises `PlanError` for anything else."""
         value = self._value_under_key(key)
         if not isinstance(value, list | tuple):
             raise self._make_error(key, "a list", value)
@@ -81,6 +89,7 @@ class JsonRecord:
 
 
 def _json_type(value: object) -> str:
+    """Return how an error message names `value`: scalars by value, others by type."""
     if value is None:
         return "null"
     if isinstance(value, list | tuple):

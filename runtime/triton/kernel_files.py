@@ -64,6 +64,9 @@ def import_kernel_function(kernel: Kernel) -> object:
 
 
 def _write_file_atomically(path: Path, source: bytes) -> None:
+    """
+    Write `source` to a temporary file in the same folder, and rename it to `path`.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.stem)
     try:

@@ -66,6 +66,7 @@ class KernelLauncher:
             raise KernelError(f"kernel '{name}': {text}") from error
 
     def _launch_kernel(self, arguments: Sequence[torch.Tensor | int]) -> None:
+        """Run the kernel from the cache, in the interpreter, or after compilation."""
         key = _cache_key_by_alignment(arguments)
         if key is not None and (cached := self._known.get(key)) is not None:
             cached(*arguments)
@@ -97,6 +98,7 @@ class KernelLauncher:
         return self._functions[kernel]
 
     def _run_in_interpreter(self, arguments: Sequence[torch.Tensor | int]) -> None:
+        """Run all programs of the grid on the CPU, without numpy's warnings."""
         kernel = self._kernel
         # The interpreter computes with numpy, whose floating-point warnings do not
         # apply.

@@ -151,6 +151,9 @@ def load_plan(source: str | Mapping[str, object]) -> Plan:
 
 
 def _decode_source(source: str | Mapping[str, object]) -> object:
+    """
+    Return the JSON object of a text, after the line `MARKER` if sources come first.
+    """
     if not isinstance(source, str):
         return source
     text = source
@@ -165,6 +168,7 @@ def _decode_source(source: str | Mapping[str, object]) -> object:
 
 
 def _decode_kernel(record: JsonRecord) -> Kernel:
+    """Return a kernel. Raises `PlanError` for a bad name, grid or source digest."""
     kernel = Kernel(
         record.text_under_key("name"),
         record.text_under_key("sha256"),
@@ -187,6 +191,7 @@ def _decode_kernel(record: JsonRecord) -> Kernel:
 
 
 def _decode_buffer(record: JsonRecord) -> DeviceBuffer:
+    """Return a buffer. Raises `PlanError` for a bad kind, dtype, shape or data size."""
     name, kind, dtype = (
         record.text_under_key("name"),
         record.text_under_key("kind"),
@@ -211,6 +216,7 @@ def _decode_buffer(record: JsonRecord) -> DeviceBuffer:
 
 
 def _decode_bytes(record: JsonRecord) -> bytes:
+    """Decode the base64 text under `data`. Raises `PlanError` if it is invalid."""
     try:
         return base64.b64decode(record.text_under_key("data"), validate=True)
     except binascii.Error as error:
@@ -218,6 +224,9 @@ def _decode_bytes(record: JsonRecord) -> bytes:
 
 
 def _decode_step(record: JsonRecord) -> Launch | HostLoop:
+    """
+    Return a `Launch` if the record has that key, else a `HostLoop` with its steps.
+    """
     if record.has_key("launch"):
         arguments = record.records_under_key("arguments")
         return Launch(
@@ -236,6 +245,7 @@ def _decode_step(record: JsonRecord) -> Launch | HostLoop:
 
 
 def _decode_argument(record: JsonRecord) -> tuple[str, str]:
+    """Return the kind of a launch argument, `buffer` or `index`, and its name."""
     for kind in ("buffer", "index"):
         if record.has_key(kind):
             return kind, record.text_under_key(kind)
@@ -243,6 +253,7 @@ def _decode_argument(record: JsonRecord) -> tuple[str, str]:
 
 
 def _check_referenced_names(plan: Plan) -> None:
+    """Raise `PlanError` for repeated names, or lists that do not match the buffers."""
     for label, names in (
         ("kernel", [kernel.name for kernel in plan.kernels]),
         ("buffer", [buffer.name for buffer in plan.buffers]),
@@ -260,6 +271,10 @@ def _check_referenced_names(plan: Plan) -> None:
 def _check_step_references(
     plan: Plan, steps: tuple[Launch | HostLoop, ...], indices: frozenset[str]
 ) -> None:
+    """
+    Raise `PlanError` for a launch of an unknown kernel or with wrong arguments;
+    `indices` are those of the enclosing loops.
+    """
     kernels = {kernel.name: kernel for kernel in plan.kernels}
     names = {
         "buffer": {buffer.name for buffer in plan.buffers},

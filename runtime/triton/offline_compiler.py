@@ -77,6 +77,7 @@ class OfflineCompiler:
         self._process: subprocess.Popen[str] | None = None
 
     def __enter__(self) -> Self:
+        """Start the worker process, without Triton's interpreter mode."""
         environment = {k: v for k, v in os.environ.items() if k != "TRITON_INTERPRET"}
         self._process = subprocess.Popen(
             [sys.executable, "-m", "tlf.runtime.triton.offline_worker"],
@@ -142,6 +143,7 @@ class OfflineCompiler:
     def _compile_variant(
         self, variant: KernelVariant, types: Sequence[str], assemble: bool
     ) -> KernelResources:
+        """Compile a variant in the worker, and return its resources."""
         kernel = variant.kernel
         answer = self._send_request(
             {
@@ -175,6 +177,7 @@ class OfflineCompiler:
         )
 
     def _send_request(self, request: dict[str, object]) -> dict[str, object]:
+        """Send one JSON line to the worker, and return its answer."""
         process = self._process
         if process is None or process.stdin is None or process.stdout is None:
             raise UnavailableError("the offline compiler is not running")

@@ -37,6 +37,7 @@ def main() -> None:
 
 
 def _answer_request(request: Json) -> Json:
+    """Return the compiled kernel's data, or the text of any exception as `error`."""
     try:
         return _compile_requested_kernel(request)
     except Exception as error:
@@ -44,6 +45,7 @@ def _answer_request(request: Json) -> Json:
 
 
 def _compile_requested_kernel(request: Json) -> Json:
+    """Compile by Triton; return resources, and with `assemble` PTX, log and faults."""
     triton: Any = import_module("triton")
     compiler: Any = import_module("triton.compiler")
     targets: Any = import_module("triton.backends.compiler")
@@ -78,6 +80,7 @@ def _compile_requested_kernel(request: Json) -> Json:
 
 
 def _load_kernel_function(path: str, name: str) -> object:
+    """Execute the Python file `path`, and return the function `name` in it."""
     spec = spec_from_file_location("_offline_kernel", path)
     if spec is None or spec.loader is None:
         raise ImportError(f"cannot import {path}")

@@ -76,6 +76,7 @@ def use_assembler(is_newest: bool) -> Generator[None]:
 
 @contextmanager
 def _use_newest_assembler() -> Generator[None]:
+    """Set Triton's `ptxas` to the newest included one, inside of the context."""
     knobs: Any = import_module("triton").knobs.nvidia
     tools = (knobs.ptxas, knobs.ptxas_blackwell)
     newest = max(tools, key=lambda tool: tuple(map(int, tool.version.split("."))))

@@ -102,6 +102,7 @@ def format_resource_table(
 def _format_resource_row(
     resources: KernelResources, capability: int
 ) -> tuple[str, ...]:
+    """Return the cells of a kernel, with the marks `!` and `~` for its faults."""
     assembly = resources.assembly
     assert assembly is not None
     limit = SHARED_LIMITS.get(capability, resources.shared)

@@ -128,6 +128,7 @@ def check_store(pointers: Any, mask: Any, program: tuple[int, int, int]) -> None
 
 
 def _track_tensor(value: Any) -> _TrackedTensor:
+    """Return the address range of a tensor, with no access to its elements so far."""
     first, itemsize = cast(int, value.data_ptr()), cast(int, value.element_size())
     count = cast(int, value.numel())
     owners = np.full(count if _state.is_checking_races else 0, _NOBODY)
@@ -143,6 +144,7 @@ def _check_addresses(
     access_kind: str,
     record_access: Any,
 ) -> None:
+    """Record the accesses of active lanes. Raises `KernelError` if out of bounds."""
     if not _state.tensors:
         return
     lanes: Any = mask if type(mask) is np.ndarray else mask.data
@@ -172,6 +174,7 @@ def _linear_program_id(program_index: tuple[int, int, int]) -> int:
 def _record_read_by_program(
     tensor: _TrackedTensor, elements: np.ndarray, program_index: tuple[int, int, int]
 ) -> None:
+    """Record a program as reader. Raises `KernelError` if another one has written."""
     own = _linear_program_id(program_index)
     writers = tensor.writer[elements]
     if ((writers != _NOBODY) & (writers != own)).any():
@@ -184,6 +187,7 @@ def _record_read_by_program(
 def _record_write_by_program(
     tensor: _TrackedTensor, elements: np.ndarray, program_index: tuple[int, int, int]
 ) -> None:
+    """Record a program as writer. Raises `KernelError` if another one has accessed."""
     own = _linear_program_id(program_index)
     writers = tensor.writer[elements]
     if ((writers != _NOBODY) & (writers != own)).any():

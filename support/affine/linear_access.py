@@ -42,6 +42,10 @@ def linear_accesses_of_map(indexing: AffineMap) -> Accesses:
 
 
 def _linear_access_of_expression(expression: AffineExpr, rank: int) -> IndexAccess:
+    """
+    Return an affine expression in `rank` dimensions as a linear access; raise
+    `VerifyException` if it is not linear.
+    """
     dims = [AffineSum.of_symbol(dimension) for dimension in range(rank)]
     total = evaluate_expression(expression, dims, (), AffineSum, _combine_linear_terms)
     factors = ((dimension, total.factor_of(dimension)) for dimension in range(rank))
@@ -52,6 +56,10 @@ def _linear_access_of_expression(expression: AffineExpr, rank: int) -> IndexAcce
 def _combine_linear_terms(
     expression: AffineBinaryOpExpr, lhs: AffineSum, rhs: AffineSum
 ) -> AffineSum:
+    """
+    Return a sum, or a product with a constant, of two affine sums; raise
+    `VerifyException` for other expressions.
+    """
     if expression.kind in (AffineBinaryOpKind.Add, AffineBinaryOpKind.Mul):
         total = combine_affine_sums(expression, lhs, rhs)
         if total is not None:

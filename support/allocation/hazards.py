@@ -93,6 +93,9 @@ class _HazardFinder:
             )
 
     def find_all_hazards(self) -> Hazards:
+        """
+        Return the stall costs of sharing bytes, summed over both orders of a pair.
+        """
         hazards: list[dict[int, int]] = [{} for _ in self.uses]
         for index in range(len(self.uses)):
             for other, distance in self._buffers_used_soon_after(index).items():

@@ -41,6 +41,10 @@ def find_offset_faults(
 def _check_single_buffer(
     buffer_index: int, buffer: Buffer, offset: int, offsets: Sequence[int]
 ) -> Iterator[AllocationFault]:
+    """
+    Yield the faults of one offset: negative, misaligned, not the fixed offset, or not
+    at its distance in the enclosing buffer.
+    """
     if offset < 0:
         yield AllocationFault(f"buffer {{}} starts at byte {offset}", buffer_index)
     if offset % buffer.alignment:
@@ -58,6 +62,7 @@ def _check_single_buffer(
 
 
 def _outermost_buffer_of(buffers: Sequence[Buffer], buffer_index: int) -> int:
+    """Return the index of the last buffer in the chain of `enclosing` buffers."""
     within = buffers[buffer_index].enclosing
     while within is not None:
         buffer_index = within[0]
@@ -68,6 +73,9 @@ def _outermost_buffer_of(buffers: Sequence[Buffer], buffer_index: int) -> int:
 def _has_overlap(
     buffer: Buffer, offset: int, other_buffer: Buffer, other_offset: int
 ) -> bool:
+    """
+    Return `True` if live spans of two buffers at these offsets share a step and a byte.
+    """
     return any(
         max(span.start, other_span.start) < min(span.end, other_span.end)
         and span.start_byte < span.end_byte

@@ -118,6 +118,9 @@ def _build_allocation(
     bound: int,
     method: str,
 ) -> Allocation:
+    """
+    Return an allocation with the offset of each buffer, from the offsets of blocks.
+    """
     member_offsets = [0] * len(buffers)
     for block, offset in zip(blocks, offsets, strict=True):
         for index, distance in block.members:
@@ -176,6 +179,10 @@ class _PeakDescent:
         return Allocation(best.offsets, best.peak, self.peak_bound, best.method)
 
     def _search_within_capacity(self, capacity: int, attempts: int) -> bool:
+        """
+        Search a placement within `capacity` bytes; set `best` and return `True` if one
+        is found. An exhausted search raises the bound `low`.
+        """
         found = self.restarts.find_offsets_within(capacity, attempts)
         if found is False:
             self.low = max(self.low, capacity + 1)

@@ -74,6 +74,7 @@ def live_intervals_of(spans: Sequence[LiveSpan]) -> Iterator[LiveInterval]:
 
 
 def _count_bytes_of_spans(spans: Iterable[LiveSpan]) -> int:
+    """Return the number of bytes in the union of the byte ranges of spans."""
     count = top = 0
     for span in sorted(spans, key=lambda each: each.start_byte):
         count += max(0, span.end_byte - max(top, span.start_byte))

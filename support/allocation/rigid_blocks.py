@@ -56,6 +56,10 @@ def group_into_rigid_blocks(buffers: Sequence[Buffer]) -> list[RigidBlock]:
 def _find_outermost_buffer(
     buffers: Sequence[Buffer], buffer_index: int
 ) -> tuple[int, int]:
+    """
+    Return the outermost buffer around a buffer, and the offset in it in bytes; raise
+    `AllocationFault` for an invalid index, distance or cycle.
+    """
     root, distance = buffer_index, 0
     for _ in buffers:
         if (within := buffers[root].enclosing) is None:
@@ -76,6 +80,9 @@ def _find_outermost_buffer(
 def _build_block(
     buffers: Sequence[Buffer], members: list[tuple[int, int]]
 ) -> RigidBlock:
+    """
+    Build a rigid block; raise `AllocationFault` if alignments or offsets conflict.
+    """
     modulus, residue = 1, 0
     fixed: int | None = None
     hints: list[int] = []
@@ -132,6 +139,9 @@ def _shift_spans(
 def _check_consistent_fixed_offset(
     buffer_index: int, offset: int, known_offset: int | None
 ) -> int:
+    """
+    Return `offset`; raise `AllocationFault` if it is negative or not `known_offset`.
+    """
     if offset < 0 or known_offset not in (None, offset):
         raise AllocationFault(
             "expected one offset of at least 0 for the place of buffer {}, "

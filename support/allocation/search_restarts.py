@@ -133,6 +133,10 @@ class SearchRestarts:
         return True
 
     def _build_next_search(self, capacity: int) -> SkylineSearch:
+        """
+        Return the search of the next attempt, whose index determines heuristic, block
+        order, random noise and visit budget.
+        """
         attempt, self.attempts = self.attempts, self.attempts + 1
         generator = random.Random(attempt)
         rest, urgency = divmod(attempt, len(URGENCIES))

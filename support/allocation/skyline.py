@@ -67,6 +67,7 @@ class Skyline:
         self._accumulate_block_sets()
 
     def _add_block_shape(self, block_index: int, shape: BlockShape) -> None:
+        """Add a block to the sets and the unplaced bytes of the sections it covers."""
         bit = 1 << block_index
         mask = 0
         for first, last, height in shape.ranges:
@@ -84,6 +85,10 @@ class Skyline:
             self.split |= bit
 
     def _accumulate_block_sets(self) -> None:
+        """
+        Make `starting` and `ending` cumulative, and compute `meets`, the blocks that
+        share a section with each block, and `by_height`.
+        """
         for section in range(self.count - 1, -1, -1):
             self.starting[section] |= self.starting[section + 1]
         for section in range(self.count):
@@ -196,6 +201,10 @@ class Skyline:
         inside_blocks: int,
         wasted: int,
     ) -> Iterator[Pit]:
+        """
+        Yield a pit per section in [start, end), whose floor is `level`, except those no
+        tighter than the previous one with the same blocks.
+        """
         before, max_remaining = -1, 0
         for section in range(start, end):
             live = unplaced & self.cover[section]

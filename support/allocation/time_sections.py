@@ -73,6 +73,10 @@ def block_shapes_of(
 def _build_block_shape(
     block_index: int, block: RigidBlock, steps: Sequence[int], grain: int
 ) -> BlockShape:
+    """
+    Convert the live spans of a block to ranges of sections, which start at `steps`,
+    with heights rounded up to `grain` bytes.
+    """
     spans = [
         (bisect_left(steps, span.start), bisect_left(steps, span.end), span)
         for span in block.spans

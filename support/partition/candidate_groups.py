@@ -52,6 +52,10 @@ class ConnectedGroups(CandidateGroups):
     """
 
     def groups_after(self, done: int) -> Sequence[int]:
+        """
+        Return the feasible connected groups after `done`, grown breadth-first from
+        ready operations within the limits.
+        """
         successors = self.memo.groups.problem.successors_or_siblings
         pending = deque(
             (1 << n, successors[n]) for n in self._operations_ready_after(done)
@@ -109,6 +113,10 @@ class ContiguousGroups(CandidateGroups):
     """
 
     def groups_after(self, done: int) -> Sequence[int]:
+        """
+        Return the feasible connected intervals that start at the first operation after
+        `done`.
+        """
         problem = self.memo.groups.problem
         groups: list[int] = []
         group = 0

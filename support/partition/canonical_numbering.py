@@ -72,6 +72,7 @@ class RenumberedCosts(CostModel):
         return list(self.costs.options_of_group(*arguments))
 
     def bound_of_options(self, group: int, context: ResidencyContext) -> Option | None:
+        """Return the bound of `costs`, queried in the given numbering."""
         numbering = self.numbering
         return self.costs.bound_of_options(
             numbering.map_group(group), numbering.map_context(context)

@@ -98,6 +98,10 @@ class CostMemo:
         return (bound,), False
 
     def _residency_key(self, group: int, context: ResidencyContext) -> ResidencyKey:
+        """
+        Return the memo key of a group: its canonical form, and the value sets of
+        `context` in canonical bits, without the occupied bytes.
+        """
         structure = self.groups.structure_of(group)
         return (
             structure.canonical_form,

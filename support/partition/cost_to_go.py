@@ -172,6 +172,7 @@ class CostToGo:
         return True
 
     def _best_option(self, options: Sequence[Option]) -> Option:
+        """Return the option with the lowest cost by `objective`, ignoring its slack."""
         return min(
             options,
             key=lambda each: self.objective.sort_key_of_cost(each.time, each.bytes),

@@ -208,6 +208,10 @@ class DownsetSweep:
         return total
 
     def _cost_of_group_alone(self, group: int) -> int:
+        """
+        Return the lowest cost by the objective with nothing resident or retained and
+        all outputs stored; 0 if the group cannot run.
+        """
         if self.memo.objection_to_group(group) is not None:
             return 0
         context = ResidencyContext(0, 0, self.memo.groups.boundary_of(group).outputs, 0)

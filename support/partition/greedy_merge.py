@@ -57,6 +57,9 @@ class GreedyMerge:
         return self._sort_groups_topologically()
 
     def _merge_pair_of_groups(self, first: int, second: int) -> None:
+        """
+        Replace two groups by their union, and recompute the savings of merges with it.
+        """
         merged = first | second
         for index in elements_of_mask(merged):
             self._group_by_operation[index] = merged
@@ -123,6 +126,9 @@ class GreedyMerge:
         return False
 
     def _successors_of(self, group: int) -> int:
+        """
+        Return the direct successors of operations, as a set that may include members.
+        """
         result = 0
         for index in elements_of_mask(group):
             result |= self.memo.groups.problem.successors[index]

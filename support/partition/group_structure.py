@@ -92,6 +92,10 @@ class GroupStructures:
         return result
 
     def _compute_boundary(self, group: int) -> GroupBoundary:
+        """
+        Return the values that a group reads and does not write, and those it writes
+        that are graph outputs or have consumers outside.
+        """
         read = written = 0
         for index in elements_of_mask(group):
             read |= self.problem.reads[index]
@@ -103,6 +107,10 @@ class GroupStructures:
         return GroupBoundary(read & ~written, outputs)
 
     def _compute_structure(self, group: int) -> GroupStructure:
+        """
+        Return the structure of a group: the number of its description in canonical
+        order, and the bits of its inputs and outputs.
+        """
         order = self._order_by_structure(group)
         outputs = self.boundary_of(group).outputs
         nodes, values = self._colours

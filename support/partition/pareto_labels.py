@@ -162,6 +162,10 @@ class ParetoFronts:
         del front[self.max_paths :]
 
     def _insert_by_dominance(self, front: list[PathLabel], label: PathLabel) -> None:
+        """
+        Insert a label into a front unless another one dominates it; drop labels that it
+        dominates, and all but the `size` best by rank.
+        """
         time, bytes_ = label.time, label.bytes
         for other in front:
             if (

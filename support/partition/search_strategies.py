@@ -82,6 +82,7 @@ optimal.
 
 
 def _search_unfused(task: SearchTask) -> Found:
+    """Sweep the sequence of single operations, with no values retained."""
     alone = [1 << n for n in range(len(task.memo.groups.problem.nodes))]
     sweep = task.build_sweep(
         FixedGroups(task.memo, task.limits, sequence=alone), retain=False
@@ -90,6 +91,7 @@ def _search_unfused(task: SearchTask) -> Found:
 
 
 def _search_greedy(task: SearchTask) -> Found:
+    """Merge groups greedily, then sweep their sequence with a beam of width 1."""
     groups = GreedyMerge(task.memo, task.limits, task.objective).merge_groups()
     sweep = task.build_sweep(
         FixedGroups(task.memo, task.limits, sequence=groups), width=1
@@ -226,6 +228,10 @@ def _effective_strategy_name(strategy: str, width: int) -> str:
 def _collect_statistics(
     strategy: str, sweep: DownsetSweep, reason: str
 ) -> SearchStatistics:
+    """
+    Return the counters of a sweep, exact unless `reason`, dropped large groups or
+    prefetches may have cost the optimum.
+    """
     if not reason and sweep.candidates.too_large:
         reason = f"groups of more than {sweep.limits.group} operations were left out"
     if not reason and sweep.memo.has_prefetch:

@@ -41,6 +41,9 @@ AnyLaw = TypeVar("AnyLaw", ConstantOperandLaw, SameOperandLaw)
 def _group_laws_by_operation(
     laws: Sequence[AnyLaw],
 ) -> Mapping[OperationType, Sequence[AnyLaw]]:
+    """
+    Return the laws keyed by the operation type that they apply to, in their order.
+    """
     groups: dict[OperationType, list[AnyLaw]] = defaultdict(list)
     for law in laws:
         groups[law.operation_type].append(law)
@@ -105,6 +108,7 @@ def _simplify_by_law(
 def _add_equation_left_side(
     left_side: str, simplification: Simplification
 ) -> Simplification:
+    """Return `simplification` with its equation prefixed by `left_side` and ` = `."""
     return Simplification(
         f"{left_side} = {simplification.equation}",
         simplification.build,

@@ -48,6 +48,9 @@ def fold_operand_broadcast(op: Operation) -> Iterable[Simplification]:
 
 
 def _infer_broadcast_shape(operands: Iterable[SSAValue]) -> tuple[int, ...] | None:
+    """
+    Return the numpy broadcast shape of the operands; `None` if they are incompatible.
+    """
     try:
         return broadcast_shape(*map(shape_of, operands))
     except VerifyException:

@@ -101,6 +101,9 @@ RULES_BY_OPERATION: Mapping[type[Operation], Sequence[SimplificationRule]] = {
 
 
 def _simplification_rules_of(op: Operation) -> Iterator[SimplificationRule]:
+    """
+    Yield the rules for the type of `op`, then those for its elementwise base classes.
+    """
     yield from RULES_BY_OPERATION.get(type(op), ())
     if isinstance(op, elementwise.UnaryOperation):
         yield from UNARY_RULES

@@ -69,6 +69,7 @@ def replace_division_by_reciprocal(op: Operation) -> Iterable[Simplification]:
 
 
 def _build_product(builder: Builder, *factors: SSAValue) -> SSAValue:
+    """Build a left-associative chain of `MulOp`s over `factors`; return its result."""
     result = factors[0]
     for factor in factors[1:]:
         result = builder.insert(MulOp(result, factor)).result
@@ -145,6 +146,10 @@ def _build_binary_operation(
 
 
 def _split_constant_operand(op: BinaryOperation) -> tuple[Scalar, SSAValue] | None:
+    """
+    Return the value of the splat operand, and the other operand; `None` if neither
+    operand is a splat. `rhs` has priority.
+    """
     for number, other in ((op.rhs, op.lhs), (op.lhs, op.rhs)):
         if (constant := splat_scalar_of(number)) is not None:
             return constant, other

@@ -34,6 +34,7 @@ def _convert_silu(emitter: Emitter, x: SSAValue) -> SSAValue:
 
 @register_as_converter("leaky_relu.default")
 def _convert_leaky_relu(emitter: Emitter, x: SSAValue, slope: float = 0.01) -> SSAValue:
+    """Emit `x` where it is above 0, else `slope * x`, computed in the wide type."""
     value, wide = emitter.cast(x, emitter.wide_element), emitter.wide_element
     positive = emitter.compare(value, 0, "gt", wide)
     return emitter.to_result(
@@ -43,6 +44,9 @@ def _convert_leaky_relu(emitter: Emitter, x: SSAValue, slope: float = 0.01) -> S
 
 @register_as_converter("_prelu_kernel.default")
 def _convert_prelu(emitter: Emitter, x: SSAValue, slope: SSAValue) -> SSAValue:
+    """
+    Emit `x` where it is above 0, else `x` times the tensor `slope`, in the wide type.
+    """
     value, wide = emitter.cast(x, emitter.wide_element), emitter.wide_element
     positive = emitter.compare(value, 0, "gt", wide)
     return emitter.to_result(
@@ -58,6 +62,7 @@ def _convert_elu(
     scale: float = 1.0,
     input_scale: float = 1.0,
 ) -> SSAValue:
+    """Emit `scale * x` where `x > 0`, else `alpha * scale * expm1(input_scale * x)`."""
     value, wide = emitter.cast(x, emitter.wide_element), emitter.wide_element
     scaled = emitter.mul(value, input_scale, wide) if input_scale != 1 else value
     negative_branch = emitter.mul(
@@ -74,6 +79,7 @@ def _convert_elu(
 def _convert_softplus(
     emitter: Emitter, x: SSAValue, beta: float = 1.0, threshold: float = 20.0
 ) -> SSAValue:
+    """Emit `log1p(exp(beta * x)) / beta`, but `x` where `beta * x > threshold`."""
     value, wide = emitter.cast(x, emitter.wide_element), emitter.wide_element
     scaled = emitter.mul(value, beta, wide) if beta != 1 else value
     soft = emitter.emit(graph.Log1pOp(emitter.emit(graph.ExpOp(scaled))))

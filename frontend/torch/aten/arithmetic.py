@@ -75,6 +75,8 @@ def make_elementwise_converter(op_type: type[IRDLOperation]) -> Converter:
 
 
 def _make_rounding_converter(op_type: type[IRDLOperation]) -> Converter:
+    """Return a converter to `op_type` for floats, and to the operand for integers."""
+
     def convert(emitter: Emitter, x: SSAValue) -> SSAValue:
         return (
             emitter.emit_elementwise(op_type, x)
@@ -208,6 +210,7 @@ def _convert_clamp(
     low: Operand | None = None,
     high: Operand | None = None,
 ) -> SSAValue:
+    """Emit the maximum with `low`, then the minimum with `high`; `None` is no bound."""
     # Of two zeros PyTorch returns `x`: on hosts, the second operand of an extremum.
     if low is not None:
         x = emitter.emit_elementwise(graph.MaximumOp, low, x)
@@ -236,6 +239,7 @@ def _convert_to_copy(emitter: Emitter, x: SSAValue, **options: object) -> SSAVal
 
 @register_as_converter("isnan.default")
 def _convert_isnan(emitter: Emitter, x: SSAValue) -> SSAValue:
+    """Emit `x != x` for floats, and false for all other types."""
     element = element_type_of_value(x)
     if not is_float(element):
         return emitter.broadcast(emitter.emit_scalar(False, i1), emitter.result_shape)
@@ -244,6 +248,7 @@ def _convert_isnan(emitter: Emitter, x: SSAValue) -> SSAValue:
 
 @register_as_converter("isinf.default")
 def _convert_isinf(emitter: Emitter, x: SSAValue) -> SSAValue:
+    """Emit `abs(x) == inf` for floats, and false for all other types."""
     element = element_type_of_value(x)
     if not is_float(element):
         return emitter.broadcast(emitter.emit_scalar(False, i1), emitter.result_shape)
@@ -262,6 +267,8 @@ def _convert_bitwise_not(emitter: Emitter, x: SSAValue) -> SSAValue:
 
 
 def _make_logical_converter(op_type: type[IRDLOperation]) -> Converter:
+    """Return a converter to `op_type` on the truth values (`i1`) of two operands."""
+
     def convert(emitter: Emitter, x: Operand, y: Operand) -> SSAValue:
         truths = [
             emitter.to_bool(each)

@@ -45,6 +45,7 @@ def _convert_flash_attention_for_cpu(
     attn_mask: SSAValue | None = None,
     scale: float | None = None,
 ) -> list[SSAValue | None]:
+    """Emit attention with `attn_mask`; all results but the first are `None`."""
     result = _emit_attention(
         emitter, query, key, value, attn_mask, dropout, is_causal, scale
     )
@@ -63,6 +64,7 @@ def _convert_flash_attention(
     *,
     scale: float | None = None,
 ) -> list[SSAValue | None]:
+    """Emit attention without a mask; all results but the first are `None`."""
     result = _emit_attention(
         emitter, query, key, value, None, dropout, is_causal, scale
     )
@@ -86,6 +88,7 @@ def _convert_efficient_attention(
     *,
     scale: float | None = None,
 ) -> list[SSAValue | None]:
+    """Emit attention with `bias` as its mask; all results but the first are `None`."""
     result = _emit_attention(
         emitter, query, key, value, bias, dropout, is_causal, scale
     )

@@ -33,6 +33,8 @@ def comparison_element_of(x: SSAValue, y: Operand) -> Attribute:
 
 
 def _make_comparison_converter(relation: str) -> Converter:
+    """Return a converter to `relation` in PyTorch's common type of both operands."""
+
     def convert(emitter: Emitter, x: SSAValue, y: Operand) -> SSAValue:
         return emitter.compare(x, y, relation, comparison_element_of(x, y))
 
@@ -62,6 +64,7 @@ def _convert_masked_fill(
 
 @register_as_converter("isfinite.default")
 def _convert_isfinite(emitter: Emitter, x: SSAValue) -> SSAValue:
+    """Emit `abs(x) < inf` for floats, and true for all other types."""
     element = element_type_of_value(x)
     if not is_float(element):
         return emitter.broadcast(emitter.emit_scalar(True, i1), emitter.result_shape)

@@ -122,6 +122,7 @@ class TransposedAxis:
         return runs
 
     def _make_residue_run(self, residue: int) -> ResidueRun:
+        """Return the taps and padding for results at `residue` modulo the stride."""
         position = residue + self.padding
         taps = [
             tap
@@ -151,6 +152,7 @@ def _convert_convolution(
     output_padding: Sequence[int],
     groups: int,
 ) -> SSAValue:
+    """Emit a plain or transposed convolution of floats, and add the bias."""
     if not is_float(emitter.result_element):
         raise Unsupported("expected a convolution of floats, got integers")
     rank = len(shape_of(filters)) - 2
@@ -213,6 +215,9 @@ def _emit_correlation(
 def _emit_conv_operation(
     emitter: Emitter, x: SSAValue, filters: SSAValue, options: ConvOptions
 ) -> SSAValue:
+    """
+    Emit `Conv3dOp` for three axes, else `Conv2dOp`, with a result of the wide type.
+    """
     kind = graph.Conv3dOp if len(options.strides) == 3 else graph.Conv2dOp
     return emitter.emit(
         kind(

@@ -103,6 +103,7 @@ def _convert_linspace(
 def _emit_scaled_and_shifted(
     emitter: Emitter, indices: SSAValue, shift: Number, scale: Number
 ) -> SSAValue:
+    """Emit `indices * scale + shift` without the steps that change nothing."""
     value = (
         indices if scale == 1 else emitter.mul(indices, scale, emitter.result_element)
     )

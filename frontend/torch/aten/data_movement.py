@@ -56,6 +56,7 @@ def _convert_matrix_transpose(emitter: Emitter, x: SSAValue) -> SSAValue:
 def _convert_transpose(
     emitter: Emitter, x: SSAValue, first_axis: int, second_axis: int
 ) -> SSAValue:
+    """Emit a permutation that swaps two axes; it is the identity for a scalar."""
     order = list(range(len(shape_of(x))))
     if order:
         order[first_axis], order[second_axis] = order[second_axis], order[first_axis]
@@ -96,6 +97,7 @@ def _convert_slice(
 
 @register_as_converter("select.int")
 def _convert_select(emitter: Emitter, x: SSAValue, axis: int, index: int) -> SSAValue:
+    """Emit the slice of `x` at `index` along `axis`, without that axis."""
     axis %= len(shape_of(x))
     index %= shape_of(x)[axis]
     return emitter.reshape(
@@ -107,6 +109,7 @@ def _convert_select(emitter: Emitter, x: SSAValue, axis: int, index: int) -> SSA
 def _convert_split(
     emitter: Emitter, x: SSAValue, sizes: Sequence[int], axis: int = 0
 ) -> tuple[SSAValue, ...]:
+    """Emit adjacent slices of `x` with the given `sizes` along `axis`."""
     parts: list[SSAValue] = []
     start = 0
     for size in sizes:
@@ -119,6 +122,7 @@ def _convert_split(
 def _convert_unbind(
     emitter: Emitter, x: SSAValue, axis: int = 0
 ) -> tuple[SSAValue, ...]:
+    """Emit the slice at each index of `axis`, without that axis."""
     axis %= len(shape_of(x))
     return tuple(
         emitter.reshape(emitter.slice(x, axis, index, index + 1), emitter.result_shape)
@@ -137,6 +141,7 @@ def _convert_cat(
 
 @register_as_converter("flip.default")
 def _convert_flip(emitter: Emitter, x: SSAValue, axes: Sequence[int]) -> SSAValue:
+    """Emit an unfold whose affine map reverses the given axes."""
     shape = shape_of(x)
     rank = len(shape)
     map_results = [AffineExpr.dimension(axis) for axis in range(rank)]
@@ -151,6 +156,7 @@ def _convert_flip(emitter: Emitter, x: SSAValue, axes: Sequence[int]) -> SSAValu
 def _convert_roll(
     emitter: Emitter, x: SSAValue, shifts: Sequence[int], axes: Sequence[int] = ()
 ) -> SSAValue:
+    """Emit cyclic shifts along `axes`; without axes, a shift of the flat tensor."""
     if not axes:
         flat = emitter.reshape(x, [_element_count_of(x)])
         return emitter.reshape(
@@ -162,6 +168,7 @@ def _convert_roll(
 
 
 def _roll_along_axis(emitter: Emitter, x: SSAValue, shift: int, axis: int) -> SSAValue:
+    """Emit `x` with its last `shift` slices along `axis` moved to the front."""
     extent = shape_of(x)[axis]
     start = -shift % extent
     if start == 0:
@@ -254,6 +261,7 @@ def _convert_diagonal(
     first_axis: int = 0,
     second_axis: int = 1,
 ) -> SSAValue:
+    """Emit an unfold that reads the diagonal of two axes into a new last axis."""
     rank = len(shape_of(x))
     first_axis, second_axis = first_axis % rank, second_axis % rank
     dimensions = [AffineExpr.dimension(axis) for axis in range(rank - 1)]
@@ -292,6 +300,9 @@ def _convert_slice_scatter(
     stop: int | None = None,
     step: int = 1,
 ) -> SSAValue:
+    """
+    Emit `x` with a slice replaced by `source`, index by index if `step` exceeds 1.
+    """
     axis %= len(shape_of(x))
     extent = shape_of(x)[axis]
     first, last, by = slice(start, stop, step).indices(extent)
@@ -322,6 +333,7 @@ def _replace_slice(
 def _convert_select_scatter(
     emitter: Emitter, x: SSAValue, source: SSAValue, axis: int, index: int
 ) -> SSAValue:
+    """Emit `x` with its slice at `index` along `axis` replaced by `source`."""
     shape = list(shape_of(x))
     axis %= len(shape)
     index %= shape[axis]
@@ -333,6 +345,9 @@ def _convert_select_scatter(
 
 @register_as_converter("pixel_shuffle.default")
 def _convert_pixel_shuffle(emitter: Emitter, x: SSAValue, factor: int) -> SSAValue:
+    """
+    Emit a permutation that turns `factor**2` channels into `factor` x `factor` pixels.
+    """
     *batch, channels, height, width = shape_of(x)
     outer = channels // factor**2
     parts = emitter.reshape(x, [*batch, outer, factor, factor, height, width])

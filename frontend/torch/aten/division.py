@@ -21,6 +21,7 @@ from tlf.frontend.torch.registry import register_as_converter
 def _convert_div(
     emitter: Emitter, x: Operand, y: Operand, *, rounding_mode: str | None = None
 ) -> SSAValue:
+    """Emit a true quotient, or one rounded by `rounding_mode`: `trunc` or `floor`."""
     if rounding_mode is None:
         return emitter.emit_elementwise_wide(graph.DivOp, x, y)
     if not is_float(emitter.result_element):

@@ -46,6 +46,7 @@ def _convert_embedding(
 def _convert_index_select(
     emitter: Emitter, x: SSAValue, axis: int, indices: SSAValue
 ) -> SSAValue:
+    """Emit a `TakeOp` of `indices` along `axis`; a scalar is only reshaped."""
     if not shape_of(x):
         return emitter.reshape(x, emitter.result_shape)
     result = emitter.emit(graph.TakeOp(x, indices, axis % len(shape_of(x))))
@@ -127,6 +128,10 @@ def _scatter_source(
     source: Operand,
     combiner: str,
 ) -> SSAValue:
+    """
+    Emit a scatter of `source`, sliced or broadcast to the shape of `indices`. Raises
+    `Unsupported` if `x` is a scalar.
+    """
     if not shape_of(x):
         raise Unsupported("expected a tensor of 1 or more axes, got a scalar")
     updates = emitter.cast(source, emitter.result_element)
@@ -176,6 +181,10 @@ def _convert_scatter_reduce(
     *,
     include_self: bool = True,
 ) -> SSAValue:
+    """
+    Emit a scatter that combines by `reduce`. Raises `Unsupported` if it is not among
+    `REDUCTIONS`, or leaves out the elements of `x`.
+    """
     if not include_self or reduce not in REDUCTIONS:
         listed = ", ".join(REDUCTIONS)
         raise Unsupported(f"expected a reduction ({listed}) that includes the tensor")

@@ -28,6 +28,7 @@ def _convert_softmax(
     *,
     dtype: object = None,
 ) -> SSAValue:
+    """Emit a softmax in the type of the result; a scalar is treated as a row."""
     value = emitter.cast(x, emitter.result_element)
     if not emitter.result_shape:
         row = emitter.emit(graph.SoftmaxOp(emitter.reshape(value, (1,)), 0))
@@ -57,6 +58,9 @@ def _convert_safe_softmax(
 def _convert_log_softmax(
     emitter: Emitter, x: SSAValue, axis: int, half_to_float: bool = False
 ) -> SSAValue:
+    """
+    Emit `c - log(sum(exp(c)))` in the wide type, where `c` is `x` minus its maximum.
+    """
     if not emitter.result_shape:
         return emitter.sub(x, x, emitter.result_element)
     wide, axis = emitter.wide_element, axis % len(emitter.result_shape)
@@ -77,6 +81,9 @@ def _convert_layer_norm(
     bias: SSAValue | None,
     epsilon: float,
 ) -> tuple[SSAValue | None, ...]:
+    """
+    Emit a `LayerNormOp` over trailing axes; then mean and reciprocal root of variance.
+    """
     element = _choose_normalization_element(x, weight, bias)
     affine = _cast_weights(emitter, element, weight, bias)
     value = emitter.cast(x, element)
@@ -125,6 +132,7 @@ def _convert_rms_norm(
     weight: SSAValue | None,
     epsilon: float | None,
 ) -> tuple[SSAValue | None, ...]:
+    """Emit an `RmsNormOp` over trailing axes; then the reciprocal root mean square."""
     import torch
 
     from tlf.frontend.torch.element_types import DTYPES
@@ -189,6 +197,7 @@ def _convert_batch_norm(
     momentum: float,
     epsilon: float,
 ) -> tuple[SSAValue | None, ...]:
+    """Emit a `BatchNormOp` by given statistics; the other two results are `None`."""
     element = _choose_normalization_element(x, mean, variance, weight, bias)
     value, *statistics = (emitter.cast(each, element) for each in (x, mean, variance))
     affine = _cast_weights(emitter, element, weight, bias)

@@ -27,6 +27,7 @@ Sizes = Sequence[int] | int
 def _make_sliding_windows(
     rank: int, taps: Sizes, strides: Sizes, padding: Sizes, dilation: Sizes
 ) -> SlidingWindows:
+    """Return windows over `rank` axes; without `strides`, they are adjacent."""
     sizes = broadcast_to_axes(taps, rank)
     steps = broadcast_to_axes(strides, rank) if strides else sizes
     return SlidingWindows(
@@ -38,6 +39,8 @@ def _make_sliding_windows(
 
 
 def _make_max_pool_converter(rank: int) -> Converter:
+    """Return a converter to maxima of windows over `rank` axes, and their indices."""
+
     def convert(
         emitter: Emitter,
         x: SSAValue,
@@ -56,6 +59,7 @@ def _make_max_pool_converter(rank: int) -> Converter:
 
 
 def _emit_max_pool(emitter: Emitter, x: SSAValue, windows: SlidingWindows) -> SSAValue:
+    """Emit a maximum pooling, with high padding as the shape of the result requires."""
     rank = len(windows.taps)
     kind = graph.MaxPool3dOp if rank == 3 else graph.MaxPool2dOp
     padding = (
@@ -102,6 +106,11 @@ for _name, _rank in (
 
 
 def _make_avg_pool_converter(rank: int) -> Converter:
+    """
+    Return a converter to means of windows over `rank` axes: by a pooling operation, or
+    by gathered sums for rounded-up sizes, integers, one axis and other divisors.
+    """
+
     def convert(
         emitter: Emitter,
         x: SSAValue,
@@ -136,6 +145,7 @@ def _make_avg_pool_converter(rank: int) -> Converter:
 def _emit_avg_pool(
     emitter: Emitter, x: SSAValue, windows: SlidingWindows, excludes_padding: bool
 ) -> SSAValue:
+    """Emit an `AvgPool2dOp` or `AvgPool3dOp`, with equal padding on both sides."""
     rank = len(windows.taps)
     kind = graph.AvgPool3dOp if rank == 3 else graph.AvgPool2dOp
     padding = (*windows.low_padding, *windows.low_padding)
@@ -171,6 +181,8 @@ def _count_elements_per_window(
 
 
 def _make_adaptive_avg_pool_converter(rank: int) -> Converter:
+    """Return a converter that averages along the last `rank` axes, one by one."""
+
     def convert(emitter: Emitter, x: SSAValue, output_sizes: Sizes) -> SSAValue:
         value = emitter.cast(x, emitter.wide_element)
         first = len(shape_of(x)) - rank
@@ -246,6 +258,7 @@ def emit_weighted_sums(
 def _convert_adaptive_max_pool(
     emitter: Emitter, x: SSAValue, output_sizes: Sequence[int]
 ) -> tuple[SSAValue | None, ...]:
+    """Emit maxima and indices of equal windows. Raises `Unsupported` for others."""
     extents = shape_of(x)[-len(output_sizes) :]
     for extent, count in zip(extents, output_sizes, strict=True):
         if extent % count:

@@ -54,6 +54,8 @@ def _emit_bool_reduction(
 
 
 def _make_reduction_converter(kind: str) -> Converter:
+    """Return a converter to reduction `kind`, computed in the wide type."""
+
     def convert(
         emitter: Emitter,
         x: SSAValue,
@@ -85,6 +87,7 @@ def _convert_mean(
     *,
     dtype: object = None,
 ) -> SSAValue:
+    """Emit a `MeanOp` in the type of the result; a scalar is only cast."""
     reduced_axes = normalize_axes(x, axes)
     value = emitter.cast(x, emitter.result_element)
     return (
@@ -95,6 +98,10 @@ def _convert_mean(
 
 
 def _make_extreme_converter(kind: str) -> Converter:
+    """
+    Return a converter to the maximum or minimum over any axes; booleans pass as `i8`.
+    """
+
     def convert(
         emitter: Emitter, x: SSAValue, axes: Axes = None, keepdim: bool = False
     ) -> SSAValue:
@@ -111,6 +118,8 @@ for _kind in ("max", "min"):
 
 
 def _make_extreme_with_index_converter(kind: str) -> Converter:
+    """Return a converter to an extreme along one axis, with its index."""
+
     def convert(
         emitter: Emitter, x: SSAValue, axis: int, keepdim: bool = False
     ) -> tuple[SSAValue, SSAValue]:
@@ -127,6 +136,10 @@ def _make_extreme_with_index_converter(kind: str) -> Converter:
 
 
 def _make_arg_reduction_converter(kind: str) -> Converter:
+    """
+    Return a converter to the index of an extreme, in the flat tensor if without axis.
+    """
+
     def convert(
         emitter: Emitter, x: SSAValue, axis: int | None = None, keepdim: bool = False
     ) -> SSAValue:
@@ -149,6 +162,8 @@ for _kind in ("max", "min"):
 
 
 def _make_bool_reduction_converter(kind: str) -> Converter:
+    """Return a converter to `kind`, `max` for any or `min` for all, of truth values."""
+
     def convert(
         emitter: Emitter, x: SSAValue, axes: Axes = None, keepdim: bool = False
     ) -> SSAValue:
@@ -212,6 +227,8 @@ def _convert_var_mean(
 
 
 def _make_cumulation_converter(kind: str) -> Converter:
+    """Return a converter to a `CumulateOp`, a running sum or product along an axis."""
+
     def convert(
         emitter: Emitter, x: SSAValue, axis: int, *, dtype: object = None
     ) -> SSAValue:

@@ -131,6 +131,9 @@ def _floor_to_indices(positions: Array, extent: int) -> list[int]:
 def _repeat_each_element(
     emitter: Emitter, x: SSAValue, axis: int, repeats: int
 ) -> SSAValue:
+    """
+    Emit `x` with each element repeated next to itself along `axis`, by a broadcast.
+    """
     if repeats == 1:
         return x
     shape = shape_of(x)
@@ -151,6 +154,7 @@ def _repeat_each_element(
 def _convert_linear_resampling(
     emitter: Emitter, x: SSAValue, sizes: Any, align_corners: bool, *scales: Any
 ) -> SSAValue:
+    """Emit linear interpolation as weighted sums along each axis that is resized."""
     axes = _resampled_axes(x)
     value = emitter.cast(x, emitter.wide_element)
     for axis, factor in zip(

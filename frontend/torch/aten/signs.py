@@ -17,6 +17,9 @@ from tlf.frontend.torch.registry import register_as_converter
 
 @register_as_converter("signbit.default")
 def _convert_signbit(emitter: Emitter, x: SSAValue) -> SSAValue:
+    """
+    Emit `copysign(1, x) < 0` for floats, `x < 0` for integers, false for booleans.
+    """
     element = element_type_of_value(x)
     if element == i1:
         return emitter.broadcast(emitter.emit_scalar(False, i1), emitter.result_shape)

@@ -74,6 +74,7 @@ class ScaledScores:
 
     @staticmethod
     def _from_multiplication(op: graph.MulOp) -> ScaledScores | None:
+        """Return `op` as scaled 16-bit scores; `None` unless its factor is exact."""
         if not is_16_bit_float(
             tensor_type(op.result).element_type
         ) or is_in_planned_group(op):
@@ -152,6 +153,7 @@ class ScaledScores:
     def _rescale_for_readers(
         self, other_readers: list[Operation], value: SSAValue, unscaled: SSAValue
     ) -> None:
+        """Let `other_readers` read `unscaled` times the factor instead of `value`."""
         producer = unscaled.owner
         assert isinstance(producer, Operation)
         builder = Builder(InsertPoint.after(producer))

@@ -119,6 +119,7 @@ class ChangeEvaluator:
         operations: Sequence[TilingInterface],
         change: BlockChange,
     ) -> int:
+        """Return cycles before minus after `change` on clones, plus tolerated loss."""
         if (before := self.total_cycles_of_groups(original_groups)) is None:
             return 0
         module = self._clone_into_module(operations)

@@ -172,6 +172,7 @@ class _SumDistribution:
         )
 
     def _factors_for_split_operand(self, term: Term) -> FactorProduct:
+        """Return a term's varying factors that cannot scale the other operand."""
         numerators = (
             each
             for each in term.varying.numerators
@@ -278,6 +279,7 @@ class _SumDistribution:
     def _build_sum_with_scaled_other_operand(
         self, terms: SSAValue | None, scale: SSAValue | None
     ) -> SSAValue:
+        """Build the sum over `terms`, with the other operand multiplied by `scale`."""
         builder, linear_sum = self.program.builder, self.linear_sum
         if scale is not None:
             indexed = linear_sum.index_broadcast_operand(self.operand_index, scale)
@@ -324,6 +326,7 @@ class _SumDistribution:
         return self.program.mul(total, self._align_factor_with_result(factor))
 
     def _align_factor_with_result(self, factor: SSAValue) -> SSAValue:
+        """Return `factor` transposed and reshaped to the iterators of the result."""
         indexed = self.linear_sum.index_broadcast_operand(self.operand_index, factor)
         return indexed.align_axes_to_iterators(
             self.linear_sum.result, self.program.builder

@@ -95,6 +95,7 @@ class _GatherSums:
         return value.owner.operands
 
     def _build_gathered_value(self, value: SSAValue) -> SSAValue:
+        """Gather a leaf, or rebuild the producer of `value` on gathered operands."""
         owner = value.owner
         if not is_varying_along(value, self.axis_from_end):
             return value
@@ -134,6 +135,7 @@ class _GatherSums:
         return self._sum_elements_at_indices(value)
 
     def _sum_elements_at_indices(self, value: SSAValue) -> SSAValue:
+        """Build the sum of `value` where positions on the axis equal the indices."""
         element = tensor_type(self.op.indices).element_type
         extent, trailing = self.shape[self.axis], len(self.shape) - self.axis - 1
         positions = np.arange(extent, dtype=dtype_of(element))

@@ -61,6 +61,7 @@ class LeadingElements:
         return len(shape) >= -self.axis and shape[self.axis] > self.count
 
     def _slice_or_rebuild_producer(self, value: SSAValue) -> SSAValue:
+        """Return leading elements: `value`, its rebuilt producer, or a slice."""
         if not self._is_longer_than_count(value):
             return value
         if (elementwise := self._elementwise_producer(value)) is not None:
@@ -74,12 +75,14 @@ class LeadingElements:
         return self._slice_leading_along_axis(value, self.axis)
 
     def _rebuild_elementwise_on_leading(self, op: ElementwiseInterface) -> SSAValue:
+        """Build `op` on the leading elements of its operands along the axis."""
         operands = [self.build_leading_elements(each) for each in op.operands]
         shape = list(tensor_type(op.results[0]).get_shape())
         shape[self.axis] = self.count
         return rebuild_elementwise(op, operands, shape, self.builder)
 
     def _rebuild_product_on_leading(self, product: Product) -> SSAValue:
+        """Build `product` on operands sliced to the leading result elements."""
         iterator = product.result[self.axis]
         values = list(product.values)
         for side, axes in enumerate(product.axes):
@@ -90,6 +93,7 @@ class LeadingElements:
         return self.builder.insert(contract).result
 
     def _slice_leading_along_axis(self, value: SSAValue, axis: int) -> SSAValue:
+        """Insert a slice of the first `count` elements of `value` along `axis`."""
         sizes = list(tensor_type(value).get_shape())
         sizes[axis] = self.count
         slice_ = graph.SliceOp(value, [0] * len(sizes), sizes)

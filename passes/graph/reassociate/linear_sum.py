@@ -152,6 +152,7 @@ class LinearSum:
     def _clone_with_operand_terms(
         self, operand_index: int, terms: SSAValue, builder: Builder
     ) -> SSAValue:
+        """Insert a clone of the sum on `terms`, reshaped to the result's iterators."""
         clone = self.op.build_with_accumulator_result() or self.op.clone()
         operands = [each.value for each in self.operands]
         operands[operand_index] = terms
@@ -195,6 +196,7 @@ class LinearSum:
         result_iterators: Axes,
         builder: Builder,
     ) -> SSAValue:
+        """Insert the contraction of two indexed operands in the accumulator type."""
         iterators = {
             axis: iterator
             for iterator, axis in enumerate(
@@ -218,6 +220,7 @@ class LinearSum:
 
 
 def _linear_sum_of_reduction(op: graph.ReduceOp) -> LinearSum | None:
+    """Return a `graph.reduce` as a linear sum; `None` unless an unplanned float sum."""
     if op.reduce_kind is not ReduceKind.SUM or op.init_value is not None:
         return None
     if is_in_planned_group(op) or not is_float(tensor_type(op.operand).element_type):

@@ -168,6 +168,7 @@ class _SumOverProducts:
     def _build_sum_from_operand_sums(
         self, value: SSAValue, program: TensorBuilder
     ) -> SSAValue:
+        """Build the sum of `value` from sums of its linear operands or factors."""
         if (product := self.separable_product_of(value)) is not None:
             return self._multiply_means_of_factors(product, program)
         if not (linear := self.linear_operands_of(value)):

@@ -115,6 +115,7 @@ class AxisSummation(Summation):
     def average_along_axes(
         self, value: SSAValue, along: Mapping[int, int], program: TensorBuilder
     ) -> tuple[SSAValue, Sequence[int]]:
+        """Return the means with averaged axes as unit axes, and the identity order."""
         shape = tensor_type(value).get_shape()
         weight = program.constant(1 / prod(shape[axis] for axis in along))
         weighted = program.mul(value, weight)
@@ -132,6 +133,7 @@ class WindowSummation(Summation):
 
     @property
     def reduced_axes(self) -> Sequence[int]:
+        """Image axes along which the window is not pointwise, as negative indices."""
         rank = self.window.rank
         return [
             n - rank
@@ -151,6 +153,7 @@ class WindowSummation(Summation):
     def sum_constant_by_multiplication(
         self, value: SSAValue, program: TensorBuilder
     ) -> SSAValue:
+        """Return `value` times the number of image elements in each window."""
         counts = self.window.count_window_elements(self.image_extents)
         if (counts == counts.flat[0]).all():
             return program.mul(value, program.constant(int(counts.flat[0])))
@@ -158,6 +161,7 @@ class WindowSummation(Summation):
         return program.mul(value, program.insert(factors))
 
     def sum_value(self, value: SSAValue, program: TensorBuilder) -> SSAValue:
+        """Return the window sums of `value`, padded to full rank by unit axes."""
         shape = tensor_type(value).get_shape()
         full = (1,) * (self.window.rank + 2 - len(shape)) + tuple(shape)
         return self._sum_windows_of_images(
@@ -167,6 +171,7 @@ class WindowSummation(Summation):
     def average_along_axes(
         self, value: SSAValue, along: Mapping[int, int], program: TensorBuilder
     ) -> tuple[SSAValue, Sequence[int]]:
+        """Return window means of `value` along its image axes, and the axis order."""
         shape, rank = tensor_type(value).get_shape(), self.window.rank
         by_image_axis = {reduced + rank: axis for axis, reduced in along.items()}
         unchanged = [axis for axis in range(len(shape)) if axis not in along]
@@ -204,6 +209,7 @@ class WindowSummation(Summation):
     def _sum_windows_of_images(
         images: SSAValue, window: Window, program: TensorBuilder
     ) -> SSAValue:
+        """Insert a `SumPool2dOp` on N x C `images` with the geometry of `window`."""
         return program.insert(
             SumPool2dOp(
                 images, window.taps, window.strides, window.padding, window.dilation

@@ -162,6 +162,7 @@ class TermSplitter:
         return owner if is_view or can_split_into_terms(owner) else None
 
     def _has_operand_worth_splitting(self, value: SSAValue) -> bool:
+        """Return `True` if an invariant term of `value` depends on sums or maxima."""
         if (owner := self._linear_producer(value)) is None:
             return False
         return any(
@@ -181,6 +182,7 @@ class TermSplitter:
         )
 
     def _is_accumulated_or_from_accumulated(self, value: SSAValue) -> bool:
+        """Return `True` if `value` is a reduction's result or computed from one."""
         if isinstance(value.owner, AccumulatingInterface):
             return True
         return any(
@@ -209,6 +211,7 @@ class TermSplitter:
         return owner.operands[:1] if isinstance(owner, graph.DivOp) else owner.operands
 
     def _compute_terms(self, value: SSAValue) -> list[Term]:
+        """Return the terms of `value`: one term if invariant, unsplit or too many."""
         if not self.is_varying(value):
             return [Term(1.0, FactorProduct((value,)), FactorProduct())]
         if not self.has_accumulated_invariant_term(value):
@@ -221,6 +224,7 @@ class TermSplitter:
         )
 
     def _split_operation_into_terms(self, owner: Operation | object) -> list[Term]:
+        """Return the terms of an operation's result from the terms of its operands."""
         match owner:
             case graph.AddOp():
                 return self._concat_and_center_terms(
@@ -287,6 +291,10 @@ class TermSplitter:
         return self._center_varying_terms(terms) if self.centers_terms else terms
 
     def _split_product_into_terms(self, owner: graph.MulOp) -> list[Term]:
+        """
+        Return the products of both operands' terms, or a single term if varying terms
+        may cancel or overflow.
+        """
         sides = self.split_into_terms(owner.lhs), self.split_into_terms(owner.rhs)
         if min(map(len, sides)) > 1:
             sides = (
@@ -320,6 +328,10 @@ class TermSplitter:
         return self._centered[value]
 
     def _center_varying_terms(self, terms: list[Term]) -> list[Term]:
+        """
+        Return the varying terms minus the mean of their leading elements, and the
+        invariant ones plus it; `terms` if their invariant factors differ.
+        """
         invariant = [each for each in terms if not each.varying]
         varying = [each for each in terms if each.varying]
         if not invariant or len({each.invariant.equality_key for each in varying}) != 1:
@@ -413,6 +425,7 @@ def build_linear_combination(
 def _build_product_of_values(
     values: Sequence[SSAValue], program: TensorBuilder
 ) -> SSAValue | None:
+    """Build the product of values in the builder's type; `None` without values."""
     total: SSAValue | None = None
     for value in values:
         wide = program.promote_to_builder_type(value)

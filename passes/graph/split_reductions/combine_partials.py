@@ -182,6 +182,7 @@ class PartialCombiner:
         partial_results: PartialValues,
         program: TensorBuilder,
     ) -> SSAValue:
+        """Return the sum of partial results, each corrected for the totals."""
         formulae = _FormulaBuilder(
             correction.axis_matches, partial_results.parts_axis, program
         )

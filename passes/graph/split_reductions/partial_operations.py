@@ -159,6 +159,7 @@ class PartialBuilder:
     def _rebuild_contraction_on_parts(
         self, op: ContractionInterface, parts_axis: int | None, builder: Builder
     ) -> PartialValues:
+        """Build contraction `op` on split operands, with an axis of parts."""
         product, split_iterator = Product.from_operation(op), self.split_iterator_of(op)
         if (
             product is None
@@ -218,6 +219,7 @@ class PartialBuilder:
     def _rebuild_elementwise_on_parts(
         self, op: TilingInterface, builder: Builder
     ) -> PartialValues:
+        """Build `op` on the parts of its operands, aligned at the axis of the parts."""
         indices = range(len(op.operands))
         operands = [self.partial_operand_of(op, index, builder) for index in indices]
         split_iterator, shape = (

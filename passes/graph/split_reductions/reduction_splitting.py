@@ -142,6 +142,7 @@ class _ReductionSplit:
         )
 
     def split_and_combine_reductions(self) -> None:
+        """Rebuild operations on parts, and replace reductions by combined totals."""
         if self.reductions.reduced_extent % self.part_count:
             raise CannotRebuildOnPartsError
         for op in self._operations_to_rebuild_on_parts():
@@ -266,6 +267,7 @@ class _ReductionSplit:
         return () if cascade is None else running_limits.finite_limits_of(cascade, op)
 
     def _clamp_partial_result(self, op: TilingInterface) -> None:
+        """Clamp the partial values of the result of `op` to its finite limits."""
         result, builder = op.results[0], Builder(InsertPoint.before(op))
         values = self.partial_builder.partial_values[result]
         value = clamp_value(values.value, self._clamp_limits_of(op), builder)

@@ -133,6 +133,7 @@ def _can_hoist_load(op: mem.DmaOp, block: Block) -> bool:
 
 
 def _buffers_accessed_by(root: Operation) -> Iterator[SSAValue]:
+    """Yield root buffers of operands in `root`, and of moves that it waits for."""
     for op in root.walk():
         if isinstance(op, VIEW_OPS):
             continue

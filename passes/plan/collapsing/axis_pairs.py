@@ -90,6 +90,7 @@ class AxisPairs:
     def _values_with_accesses_of(
         self, op: TilingInterface
     ) -> Iterator[tuple[SSAValue, Accesses]]:
+        """Yield the results and indexed operands of `op` with their accesses."""
         form = self.members.op_facts.facts_of(op)
         yield from zip(op.results, op.result_indexing_maps(), strict=True)
         for operand, accesses in zip(op.operands, form.indexing_maps, strict=True):
@@ -147,6 +148,7 @@ def _single_iterator_of(access: IndexAccess) -> int:
 
 
 def _require_parallel_tileable_iterators(facts: OpFacts, *found: int) -> None:
+    """Raise `_NotAPairError` unless all iterators are parallel and tileable."""
     for each in found:
         if facts.iteration_domain[each].kind is not IteratorType.PARALLEL:
             raise _NotAPairError

@@ -77,6 +77,7 @@ class CollapsedGroup:
         return view.result
 
     def _build_collapsed_body(self) -> None:
+        """Rebuild the group's operations in `body`, on inputs reshaped before it."""
         inputs = zip(self.group.body.block.args, self.group.inputs, strict=True)
         for argument, value in inputs:
             if (axis := self.pairs.axes.get(argument)) is not None:
@@ -117,6 +118,7 @@ class CollapsedGroup:
         return type_
 
     def _rebuild_on_collapsed_axes(self, op: TilingInterface) -> Operation:
+        """Rebuild `op` on collapsed axes; raise `_CannotCollapseError` on failure."""
         operands = [self.made[operand] for operand in op.operands]
         if op not in self.pairs.iterators:
             return op.tiled_implementation(operands, op.result_types)

@@ -102,6 +102,7 @@ def _aliases_by_roll(op: tile.RollOp, axis: int) -> Iterator[SSAValue]:
 
 
 def _aliases_by_block_argument(value: SSAValue, block: Block) -> Iterator[SSAValue]:
+    """Yield the aliases of a loop-carried value; none for a function argument."""
     loop: Operation | None = block.parent_op()
     if isinstance(loop, tile.WhileOp) and value in loop.carried_values:
         yield from _aliases_by_loop_carried_value(

@@ -74,6 +74,7 @@ def _is_write_in_nest(op: object, nest: tile.WhileOp) -> bool:
 def _drop_carried_tensors(
     nest: tile.WhileOp, dropped_accesses: dict[int, CarriedAccesses]
 ) -> tile.WhileOp:
+    """Replace `nest` by one without the dropped carried tensors and their accesses."""
     block, end = nest.body.block, nest.yield_op
     remaining = [n for n in range(len(nest.results)) if n not in dropped_accesses]
     block.add_op(tile.YieldOp(*(end.arguments[index] for index in remaining)))

@@ -67,6 +67,7 @@ def fuse_nests(fusion: NestFusion) -> tile.WhileOp:
 def _build_fused_nest(
     fusion: NestFusion, inits: Sequence[SSAValue], body: Block
 ) -> tile.WhileOp:
+    """Insert the fused `tile.while` before the second nest, scheduled as the first."""
     first, loops = fusion.first, [each.common_loop for each in fusion.loops]
     builder = Builder(InsertPoint.before(fusion.second))
     order, stages = first.order, first.stages
