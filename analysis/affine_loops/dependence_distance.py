@@ -91,6 +91,10 @@ class NestPair:
         loop_index: int,
         is_first_later: bool,
     ) -> tuple[int, ...] | None:
+        """
+        Return the distance, in iterations, of a dependence whose iterations differ in
+        the loop at `loop_index`; None if there is none.
+        """
         system = self._build_overlap_system(first_access, second_access)
         later, earlier = (FIRST, SECOND) if is_first_later else (SECOND, FIRST)
         if self.first.order is None or self.first.is_parallel:
@@ -117,6 +121,10 @@ class NestPair:
     def _build_overlap_system(
         self, first_access: BoxAccess, second_access: BoxAccess
     ) -> IterationSystem:
+        """
+        Return the system of one iteration per nest whose accesses have a common
+        element.
+        """
         system = IterationSystem()
         for nest, at in ((self.first, FIRST), (self.second, SECOND)):
             for variable in nest.induction_variables:
@@ -129,6 +137,9 @@ class NestPair:
 
     @staticmethod
     def _equate_loop_counters(system: IterationSystem, loop_index: int) -> None:
+        """
+        Substitute the first nest's counter of a loop for the second's in `system`.
+        """
         variable: Hashable = loop_counter_symbol(loop_index, SECOND)
         system.substitute_variable(
             variable, AffineSum.of_symbol(loop_counter_symbol(loop_index, FIRST))

@@ -100,6 +100,10 @@ class NestFusion:
         return None
 
     def _check_loops_match(self) -> None:
+        """
+        Set `loops` to the matched loops of the nests. Raises `FusionObjectionError` if
+        loops or attributes differ, or there is a motion barrier.
+        """
         first, second = self.first, self.second
         if (reason := find_motion_barrier(first, second)) is not None:
             raise FusionObjectionError(reason)
@@ -117,6 +121,10 @@ class NestFusion:
     # Carried values of the second nest
 
     def _check_carried_tensor(self, carried_index: int) -> None:
+        """
+        Check all accesses of both nests to a tensor that the second nest carries.
+        Raises `FusionObjectionError`.
+        """
         init, chain = (
             self.second.inits[carried_index],
             carried_accesses_of(self.second, carried_index),
@@ -216,6 +224,10 @@ class NestFusion:
     # Results of the first nest
 
     def _check_reads_of_result(self, result_index: int) -> None:
+        """
+        Check the second nest's reads of a result of the first, and collect slices to
+        forward. Raises `FusionObjectionError`.
+        """
         result, init = self.first.results[result_index], self.first.inits[result_index]
         if self.first.is_parallel:
             storage = storage_root_of(init)
@@ -270,6 +282,10 @@ class NestFusion:
     def _check_dependences_allow_fusion(
         self, first_accesses: Sequence[BoxAccess], second_accesses: Sequence[BoxAccess]
     ) -> None:
+        """
+        Raise `FusionObjectionError` if any dependence, of accesses of which one writes,
+        prevents the fusion of the nests.
+        """
         for one in first_accesses:
             for other in second_accesses:
                 if one.is_write or other.is_write:
@@ -279,6 +295,10 @@ class NestFusion:
     def _check_dependence_allows_fusion(
         pair: NestPair, first_access: BoxAccess, second_access: BoxAccess
     ) -> None:
+        """
+        Raise `FusionObjectionError`, with kind and distance, if the dependence of two
+        accesses prevents the fusion of `pair`.
+        """
         if (
             distance := pair.find_fusion_preventing_distance(
                 first_access, second_access

@@ -83,6 +83,10 @@ class IterationSystem:
     def _express_symbol_in_counters(
         self, symbol: Hashable, nest: tile.WhileOp, execution: str
     ) -> AffineSum:
+        """
+        Return a symbol as a form of normalized loop counters; add their domains and
+        non-constant loop bounds to the system.
+        """
         if (owner := loop_of_variable(symbol)) is None:
             key = (
                 (execution, symbol)

@@ -76,6 +76,10 @@ def _forward_stored_tile(
     store: tile.DesliceOp,
     nest_pair: NestPair,
 ) -> ForwardedSlice | None:
+    """
+    Return the forwarding of the tile that `store` writes to a slice; None if their
+    encodings differ or the slice may exceed the tile.
+    """
     source, result = tensor_type(store.source), tensor_type(slice_op.result)
     if source.encoding != result.encoding:
         return None

@@ -64,6 +64,10 @@ class _WritePair:
     nest: tile.WhileOp
 
     def find_conflicting_iterations(self) -> WriteConflict | None:
+        """
+        Return a conflict of the writes: of iterations of a parallel loop, else of
+        another loop, else within one iteration. None if there is none.
+        """
         first_loops, second_loops = (
             loops_around(each.op, self.nest)
             for each in (self.first_write, self.second_write)
@@ -149,6 +153,10 @@ class _WritePair:
         return system
 
     def _loop_counter_of(self, loop: NestLoop, execution: str) -> Hashable:
+        """
+        Return the symbol of a loop's counter in `execution`; for an inner nest, it
+        contains the induction variable.
+        """
         nest, index = loop
         if nest is self.nest:
             return loop_counter_symbol(index, execution)

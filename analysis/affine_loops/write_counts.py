@@ -208,6 +208,9 @@ def count_written_elements(counts: Sequence[WriteCounts], shape: Sequence[int]) 
 def _mask_of_written_elements(
     counts: Iterable[WriteCounts], shape: Sequence[int]
 ) -> NDArray[np.bool_]:
+    """
+    Return a boolean array of `shape`, true for elements that any of `counts` writes.
+    """
     mask = np.zeros(shape, np.bool_)
     for each in counts:
         mask |= each.to_mask(shape)
@@ -217,6 +220,10 @@ def _mask_of_written_elements(
 def _find_element_unwritten_by(
     counts: WriteCounts, rank: int
 ) -> tuple[int, ...] | None:
+    """
+    Return the index of an element with write count 0, at index 0 of all independent
+    axes; None if there is none.
+    """
     for axes, hits in counts.counts_by_axes:
         if (position := _index_of_first_true(hits == 0)) is not None:
             element = [0] * rank

@@ -178,6 +178,10 @@ class BandedSteps:
 def _candidate_banded_matmuls(
     windows: Windows, extents: tuple[int, ...], max_columns: int
 ) -> tuple[MatmulWork, ...]:
+    """
+    Return the banded matmuls with at most `max_columns` columns, with the number of
+    rows divided by the neighbours and rounded down.
+    """
     whole, matmuls = MatmulWork.of_iterators(windows.roles, extents), list[MatmulWork]()
     for counts in windows.candidate_neighbour_counts(extents, max_columns):
         work, neighbours = windows.banded_matmul_work(extents, counts), prod(counts)

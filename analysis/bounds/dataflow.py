@@ -41,6 +41,10 @@ class DataflowGraph:
         return flow
 
     def _add_operations_of_block(self, block: Block) -> None:
+        """
+        Append the operations of a block and the uses of their operands; inline nested
+        groups by aliasing their arguments and results.
+        """
         for op in block.ops:
             if isinstance(op, GroupOp):
                 pairs = zip(op.body.block.args, op.operands, strict=True)

@@ -118,6 +118,10 @@ class ForwardSlices:
     def _cached_slice_step(
         self, op: ReferenceInterface, operand_index: int, box: RunBox
     ) -> SliceStep | None:
+        """
+        Return the part of `op` that depends on a box of an operand, computed once per
+        box; None if it is unknown.
+        """
         key = (op, operand_index, box)
         if key not in self._steps:
             self._steps[key] = self._compute_slice_step(op, operand_index, box)
@@ -126,6 +130,10 @@ class ForwardSlices:
     def _compute_slice_step(
         self, op: ReferenceInterface, operand_index: int, box: RunBox
     ) -> SliceStep | None:
+        """
+        Return the result boxes, engine work and loads of `op` that depend on a box of
+        an operand; None if the dependents are no known boxes.
+        """
         operand = self.reads.dataflow.operands_of(op)[operand_index]
         if isinstance(op, ViewInterface):
             return _reshape_box_through_view(op, operand, box)

@@ -143,6 +143,10 @@ def inner_capacity_of(target: TargetSpec) -> int:
 
 
 def _bounds_of_breakdown(breakdown: WorkBreakdown, target: TargetSpec) -> LowerBounds:
+    """
+    Return bounds in bytes and cycles, the latter as the maximum of the units' busy
+    cycles and the stall bound.
+    """
     busy, stall = BusyCycles.of_breakdown(breakdown, target), breakdown.stall
     times = {**busy.times, stall.reason: stall.cycles}
     return LowerBounds(
@@ -212,6 +216,10 @@ def _break_down_work(
     target: TargetSpec,
     inner_values: Collection[SSAValue] = (),
 ) -> WorkBreakdown:
+    """
+    Return the traffic, products, vector steps, latency and stall bound of `body`;
+    `inner_values` are neither loaded nor stored.
+    """
     flow, burst = DataflowGraph.of(body), target.outermost_level.burst
     inner_values = {
         flow.source_of_views(flow.resolve_alias(each)) for each in inner_values

@@ -72,6 +72,10 @@ class OpWork:
         )
 
     def _compute_work(self, op: ReferenceInterface) -> EngineWork:
+        """
+        Return the matrix cycles, exact and in whole passes, the multiply-accumulates
+        and the lane steps of the needed part of `op`.
+        """
         works = self._needed_product_work(op)
         return EngineWork(
             sum(work.matrix_engine_cycles(self.engines, False) for work in works),
@@ -81,6 +85,10 @@ class OpWork:
         )
 
     def _needed_product_work(self, op: ReferenceInterface) -> list[ProductWork]:
+        """
+        Return the products of the needed part of `op`; empty if no element of its
+        results is needed.
+        """
         if not any(
             self.demands.get(each, TensorDemand()).elements for each in op.results
         ):
@@ -103,6 +111,10 @@ class OpWork:
         )
 
     def _work_of_product_box(self, op: ContractionInterface, box: RunBox) -> EngineWork:
+        """
+        Return a lower bound on a contraction's work for `box` of its result; `NO_WORK`
+        if the iterations that compute the box are unknown.
+        """
         runs = needed_iterations_of(op, 0, box)
         if runs is None:
             return NO_WORK

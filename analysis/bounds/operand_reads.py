@@ -84,6 +84,10 @@ class OperandReads:
     def _compute_needed_operand_boxes(
         self, op: ReferenceInterface, result_index: int, box: RunBox
     ) -> tuple[RunBox | None, ...]:
+        """
+        Return the box of each operand that `box` of a result certainly reads, of
+        filters only the used taps; None for operands if unknown.
+        """
         operands = self.dataflow.operands_of(op)
         if isinstance(op, ViewInterface):
             shape, source = tensor_shape_of(op.results[0]), tensor_shape_of(operands[0])

@@ -109,6 +109,10 @@ class InputBarriers:
         return slices * max(0, size - capacity)
 
     def _propagate_dependence_through(self, op: TilingInterface) -> None:
+        """
+        Update the element and axis dependences of the results of `op` on the input by
+        those of each operand.
+        """
         for index, (operand, accesses) in enumerate(
             zip(self.dataflow.operands_of(op), op.indexing_maps(), strict=True)
         ):
@@ -129,6 +133,10 @@ class InputBarriers:
         result: SSAValue,
         axis_map: OperandAxisMap,
     ) -> None:
+        """
+        Record an injective dependence of `result` on the input if the operand has one
+        and no element is dropped; of two, that with larger elements wins.
+        """
         operand = self.dataflow.operands_of(op)[operand_index]
         chain = self._chains.get(operand)
         is_whole = element_count_of(operand) == element_count_of(result)
@@ -149,6 +157,10 @@ class InputBarriers:
     def _propagate_axis_dependence(
         self, operand: SSAValue, result: SSAValue, axis_map: OperandAxisMap
     ) -> None:
+        """
+        Record the input axes that each element of `result` needs completely; of two
+        dependences, that on more elements wins.
+        """
         spread = self._spreads[operand]
         new_whole = {
             spread.axes[old] for old in axis_map.whole_axes if old in spread.axes

@@ -53,6 +53,10 @@ def _canonicalize_congruence(modulus: int, remainder: int) -> Congruence:
 
 
 def _congruence_of_variable(value: SSAValue) -> Congruence:
+    """
+    Return the congruence of an induction variable by its lower bound and step;
+    `NO_CONGRUENCE` for other block arguments.
+    """
     if (loop := loop_range_of(value)) is None:
         return NO_CONGRUENCE
     modulus, first = congruence_of(loop.lower)
@@ -64,6 +68,10 @@ def _congruence_of_variable(value: SSAValue) -> Congruence:
 
 
 def _congruence_of_op(op: Operation) -> Congruence:
+    """
+    Return the congruence of an affine map or an integer sum, difference, product or
+    remainder; `NO_CONGRUENCE` for other operations.
+    """
     if isinstance(op, affine.ApplyOp):
         return _congruence_of_apply(op)
     if len(op.operands) != 2:
@@ -83,6 +91,10 @@ def _congruence_of_op(op: Operation) -> Congruence:
 
 
 def _congruence_of_remainder(left: Congruence, right: Congruence) -> Congruence:
+    """
+    Return the congruence of `left` modulo a constant `right`; `NO_CONGRUENCE` if
+    `right` is not constant.
+    """
     return (
         _canonicalize_congruence(gcd(left[0], right[1]), left[1])
         if right[0] == 0
@@ -91,6 +103,7 @@ def _congruence_of_remainder(left: Congruence, right: Congruence) -> Congruence:
 
 
 def _congruence_of_apply(op: affine.ApplyOp) -> Congruence:
+    """Return the congruence of the first result of an applied affine map."""
     map_, operands = op.map.data, [congruence_of(each) for each in op.mapOperands]
     return evaluate_expression(
         map_.results[0],
@@ -104,6 +117,10 @@ def _congruence_of_apply(op: affine.ApplyOp) -> Congruence:
 def _congruence_of_expression(
     expression: AffineBinaryOpExpr, left: Congruence, right: Congruence
 ) -> Congruence:
+    """
+    Return the congruence of an affine sum, product or modulo by those of its operands;
+    `NO_CONGRUENCE` for divisions.
+    """
     match expression.kind:
         case AffineBinaryOpKind.Add:
             return add_congruences(left, right)

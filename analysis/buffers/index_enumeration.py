@@ -29,6 +29,10 @@ def enumerate_index_values(
 def _index_value_in_iteration(
     value: Index, induction_variable: SSAValue, iteration: int
 ) -> int | None:
+    """
+    Evaluate an index with `iteration` as the induction variable; None if it depends on
+    other block arguments or unsupported operations.
+    """
     if isinstance(value, int):
         return value
     if value is induction_variable:

@@ -345,6 +345,10 @@ def _is_only_moved(value: SSAValue) -> bool:
 
 
 def _has_move_use(value: SSAValue, user: Operation) -> bool:
+    """
+    Return `True` if `user` only moves `value`, moves into it or yields it, also through
+    views and as carried value of a loop.
+    """
     match user:
         case tile.SliceOp() if user.map is not None:
             return False

@@ -235,6 +235,10 @@ class Windows:
 def _find_window_axes(
     images: Accesses, filters: Accesses, result: Accesses
 ) -> Iterator[WindowAxis]:
+    """
+    Yield the image axes indexed by `tap + stride * result`, whose tap indexes one axis
+    of the filters and whose result iterator one of the result.
+    """
     for access in images:
         terms = sorted(access.terms, key=lambda term: term[1])
         if access.width != 1 or len(terms) != 2:
@@ -351,6 +355,10 @@ class BandedMatmul:
         return [(axis, count) for axis, count in pairs if count > 1]
 
     def _access_to_tile(self, access: IndexAccess, tile: int) -> IndexAccess:
+        """
+        Return an access by banded dimensions, relative to the start of a tile: of the
+        image, of the filters with zero borders, or of the result.
+        """
         for dim, (axis, count) in enumerate(
             self._axes_with_neighbours, len(self.extents)
         ):

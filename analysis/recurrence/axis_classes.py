@@ -171,6 +171,10 @@ class AxisClasses:
         return not owners.isdisjoint(self._owners.get(second, ()))
 
     def _merge_classes(self, left: int, right: int) -> None:
+        """
+        Merge the union-find classes of two nodes, and the sets of operations that own
+        them.
+        """
         first, second = (
             self._find_class_representative(left),
             self._find_class_representative(right),
@@ -182,6 +186,10 @@ class AxisClasses:
             self._owners.setdefault(second, set()).update(owners)
 
     def _node_of_iterator(self, op: TilingInterface, iterator: int) -> int:
+        """
+        Return the union-find node of an iterator; on first use, add nodes for all
+        iterators of `op`.
+        """
         if (first := self._first_nodes.get(op)) is None:
             first = self._add_nodes(
                 op, len(self.op_facts.facts_of(op).iteration_domain)

@@ -316,6 +316,10 @@ class _CorrectionFinder:
     def _build_corrected_step(
         self, op: AccumulatingInterface, bodies: SymbolicValues
     ) -> CascadeStep:
+        """
+        Return the step of a sum with its correction factor, or its expansion if sums
+        are partial. Raises `NoCascadeError` if there is neither.
+        """
         if len(op.linear_operands()) != len(op.inputs):
             raise NoCascadeError(op, "it depends on other results, and is not a sum")
         step = self.uncorrected_steps[op]
@@ -330,6 +334,10 @@ class _CorrectionFinder:
     def _find_correction(
         self, op: AccumulatingInterface, bodies: SymbolicValues
     ) -> Correction:
+        """
+        Return the factor that corrects the running sum of `op` when running values
+        change. Raises `NoCascadeError` if there is none.
+        """
         from tlf.analysis.recurrence.correction_factors import correction_factor_of
 
         evolutions, body = self._evolutions_of_running_values(), bodies.summand_of(op)
@@ -355,6 +363,10 @@ class _CorrectionFinder:
         )
 
     def _find_expansion(self, op: AccumulatingInterface) -> Expansion | None:
+        """
+        Return the Taylor expansion of the partial sum of `op` in running values; None
+        if its terms are not polynomials.
+        """
         running = [each.results[0] for each in self.running_operations]
         expansion = taylor_expansion_of(op, running, self.dependent_operations)
         if expansion is None:

@@ -131,6 +131,10 @@ class _ExtremeFinder:
                 return None
 
     def _extreme_of_comparison(self, op: graph.CompareOp) -> SSAValue | None:
+        """
+        Return the extreme that an operand attains if the comparison, or the NaN test `x
+        != x`, holds; None if there is none.
+        """
         left, right = op.operands
         relation = op.relation.data
         if left is right and relation is graph.Relation.NE:

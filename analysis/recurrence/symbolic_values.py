@@ -143,6 +143,10 @@ class SymbolicValues:
         return owner.operands if isinstance(owner, TilingInterface) else ()
 
     def _build_formula(self, value: SSAValue) -> Expr:
+        """
+        Return the symbol of a running value, the formula of a dependent operation, the
+        number of a splat, or a new opaque symbol.
+        """
         if (symbol := self.running_symbols.get(value)) is not None:
             return symbol
         owner = value.owner
@@ -159,6 +163,10 @@ class SymbolicValues:
         return symbol
 
     def _formula_of_op(self, op: TilingInterface, operands: Sequence[Expr]) -> Expr:
+        """
+        Return the formula of a mask or an elementwise operation; an uninterpreted
+        function for other operations and long formulae.
+        """
         if isinstance(op, tile.MaskOp) and isfinite(fill := scalar_value(op.fill)):
             inside = sympy.Symbol(f"inside{id(op)}", real=True)
             return fill + inside * (operands[0] - fill)
@@ -173,6 +181,10 @@ class SymbolicValues:
     def _formula_of_elementwise(
         op: ElementwiseInterface, operands: Sequence[Expr]
     ) -> Expr:
+        """
+        Build the scalar body of `op` in a temporary block, and return its formula in
+        terms of `operands`.
+        """
         types = [tensor_type(each).element_type for each in op.operands]
         block = Block(arg_types=types)
         result = op.build_scalar_computation(
@@ -187,6 +199,10 @@ class SymbolicValues:
 
 
 def _formula_of_scalar(op: Operation, operands: Sequence[Expr]) -> Expr:
+    """
+    Return the formula of a finite float constant or of an operation in `FORMULAE`; else
+    an uninterpreted function.
+    """
     if isinstance(op, arith.ConstantOp):
         value = op.value
         if isinstance(value, FloatAttr) and isfinite(value.value.data):

@@ -130,6 +130,10 @@ class _Expander:
         return owner.operands if owner in self.dependent else ()
 
     def _build_series(self, value: SSAValue) -> Series:
+        """
+        Return the series of a value in changes of running values. Raises
+        `_NoSeriesError` without a rule or beyond `MAX_TERMS` terms.
+        """
         if value in self.running_values:
             return {(): {(value,): 1.0}, (value,): {(): 1.0}}
         if (constant := splat_scalar_of(value)) is not None:
@@ -194,6 +198,7 @@ def _create_empty_series() -> dict[Powers, dict[Powers, float]]:
 
 
 def _add_scaled_series(left: Series, right: Series, scale: float) -> Series:
+    """Return the series of `left + scale * right`, with equal terms combined."""
     found = _create_empty_series()
     for series, factor in ((left, 1.0), (right, scale)):
         for powers, polynomial in series.items():

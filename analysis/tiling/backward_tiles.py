@@ -157,6 +157,10 @@ class _BackwardAnalysis:
     def analyze_tiles(
         self, tile: Sequence[int], reduction_tile: Sequence[int]
     ) -> GroupTiling:
+        """
+        Return the tiling for some sizes: loops over the root, boxes of all operations
+        from the last to the first, inputs and windows.
+        """
         root = self._find_root_operation()
         if reduction_tile:
             self.tiling.anchor = self.looped.anchor
@@ -259,6 +263,10 @@ class _BackwardAnalysis:
         return self._known_ranges
 
     def _find_root_operation(self) -> TilingInterface:
+        """
+        Return the operation that computes the first result. Raises `TilingError` if it
+        is not in the group.
+        """
         owner = self.results[0].owner
         if not isinstance(owner, TilingInterface) or owner not in self.members:
             at = owner if isinstance(owner, Operation) else self.operations[-1]
@@ -268,6 +276,10 @@ class _BackwardAnalysis:
         return owner
 
     def _tile_root_domain(self, root: TilingInterface, tile: Sequence[int]) -> Box:
+        """
+        Create the loops over the root's parallel iterators, and return the padded
+        iterations of one tile. Raises `TilingError`.
+        """
         form = self.forms.facts_of(root)
         parallel = form.parallel_dims
         if len(tile) != len(parallel):
@@ -344,6 +356,10 @@ class _BackwardAnalysis:
         return box
 
     def _read_demands_of(self, op: TilingInterface) -> list[ReadDemand]:
+        """
+        Return the demands on the results of `op`; for a result of the group without
+        readers, the box aligned with the root's tile.
+        """
         needs: list[ReadDemand] = []
         for result in op.results:
             needs += self.needs.get(result, ())
@@ -360,6 +376,7 @@ class _BackwardAnalysis:
         is_root: bool,
         reduction_tile: Sequence[int],
     ) -> None:
+        """Record the tile and reduction loops of `op`, and its operand demands."""
         scope = self._select_loop_level(op, is_root)
         if op is self.tiling.anchor:
             box = self._tile_reduction(op, box, reduction_tile, self.tiling.inner_loops)
@@ -466,6 +483,10 @@ class _BackwardAnalysis:
                     raise TilingError(op, "its consumers need only parts of its tile")
 
     def _collect_input_tiles(self) -> None:
+        """
+        Add slices and rolling windows of all tensors that are read from outside of the
+        group.
+        """
         for value, needs in self.needs.items():
             if value.owner in self.members or not isinstance(value.type, TensorType):
                 continue

@@ -85,6 +85,10 @@ def is_always_covering(outer: Box, inner: Box, ranges: SymbolRanges) -> bool:
 def _hull_of_intervals(
     left: Interval, right: Interval, ranges: SymbolRanges
 ) -> Interval:
+    """
+    Return the interval at a constant offset that covers two intervals in all
+    iterations.
+    """
     bounds = [each.offset.value_bounds(ranges) for each in (left, right)]
     first = min(least for least, _ in bounds)
     sizes = (left.size, right.size)

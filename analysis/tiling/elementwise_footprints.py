@@ -88,6 +88,10 @@ class ElementwiseFootprints:
         return align_offset(itemsize_of(value), self.level.alignment)
 
     def _footprint_of(self, op: TilingInterface) -> ElementFootprint | None:
+        """
+        Return the footprint of one element of `op`, cached by kind of operation; None
+        if elements are not independent.
+        """
         kind = self.kinds.kind_of(op)
         if kind not in self.footprints:
             self.footprints[kind] = _element_footprint_of(op)

@@ -175,6 +175,10 @@ class GroupMembers:
         looped_reduction: ReductionLoop | None,
         rolling: RollingPolicy | None = None,
     ) -> GroupTiling:
+        """
+        Return the tiles of the group for given sizes and a given reduction loop. Raises
+        `TilingError`.
+        """
         group = self.operations, self.results, tile, reduction_tile, rules, rolling
         return analyze_group_tiles(
             *group, self.op_facts, looped_reduction, self._result_alignment
@@ -231,6 +235,10 @@ class GroupMembers:
         return self._choices[rules]
 
     def _choose_reduction_loop(self, rules: TileRules) -> _LoopChoice:
+        """
+        Return the first legal reduction loop, or one with smaller tiles by over
+        `MIN_BYTES_RATIO`; no loop if none is legal.
+        """
         evaluated = map(
             partial(self._evaluate_reduction_loop, rules),
             self._candidate_reduction_loops(rules),

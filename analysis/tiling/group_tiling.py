@@ -246,6 +246,10 @@ class GroupTiling:
     def _can_read_out_of_bounds(
         self, op: TilingInterface, access: IndexAccess, extent: int
     ) -> bool:
+        """
+        Return `True` if iterations of `op`, including those that pad reduction tiles
+        and windows, access an axis outside of `[0, extent)`.
+        """
         form, box = self.tiles[op].facts, self.tiles[op].box
         windows = form.windows if self.rules.has_views else None
         domain: list[Interval] = []
@@ -264,6 +268,10 @@ class GroupTiling:
         return first < 0 or first + accessed.size > extent
 
     def _last_tile_start_of(self, op: TilingInterface, iterator: int) -> int:
+        """
+        Return the start of the last tile along an iterator that an inner or nested loop
+        tiles; 0 for other iterators.
+        """
         if op is self.anchor and iterator in self.inner_loops:
             return self.inner_loops[iterator].last_start
         if self.is_along_anchor_loop(op, iterator):
@@ -355,6 +363,9 @@ class GroupTiling:
         return self._sum_tile_bytes(self.input_tiles())
 
     def _sum_tile_bytes(self, tiles: Iterator[Tile]) -> int:
+        """
+        Return the total bytes of tiles, each rounded up to the alignment of the level.
+        """
         alignment = self.rules.alignment
         sizes = (
             count_elements_of_box(box) * itemsize_of(value) for value, box in tiles

@@ -47,6 +47,10 @@ def loop_level_of_input_tile(
 
 
 def _merge_box_into_slices(tiling: GroupTiling, boxes: list[Box], box: Box) -> None:
+    """
+    Extend the first slice in `boxes` at a constant distance from `box` to contain it,
+    or append it; without views, only merge equal boxes.
+    """
     for position, known in enumerate(boxes):
         merged = [a.hull(b) for a, b in zip(known, box, strict=True)]
         hull = tuple(interval for interval in merged if interval is not None)

@@ -130,6 +130,10 @@ class ResultAlignment:
 def _disjoint_result_interval(
     op: Operation, interval: Interval, extent: int
 ) -> Interval:
+    """
+    Return the indices of a result axis that one tile alone writes. Raises `TilingError`
+    if tiles leave gaps or follow no loop.
+    """
     start = interval.offset.constant
     if not interval.offset.terms:
         if start <= 0 and extent <= start + interval.size:

@@ -386,6 +386,10 @@ class BlockGrouping:
     def _producer_groups(
         op: TilingInterface, groups: dict[Operation, list[TilingInterface]]
     ) -> list[Operation]:
+        """
+        Return the operations in `groups` that compute the operands of `op`, in operand
+        order.
+        """
         owners = [operand.owner for operand in op.operands]
         return [
             each for each in owners if isinstance(each, Operation) and each in groups

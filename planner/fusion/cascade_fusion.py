@@ -96,6 +96,10 @@ class CascadeFusion:
     def _estimate_fusion_cost(
         self, members: GroupMembers, separate_groups: Sequence[Part]
     ) -> CascadeCost:
+        """
+        Return the cycles of a group as one loop and the sum of those of
+        `separate_groups`, each None if the estimator has none.
+        """
         if members.cascade is None and members.only_contraction is None:
             return CascadeCost(None, None)
         if (fused := self.estimator.estimate_cycles(members)) is None:

@@ -51,6 +51,10 @@ class LoopObjections:
 
 
 def _find_loop_objection(members: GroupMembers) -> tuple[int, str] | None:
+    """
+    Return the index of the operation that prevents a cascade of the reductions, and the
+    reason; None if nothing does.
+    """
     error = explain_no_cascade(
         members.operations, members.op_facts, members.axis_classes
     )

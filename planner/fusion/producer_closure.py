@@ -78,6 +78,10 @@ def _collect_producer_groups(
     groups: Mapping[Operation, Part],
     through_views: bool = False,
 ) -> list[Part]:
+    """
+    Return `group` and the groups that compute `values`, breadth first up to
+    contractions and the limits in `PARTITION`.
+    """
     closure = {id(group): group}
     pending, visited = deque(values), set[Operation]()
     remaining = PARTITION.max_closure_operations - len(group)

@@ -78,6 +78,10 @@ class PrologueRule:
         operand_index: int,
         group_operations: set[Operation],
     ) -> str | None:
+        """
+        Return the reason why a contraction's group must not compute an operand: it is
+        moved, shared or costly. None if it may.
+        """
         value = op.operands[operand_index]
         computing = producer_slice_of(value, group_operations)
         if value not in op.inputs or not all(
@@ -185,6 +189,10 @@ class PrologueRule:
 
 
 def _users_of_results(operations: set[Operation]) -> set[Operation]:
+    """
+    Return the operations, inside or outside of the set, that use results of
+    `operations`.
+    """
     return {
         use.operation
         for op in operations

@@ -114,6 +114,10 @@ class _ConcatCapacity:
         return list(resident.values())
 
     def _live_groups_of(self, residency_interval: ResidencyInterval) -> range:
+        """
+        Return the groups during which a tensor's buffer is live, as extended by placed
+        operands, else its residency interval.
+        """
         return self._live_groups_by_interval.get(
             residency_interval,
             range(residency_interval.first_group, residency_interval.last_group + 1),
@@ -245,6 +249,10 @@ def _outermost_concats_of(group: graph.GroupOp) -> Iterator[ConcatLikeInterface]
 def _nested_concats(
     op: ConcatLikeInterface, results: AbstractSet[SSAValue]
 ) -> Iterator[Operation]:
+    """
+    Yield the concatenations that compute operands of `op`, possibly reshaped, unless
+    the group yields their results.
+    """
     for operand in op.operands:
         value = _strip_reshape(operand)
         if isinstance(value.owner, ConcatLikeInterface) and value not in results:

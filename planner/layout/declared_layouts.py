@@ -98,6 +98,7 @@ def _required_axis_order(value: SSAValue, declared: DeclaredLayout) -> Order | N
 
 
 def _row_major_order(value: SSAValue) -> Order:
+    """Return the row-major axis order of a tensor; empty for values of other types."""
     type_ = value.type
     return (
         row_major_order(type_.get_num_dims()) if isinstance(type_, TensorType) else ()

@@ -125,6 +125,10 @@ class LayoutCosts:
         layouts: Mapping[SSAValue, Order],
         free_values: AbstractSet[SSAValue],
     ) -> OuterPlan | None:
+        """
+        Return the plan of a group with the given layouts, found once for all groups of
+        equal structure, residency and layouts.
+        """
         orders = entry.layouts_of_values(layouts, free_values)
         key = entry.key, entry.near, entry.given, orders
         if key not in self._known:
@@ -164,6 +168,10 @@ class LayoutCosts:
         return entry is not None and entry.given is None
 
     def _find_plan(self, entry: _GroupEntry) -> OuterPlan | None:
+        """
+        Return the plan that a group must keep with its cost in the model's layouts,
+        else the best plan; None if it does not fit.
+        """
         search = self._outer_search_of(entry)
         if (plan := entry.given) is None:
             return search.find_best()
@@ -176,6 +184,10 @@ class LayoutCosts:
         )
 
     def _outer_search_of(self, entry: _GroupEntry) -> OuterSearch:
+        """
+        Return a new tile search for a group in this level, with its residency and known
+        tilings.
+        """
         return OuterSearch(
             entry.members,
             entry.nests,
@@ -187,6 +199,10 @@ class LayoutCosts:
         )
 
     def _make_group_entry(self, group: graph.GroupOp) -> _GroupEntry | None:
+        """
+        Return a group's members, nests, residency, and its plan if it must be kept;
+        None if a pass error shows that it cannot be tiled.
+        """
         try:
             members = members_of_group_op(group)
             residency = planned_residency_of(group)
@@ -273,6 +289,10 @@ class _GroupEntry:
         )
 
     def _residency_flags_of(self, value: SSAValue) -> tuple[bool, ...]:
+        """
+        Return five flags of a value: resident input, retained, unstored, loaded as a
+        whole, loaded early.
+        """
         residency = self.keeping
         sets = (
             residency.resident_inputs,

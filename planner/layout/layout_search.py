@@ -137,6 +137,10 @@ class LayoutSearch:
     def _start_assignments(
         self, initial_assignment: Assignment
     ) -> Iterator[Assignment]:
+        """
+        Yield the initial assignment, then for each rank those with one axis last in all
+        its tensors with several elements there.
+        """
         yield initial_assignment
         shapes = {
             tensor: tensor_type(tensor.value).get_shape() for tensor in self.tensors
@@ -186,6 +190,10 @@ class LayoutSearch:
         )
 
     def _estimate_total_time(self, assignment: Assignment) -> float:
+        """
+        Return the sum of the estimated times of all groups, with plans for current or
+        best layouts only.
+        """
         return sum(
             self._estimate_group_time(group, assignment)
             for group in self._tensors_by_group

@@ -155,6 +155,10 @@ class LevelUse:
         self._more.update(additional_bytes)
 
     def _collect_intervals(self) -> dict[SSAValue, list[ResidencyInterval]]:
+        """
+        Return the residency intervals of each tensor by the groups' plans; a reload
+        starts a new interval.
+        """
         intervals_of: dict[SSAValue, list[ResidencyInterval]] = {}
         for index, group in enumerate(self.groups):
             assert group.plan is not None

@@ -62,6 +62,10 @@ def collect_stored_tensors(function: func.FuncOp) -> Iterator[StoredTensor]:
 
 
 def _make_stored_tensor(value: SSAValue) -> StoredTensor | None:
+    """
+    Return the stored tensor of an argument or group result; None if it is in an inner
+    level, updated in place or used otherwise.
+    """
     if not isinstance(value.type, TensorType):
         return None
     if level_of(tensor_type(value)) is not None:

@@ -74,6 +74,11 @@ class ComponentOrderSearch:
         return self._cycles_by_order.get(order)
 
     def _evaluate_order(self, order: Order) -> int | None:
+        """
+        Return the cycles of a copy of the program with the components in `order`, or
+        None if unknown.
+        """
+
         def reorder(
             copies: dict[Operation, Operation], _: dict[SSAValue, SSAValue]
         ) -> None:

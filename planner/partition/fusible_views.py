@@ -58,6 +58,10 @@ def is_read_in_bounds(use: Use) -> bool:
 
 
 def _is_read_elementwise(op: TilingInterface, operand: int) -> bool:
+    """
+    Return `True` if `op` reads each axis of an operand in bounds, by one iterator at
+    most, so that no windows overlap.
+    """
     extents = [iterator.extent for iterator in op.iteration_domain()]
     shape = tensor_type(op.operands[operand]).get_shape()
     return all(

@@ -117,6 +117,10 @@ class GroupCosts(CostModel):
             self._searches.pop(group, None)
 
     def objection_to_group(self, group: int) -> str | None:
+        """
+        Return the reason why a set of operations cannot be one group: one that cannot
+        be grouped, or too many of them. None if it can.
+        """
         operations = self._operations_in_set(group)
         if len(operations) == 1:
             return None
@@ -130,6 +134,10 @@ class GroupCosts(CostModel):
         return None
 
     def is_runnable(self, group: int) -> bool:
+        """
+        Return `True` if a set of operations runs untiled, or if a tile search of its
+        merged group can be created.
+        """
         if not self._is_tiled_as_group(group):
             return True
         return (
@@ -152,6 +160,10 @@ class GroupCosts(CostModel):
     def options_of_group(
         self, group: int, context: ResidencyContext
     ) -> Sequence[Option]:
+        """
+        Return the best plan in `context`, one without prefetch if it may be better, or
+        the cost of untiled operations. Raises `WorkLimitError`.
+        """
         if not self._is_tiled_as_group(group):
             around = context.resident | context.retained
             return [] if around else [self._untiled_option(group)]
@@ -217,6 +229,10 @@ class GroupCosts(CostModel):
             yield other
 
     def bound_of_options(self, group: int, context: ResidencyContext) -> Option | None:
+        """
+        Return lower bounds on cycles and bus bytes with the residency of `context`,
+        without a plan; None if untiled or unknown.
+        """
         if not self._is_tiled_as_group(group):
             return None
         merged = self._merged_group_of_set(group)
@@ -263,6 +279,10 @@ class GroupCosts(CostModel):
         return [self._plan_to_option(plan, context) for plan in unique.values()]
 
     def _plan_to_option(self, plan: OuterPlan, context: ResidencyContext) -> Option:
+        """
+        Return a plan as an option: cycles after prefetch, bytes on the bus, footprint
+        with resident inputs, and prefetch room.
+        """
         needed, cost = (
             plan.required_bytes + self._resident_input_bytes(context),
             plan.cost,
@@ -343,6 +363,10 @@ class GroupCosts(CostModel):
     def _make_outer_search(
         self, merged: MergedGroup, capacity: int
     ) -> OuterSearch | None:
+        """
+        Return a new search for plans of a merged group in `capacity` bytes; None if it
+        cannot be tiled.
+        """
         try:
             nests = self.nesting.predict_nests(merged.group_members)
             return OuterSearch(
@@ -393,6 +417,10 @@ class GroupCosts(CostModel):
         )
 
     def _merged_group_of_set(self, group: int) -> MergedGroup:
+        """
+        Return the merged copy of a set of operations, created once; its values of any
+        axis order are added to the cost model.
+        """
         if group not in self._merged:
             operations = self._operations_in_set(group)
             merged_ops = [

@@ -46,6 +46,10 @@ class MergedGroup:
     def _add_operations_of_group(
         self, group: graph.GroupOp, inner_values: dict[SSAValue, SSAValue]
     ) -> None:
+        """
+        Clone the operations of `group` into the merged block, and map its results to
+        clones in `inner_values`.
+        """
         pairs = zip(group.body.block.args, group.inputs, strict=True)
         mapping = dict[SSAValue, SSAValue](
             (argument, inner_values[operand]) for argument, operand in pairs

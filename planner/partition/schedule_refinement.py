@@ -339,6 +339,11 @@ class ScheduleRefinement:
         return self._cycles_by_schedule[key]
 
     def _evaluate_schedule(self, schedule: Schedule) -> int | None:
+        """
+        Return the cycles of a copy of the program with a schedule applied to its block,
+        or None if unknown.
+        """
+
         def change(
             copies: dict[Operation, Operation], values: dict[SSAValue, SSAValue]
         ) -> None:

@@ -112,6 +112,9 @@ class StepOrders:
     def _union_over_operations(
         self, sets_by_operation: tuple[int, ...], group: int
     ) -> int:
+        """
+        Return the union, as a bit mask, of the value sets of the operations in `group`.
+        """
         result = 0
         for index in elements_of_mask(group):
             result |= sets_by_operation[index]

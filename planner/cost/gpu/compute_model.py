@@ -117,6 +117,10 @@ class ComputeModel:
         return self._products[tiled.op]
 
     def _make_product(self, tiled: TiledOperation) -> MatrixProduct:
+        """
+        Return the extents and element type of a contraction's tile, with rows and
+        columns exchanged if its operands are swapped.
+        """
         op = tiled.op
         assert isinstance(op, ContractionInterface)
         work = matmul_work_of(tiled)
@@ -284,6 +288,10 @@ class ComputeModel:
         return self.cycles_per_element_by_op[op]
 
     def _estimate_cycles_per_element(self, op: TilingInterface) -> UnitCycles:
+        """
+        Return the lane and special-function cycles of an operation, divided by the
+        elements of its result.
+        """
         count = max(1, tensor_type(op.results[0]).element_count())
         steps, special = lane_steps(op, self.target), special_steps(op, self.target)
         each = (
@@ -296,6 +304,10 @@ class ComputeModel:
         )
 
     def _matrix_product_cycles(self, tiled: TiledOperation, warps: int) -> UnitCycles:
+        """
+        Return the matrix and shared-memory cycles of a product's tile; lane cycles if
+        matrix instructions cannot compute it.
+        """
         product = self.matrix_product_of(tiled)
         rate = self.chip.matrix_rate(product.element_type)
         if rate is None or not self.has_mma_shape(product):

@@ -220,6 +220,10 @@ class TrafficModel:
         totals: AccessTotals,
         is_read: bool,
     ) -> TileTraffic:
+        """
+        Return the traffic of a tile: `totals`, and footprints in bytes of one and of
+        all programs, at most the payload.
+        """
         program_bytes = tensor.bytes_of_constant_box(
             cover_box_over_iterations(box, self.within)
         )

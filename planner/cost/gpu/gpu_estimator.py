@@ -96,6 +96,10 @@ class GpuEstimator:
         return self._known[key]
 
     def _cached_cycles(self, key: Hashable, members: GroupMembers) -> int | None:
+        """
+        Return the cycles of a group's kernel with its cached plan; None without a plan
+        or if its tiles are illegal.
+        """
         try:
             if (plan := self._cached_plan(key, members)) is None:
                 return None

@@ -102,6 +102,10 @@ class KernelPrograms:
         return self._work_by_resources[resources]
 
     def _compute_total_work(self, resources: ProgramResources) -> KernelWork:
+        """
+        Return the traffic of all programs, and the busy cycles and latencies of one
+        program, for the given resources.
+        """
         outer, inner = self._moves_per_program, self._moves_per_iteration
         moves = [*outer, *inner]
         programs = self.grid.program_count

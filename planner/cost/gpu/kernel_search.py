@@ -95,6 +95,10 @@ class KernelSearch:
         return candidate
 
     def _hill_climb(self, start: KernelCandidate) -> KernelCandidate:
+        """
+        Return the local optimum over neighbouring sizes, or `start` if the fraction of
+        cycles saved is below `min_tile_gain`.
+        """
         best = start
         while True:
             neighbours = [
@@ -117,6 +121,10 @@ class KernelSearch:
         return best if is_worth else start
 
     def _neighbour_sizes(self, sizes: Sizes) -> Iterator[Sizes]:
+        """
+        Yield the sizes with one axis halved or doubled, then those with one axis
+        doubled and another one halved.
+        """
         for axis in range(len(sizes)):
             for one in (self._halve_axis(sizes, axis), self._double_axis(sizes, axis)):
                 if one is not None:
@@ -132,6 +140,10 @@ class KernelSearch:
                     yield pair
 
     def _halve_axis(self, sizes: Sizes, axis: int) -> Sizes | None:
+        """
+        Return the sizes with the padded size of one axis halved; None if it is 1 or
+        fixed.
+        """
         size = sizes[axis]
         if size == 1 or not self._can_resize_axis(axis):
             return None
@@ -142,6 +154,10 @@ class KernelSearch:
         )
 
     def _double_axis(self, sizes: Sizes, axis: int) -> Sizes | None:
+        """
+        Return the sizes with the padded size of one axis doubled; None if it covers the
+        axis already or is fixed.
+        """
         size = sizes[axis]
         extent = (*self.axes.parallel, *self.axes.reduction)[axis]
         if size >= self.rules.padded_tile_extent(extent) or not self._can_resize_axis(
@@ -167,6 +183,10 @@ class KernelSearch:
         return self.candidates_by_sizes[sizes]
 
     def _find_cheapest_candidate(self, sizes: Sizes) -> KernelCandidate | None:
+        """
+        Return the candidate with the cheapest number of stages, or the default number
+        if it costs little more; None if none is legal.
+        """
         if (tiling := self._tiling_for(sizes)) is None:
             return None
         if not can_tiles_fit(
@@ -214,6 +234,10 @@ class KernelSearch:
         return tiling is not None and self.kernel_model.has_matrix_products(tiling)
 
     def _tiling_for(self, sizes: Sizes) -> GroupTiling | None:
+        """
+        Return the group's tiles for parallel, then reduction sizes; None if they are
+        illegal.
+        """
         count = len(self.axes.parallel)
         try:
             return self.members.analyze_tiles_of_sizes(

@@ -131,6 +131,10 @@ class ResourceDemand:
 
     @cached_property
     def _registers_per_thread(self) -> int:
+        """
+        Estimated registers per thread: peak live bytes over all threads, plus base
+        registers, twice for cascades and fused multiply-adds.
+        """
         direct = (
             self._register_loads.factor_elements + self._register_loads.other_elements
         )
@@ -368,6 +372,10 @@ class ResourceDemand:
         )
 
     def _is_shared_memory_operand(self, op: Operation, value: SSAValue) -> bool:
+        """
+        Return `True` if `op` is a product by matrix instructions that read `value` from
+        shared memory, neither collapsed nor in registers.
+        """
         tiled = self.tiling.tiles[op]
         if not tiled.facts.is_product or value not in op.operands[:2]:
             return False

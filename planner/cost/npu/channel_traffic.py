@@ -98,6 +98,10 @@ class GroupTransferTraffic:
     def _traffic_of_repeated_moves(
         self, value: SSAValue, box: Box, move_count: int, *, is_load: bool
     ) -> ChannelTraffic:
+        """
+        Return the bytes and channel cycles of moving each box, clipped to the tensor,
+        `move_count` times.
+        """
         shape, item, _ = self.moves.shape_item_and_layout_of(value)
         covered = [
             covered_index_count(interval, extent)

@@ -159,6 +159,7 @@ class Timeline:
         return self.model.end_time
 
     def _run_items(self, items: Sequence[_Item]) -> None:
+        """Simulate tasks and loops in sequence."""
         for item in items:
             if isinstance(item, _IndexedTask):
                 self._run_task(item)
@@ -166,6 +167,10 @@ class Timeline:
                 self._run_loop(item)
 
     def _run_task(self, task: _IndexedTask) -> None:
+        """
+        Issue a task on its engine after conflicting accesses by other engines, and
+        record its end in the slots that it accesses.
+        """
         model, queue = self.model, task.cost.queue
         reads = [self._place[each] for each in task.reads]
         writes = [self._place[each] for each in task.writes]
@@ -197,6 +202,10 @@ class Timeline:
         return latest
 
     def _run_loop(self, loop: _IndexedLoop) -> None:
+        """
+        Simulate prefetches and iterations of a loop; extrapolate if two periods of
+        slots change times alike, or after `steady_periods`.
+        """
         ahead = max(
             (
                 item.prefetch_distance
@@ -251,6 +260,9 @@ class Timeline:
         return self.model.save_times() + self._written + self._read
 
     def _restore_state(self, state: Sequence[int]) -> None:
+        """
+        Set the times of the event model and of all buffer accesses to a saved state.
+        """
         times = iter(state)
         self.model.restore_times(times)
         for values in (self._written, self._read):

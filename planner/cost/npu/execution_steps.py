@@ -46,6 +46,10 @@ class ExecutionSteps:
         return known
 
     def _find_use_steps(self, value: SSAValue) -> Iterator[int]:
+        """
+        Yield the steps that use a value directly or through unit-stride slices; a slice
+        itself counts only if it leaves the group.
+        """
         for use in value.uses:
             op = use.operation
             if op not in self.of:

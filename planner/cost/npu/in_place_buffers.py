@@ -70,6 +70,10 @@ class InPlaceBuffers:
         return max(uses, default=self.steps.end)
 
     def _reuse_operand_buffer(self, op: Operation) -> None:
+        """
+        Store the result of `op` in the buffer of its operand, if it is a view, slice or
+        fused cast or `op` is the last use of that buffer.
+        """
         if is_unit_stride_slice(op):
             self._share_buffer(op.results[0], op.operands[0])
             return

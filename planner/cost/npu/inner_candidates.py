@@ -70,6 +70,10 @@ class CandidateGrid:
         return sizes_by_axis
 
     def _sizes_by_axis(self) -> list[Sizes]:
+        """
+        Return the candidate sizes of each axis; only the whole extent for fixed axes
+        and short reductions.
+        """
         axes = self.axes
         floors = [*self._min_parallel_sizes(), *self._min_reduction_sizes()]
         short = [False] * len(axes.parallel)

@@ -318,6 +318,10 @@ class InnerSearch:
     def _simulate_candidate(
         self, sizes: Sizes, in_flight_counts: IterationsInFlight
     ) -> TileCandidate | None:
+        """
+        Return a candidate with its simulated cycles and peak bytes; `None` if its sizes
+        are illegal or exceed the level's capacity.
+        """
         if (buffers := self._buffers_for(sizes)) is None:
             return None
         if (

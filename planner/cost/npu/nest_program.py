@@ -128,6 +128,10 @@ class NestProgram:
         )
 
     def _is_nest_boundary(self, loops: Sequence[TileLoop], depth: int) -> bool:
+        """
+        Return `True` if a tile is loaded between the loops at `depth - 1` and `depth`,
+        so that these are in different nests.
+        """
         return any(
             innermost_moving_depth(box, loops) == depth
             for _, _, box in self._tiles_loaded_at_level(LoopLevel.OUTER)
@@ -153,6 +157,10 @@ class NestProgram:
     def _load_tiles_at_depth(
         self, loops: Sequence[TileLoop], depth: int
     ) -> Iterator[Task]:
+        """
+        Yield the loads of tiles that move innermost with the loop at `depth - 1`, or
+        with none at depth 0; those in loops are prefetched.
+        """
         for value, number, box in self._tiles_loaded_at_level(LoopLevel.OUTER):
             if innermost_moving_depth(box, loops) == depth:
                 ahead = self.stages - 1 if depth else 0
@@ -293,6 +301,10 @@ class NestProgram:
     def _compute_tile(
         self, tiled: TiledOperation, prefetch_distance: int = 0
     ) -> Iterator[Task]:
+        """
+        Yield the instructions that compute, fill or gather the tile of an operation;
+        none for a cast that is fused into a product.
+        """
         op = tiled.op
         if op in self.in_place.rounded:
             return

@@ -121,6 +121,10 @@ class NpuEstimator:
         return _memoize_by_structure(self._answers, members, find)
 
     def _estimate_inner_cycles(self, members: GroupMembers) -> int | None:
+        """
+        Return the simulated cycles of a group at the innermost level by a coarse
+        search; `None` if no tiles are legal and fit.
+        """
         try:
             candidate = self._inner_search_of(
                 members, TILE_SEARCH.max_coarse_points
@@ -134,6 +138,10 @@ class NpuEstimator:
         return None if plan is None else plan.cost.total_cycles
 
     def _find_inner_plans(self, members: GroupMembers) -> Plans:
+        """
+        Search for tiles at the innermost level; return the best plan, then alternatives
+        of similar time, empty if none fits.
+        """
         search = self._inner_search_of(members)
         if (best := search.find_best()) is None:
             return ()
@@ -143,6 +151,10 @@ class NpuEstimator:
         return tuple(self._to_plan_attribute(candidate) for candidate in candidates)
 
     def _to_plan_attribute(self, candidate: TileCandidate) -> graph.PlanAttr:
+        """
+        Return the plan of a candidate for this level, mapped to cores if the target has
+        several.
+        """
         return graph.PlanAttr(
             self.level.name,
             candidate.tile_sizes,
@@ -176,6 +188,10 @@ class NpuEstimator:
         return () if best is None else (best.to_plan_attribute(self.level.name),)
 
     def _find_outer_plan(self, members: GroupMembers) -> OuterPlan | None:
+        """
+        Search for the fastest plan at this outer level, with the nests predicted inside
+        of it; `None` if none fits.
+        """
         nests = self.nesting.predict_nests(members)
         search = OuterSearch(
             members, nests, self.outer, self.level.capacity, search_space=self.freedom

@@ -30,6 +30,10 @@ class OuterSearch(TileSearch):
     )
 
     def with_residency(self, new_residency: Residency, new_capacity: int) -> Self:
+        """
+        Return the search for other resident values and capacity; its searches by
+        reduction tile are kept per residency.
+        """
         search = super().with_residency(new_residency, new_capacity)
         search._searches_by_reduction_tile = self._staged_by_residency.setdefault(
             new_residency, {}
@@ -37,6 +41,10 @@ class OuterSearch(TileSearch):
         return search
 
     def find_best(self) -> OuterPlan | None:
+        """
+        Return the best plan; also try staged reductions, largest tiles first, if no
+        whole one fits or it is far from the lower bound.
+        """
         best = super().find_best()
         stage_sizes = (
             [] if self.reduction_tile_sizes else self._candidate_reduction_tiles()
@@ -109,6 +117,10 @@ class OuterSearch(TileSearch):
                 self.plan_for(sizes, None, stages)
 
     def min_bytes(self) -> int | None:
+        """
+        Return the minimum bytes of a plan, with the smallest reduction tile if whole
+        reductions do not fit; `None` if all are illegal.
+        """
         least = super().min_bytes()
         if self.reduction_tile_sizes or (least is not None and least <= self.capacity):
             return least

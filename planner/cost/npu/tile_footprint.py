@@ -143,6 +143,10 @@ class TileBuffers:
         )
 
     def _collect_rows(self) -> Iterator[BufferRow]:
+        """
+        Yield the buffers of inputs, initial windows and values, live from step `BEFORE`
+        on if the initial windows need them.
+        """
         for row in (
             *self._input_rows(),
             *self._initial_window_rows(),
@@ -155,6 +159,10 @@ class TileBuffers:
             )
 
     def _value_rows(self) -> Iterator[BufferRow]:
+        """
+        Yield the buffers of computed values and, in the innermost level, of
+        temporaries.
+        """
         for op in self.tiling.tiles:
             for value in self._buffered_results(op):
                 yield self._row_of_value(value)
@@ -162,6 +170,10 @@ class TileBuffers:
                 yield from self._temporary_rows(op)
 
     def _input_rows(self) -> Iterator[BufferRow]:
+        """
+        Yield the buffers of inputs counted in this level: resident as a whole, rolling
+        windows, reduction tiles and other tiles.
+        """
         for (value, scope), boxes in self.tiling.reads.items():
             if value in self.apart or not self._has_own_buffer(value):
                 continue
@@ -289,6 +301,10 @@ class TileBuffers:
         return BufferRow(kind, value, size, 0, self.end + 1, box, in_flight_bytes)
 
     def _row_of_value(self, value: SSAValue) -> BufferRow:
+        """
+        Return the buffer of a computed value, with its bytes per further iteration and
+        its live range in steps.
+        """
         owner = value.owner
         assert isinstance(owner, Operation)
         box = self.tiling.tiles[owner].result
@@ -354,6 +370,10 @@ class TileBuffers:
         return self.in_place is None or value not in self.in_place.shares
 
     def _values_in_buffer(self, owner: SSAValue) -> Iterator[SSAValue]:
+        """
+        Return the values stored in the buffer of `owner`; only `owner` itself at outer
+        levels.
+        """
         return (
             iter((owner,))
             if self.in_place is None
@@ -389,6 +409,10 @@ class TileBuffers:
             yield BufferRow("temporary", op.results[0], size, step, step + 1, box)
 
     def _bytes_of_box(self, value: SSAValue, box: Box) -> int:
+        """
+        Return the bytes of a tile including its padding, rounded up to the level's
+        alignment.
+        """
         size = self._item_bytes(value)
         for interval in box:
             size *= interval.tile_extent

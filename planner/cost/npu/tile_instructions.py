@@ -70,6 +70,10 @@ class TileInstructions:
         return count_elements_of_box(tiled.computed_box)
 
     def _elementwise_cost(self, count: int, is_slow: bool = False) -> Cost:
+        """
+        Return the cost of a vector instruction on `count` elements, cached by its
+        arguments.
+        """
         key = count, is_slow
         if (known := self._costs.get(key)) is None:
             known = self._costs[key] = self.costs.cost_of_elementwise(*key)

@@ -228,6 +228,10 @@ class TileSearch:
     def _start_plans(
         self, sliding_axis: int | None, stages: int
     ) -> Iterator[OuterPlan]:
+        """
+        Yield starts of the hill climb: a single tile for one stage without sliding if
+        it fits, else smallest tiles grown along the axes in two orders.
+        """
         if (
             stages == 1
             and sliding_axis is None
@@ -390,6 +394,10 @@ class TileSearch:
     def _make_plan(
         self, sizes: Sizes, sliding_axis: int | None, stages: int, has_prefetch: bool
     ) -> OuterPlan | None:
+        """
+        Return the plan with its cost and required bytes; `None` if the sizes are
+        illegal or do not fit.
+        """
         tiled = self._tiled_group_for(sizes, sliding_axis, has_prefetch)
         memory = self._footprint_for(sizes, sliding_axis, stages, has_prefetch)
         if tiled is None or memory is None:
@@ -425,6 +433,10 @@ class TileSearch:
     def _compute_footprint(
         self, sizes: Sizes, sliding_axis: int | None, stages: int, has_prefetch: bool
     ) -> tuple[Footprint, int] | None:
+        """
+        Return buffers and peak bytes of some sizes; `None` if they are illegal, exceed
+        `limit`, or windows, prefetch or stages have no effect.
+        """
         if (tiled := self._tiled_group_for(sizes, sliding_axis, has_prefetch)) is None:
             return None
         if sliding_axis is not None and not tiled.tiling.windows:
@@ -458,6 +470,10 @@ class TileSearch:
         return self._known_tiled_groups[key]
 
     def _make_tiled_group(self, key: TilingKey) -> TiledGroup | None:
+        """
+        Return the group with the tiling of `key`, which is analysed once; `None` if it
+        is illegal.
+        """
         if key not in self.known_tilings:
             self.known_tilings[key] = self._analyse_tiling(*key)
         tiling = self.known_tilings[key]
@@ -471,6 +487,10 @@ class TileSearch:
         reduction_tile_sizes: Sizes,
         rolling_policy: RollingPolicy | None,
     ) -> GroupTiling | None:
+        """
+        Return the tiling of the group's members with the given sizes; `None` if it is
+        illegal.
+        """
         try:
             return self.members.analyze_tiles_of_sizes(
                 sizes, reduction_tile_sizes, self.model.rules, rolling_policy

@@ -269,6 +269,10 @@ class TiledGroup:
         return tuple(self._find_loads_with_depth())
 
     def _find_loads_with_depth(self) -> Iterator[tuple[SSAValue, int, ChannelTraffic]]:
+        """
+        Yield the value, loop depth and traffic of each load: tiles, new parts of
+        windows, gathers and initial windows.
+        """
         tiling, movements = self.tiling, self._movements
         for (value, _), boxes in tiling.reads.items():
             for index, box in enumerate(boxes):

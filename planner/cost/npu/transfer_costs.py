@@ -86,6 +86,10 @@ class TransferCosts:
     def _cheapest_move_cost(
         self, engine: str, value: SSAValue, box: Box, *, is_load: bool
     ) -> Cost:
+        """
+        Return the cost of moving a box, averaged over burst phases, in the axis order
+        that takes the fewest cycles of shared channels.
+        """
         whole, item, layout = self.shape_item_and_layout_of(value)
         extents = [interval.tile_extent for interval in box]
         shape = tuple(map(min, extents, whole))

@@ -73,6 +73,10 @@ def _find_shared_in_level(
     level_names: Sequence[str],
     sharing: dict[Buffer, list[Buffer]],
 ) -> None:
+    """
+    Allocate the buffers of a level statically, and add each pair with overlapping bytes
+    to `sharing`.
+    """
     lives = to_allocation_buffers(buffers, level, live_ranges)
     uses = [_allocator_use_of(each, live_ranges, level_names) for each in buffers]
     allocation = allocate_buffers(lives, level, uses)
@@ -101,6 +105,10 @@ def _allocator_use_of(
 
 
 def _engine_stage_of(instruction: Instruction, level_names: Sequence[str]) -> int:
+    """
+    Return the pipeline stage of the engine that runs an instruction: a move between two
+    levels, a product or other computation.
+    """
     move = None
     if instruction.move_endpoints is not None:
         source, destination = (
@@ -130,6 +138,10 @@ def _surrounding_loop_ranges(buffer: Buffer, live_ranges: LiveRanges) -> Loops:
 def _to_allocation_buffer(
     buffer: Buffer, level: Level, live_ranges: LiveRanges
 ) -> Live:
+    """
+    Return the bytes and live range of a buffer; a multi-buffer has all its slots, live
+    throughout its nest.
+    """
     size = buffer.bytes
     if buffer.multibuffer_nest is not None:
         size = align_offset(size, level.alignment) * buffer.multibuffer_count

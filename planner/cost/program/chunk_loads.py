@@ -94,6 +94,9 @@ def _chunkable_loads(
 
 
 def _is_load_from(load: Instruction, outer_level: Level) -> bool:
+    """
+    Return `True` if an instruction is a move whose source buffer is in `outer_level`.
+    """
     return (
         load.move_endpoints is not None
         and load.move_endpoints[0].level == outer_level.name

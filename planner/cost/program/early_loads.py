@@ -87,6 +87,10 @@ class LoadSequence:
         self.buffers = buffers_in_level(self.spans, self.inner_level)
 
     def _is_load_between_levels(self, instruction: Instruction) -> bool:
+        """
+        Return `True` if an instruction moves a box, not by indices, from the outer
+        level to the inner one.
+        """
         if instruction.move_endpoints is None or instruction.is_indexed:
             return False
         source, destination = instruction.move_endpoints
@@ -133,6 +137,10 @@ class LoadSequence:
         ).candidate_target_positions()
 
     def _live_range_of(self, item: Item) -> tuple[int, int]:
+        """
+        Return the first and last instruction position of a nest, or twice that of an
+        instruction.
+        """
         if isinstance(item, Nest):
             return self.spans.nest_ranges[item]
         return self.spans.instruction_positions[item], self.spans.instruction_positions[

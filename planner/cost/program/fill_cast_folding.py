@@ -64,6 +64,10 @@ def fold_rounding_casts(items: list[Item]) -> None:
 def _fold_rounding_casts_in(
     items: list[Item], access_counts: Mapping[Buffer, int]
 ) -> None:
+    """
+    Let products in `items` and in their nests write the destinations of their rounding
+    casts, and remove these casts.
+    """
     for item in list(items):
         if isinstance(item, Nest):
             _fold_rounding_casts_in(item.body, access_counts)

@@ -217,6 +217,10 @@ def _add_indexed_move(
     source: BufferView,
     destination: BufferView,
 ) -> Instruction:
+    """
+    Add a gather or scatter between two views to the schedule, in the queue of its DMA
+    engine, and return it.
+    """
     queue = reader.costs.queues[move_cost.engine]
     step = reader.add_instruction(
         move_cost, queue, (source, move_cost.index_view), (destination,)

@@ -61,6 +61,10 @@ class IssueSlots:
         earlier_uses: set[Use],
         engines_by_buffer: dict[Buffer, set[int]],
     ) -> None:
+        """
+        Record the slots around each instruction of `items` and their nests, and add its
+        uses to `earlier_uses`.
+        """
         slotted = False
         for item in items:
             if isinstance(item, Nest):

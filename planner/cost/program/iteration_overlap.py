@@ -43,6 +43,10 @@ class IterationOverlap:
         self._overlap_nests_in(self.items)
 
     def _overlap_nests_in(self, items: Sequence[Item]) -> None:
+        """
+        Overlap the iterations of each nest in `items`, then of those in its body, and
+        prefetch loads for the latter.
+        """
         for item in items:
             if isinstance(item, Nest):
                 self._overlap_iterations_of(item)
@@ -123,6 +127,10 @@ class IterationOverlap:
         nest.body = _body_with_early_loads(nest, early_loads)
 
     def _overlap_iterations_of(self, nest: Nest) -> None:
+        """
+        Give buffers of a nest a slot per stage if there is room, and issue its loads
+        and early products that many iterations less one early.
+        """
         slots = min(nest.stages, nest.trip_count)
         moved = self._inner_buffers_of_moves(nest)
         fills = any(

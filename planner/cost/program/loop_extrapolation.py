@@ -178,6 +178,10 @@ def _offset_range(
 def _axis_ranges_varying_with(
     nest: Nest, counter: LoopCounter
 ) -> Iterator[tuple[AxisRange, int]]:
+    """
+    Yield the axis ranges of a nest's instructions that depend on `counter`, with the
+    prefetch distance.
+    """
     for step in nest.instructions():
         ahead = step.prefetch_distance if step in nest.body else 0
         for axis_range in step.cost.axis_ranges:

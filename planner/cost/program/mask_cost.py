@@ -47,6 +47,10 @@ class MaskCost:
         return list(self._fill_costs_at(values))
 
     def _fill_costs_at(self, values: Values) -> Iterator[Cost]:
+        """
+        Yield the cost of each nonempty fill, before and after the valid elements of
+        each axis, for loop counters `values`.
+        """
         for axis, (offset, bound) in enumerate(
             zip(self.offsets, self.bounds, strict=True)
         ):

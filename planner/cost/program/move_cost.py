@@ -137,6 +137,10 @@ class MoveCost:
         return known
 
     def _instruction_costs_at(self, values: Values) -> Iterator[Cost]:
+        """
+        Yield the cost of each nonempty part of the box, split at the ends of rings, for
+        loop counters `values`.
+        """
         offsets = [
             [evaluate_index(offset, values) for offset in side.offsets]
             for side in self._sides
@@ -184,6 +188,10 @@ class MoveCost:
         byte_addresses: Sequence[int],
         ring_positions: Sequence[int],
     ) -> Cost:
+        """
+        Return the cost of moving one part of the box, written completely and read
+        within the bounds of the source.
+        """
         read, begin, written, target = (
             list[int](),
             byte_addresses[0],

@@ -58,6 +58,10 @@ class LiveRanges:
         surrounding_nests: tuple[Nest, ...],
         accesses: list[tuple[Instruction, int, tuple[Nest, ...]]],
     ) -> int:
+        """
+        Number instructions and both ends of nests from `position` on, append the
+        instructions to `accesses`, and return the next position.
+        """
         for item in items:
             if isinstance(item, Instruction):
                 accesses.append((item, position, surrounding_nests))
@@ -121,6 +125,10 @@ class NestCapacity:
         return needed <= level.capacity
 
     def _live_intervals(self, level: Level) -> Iterator[LiveInterval]:
+        """
+        Yield start, end and bytes of each buffer in a level; `multi_buffers` have
+        `slot_count` slots, live throughout the nest.
+        """
         for buffer, (first, last) in self.live_ranges.buffer_ranges.items():
             if buffer.level != level.name:
                 continue

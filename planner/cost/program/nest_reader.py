@@ -96,6 +96,10 @@ def _view_of_carried_value(
 
 
 def _read_loop_body(reader: ScheduleReader, op: tile.WhileOp) -> None:
+    """
+    Add the body of a loop to the schedule as a nest, or without one if the loop has no
+    induction variables.
+    """
     if not op.step_values:
         reader.read_loop_block(op.body.block)
         return

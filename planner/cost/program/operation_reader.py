@@ -85,6 +85,10 @@ def read_operation(reader: ScheduleReader, op: Operation) -> None:
 
 
 def _read_computation(reader: ScheduleReader, op: Operation) -> None:
+    """
+    Add a stored constant, view, movement, elementwise or accumulating operation. Raises
+    `UnpredictableTimeError` for others.
+    """
     match op:
         case ConstantInterface():
             if op.splat_attribute() is None or level_of(op.results[0].type) is None:

@@ -53,6 +53,10 @@ class PendingMoves:
         )
 
     def _remove_moves(self, moves: Sequence[Instruction]) -> tuple[Instruction, ...]:
+        """
+        Remove moves from the tables of both storages, and return them without
+        duplicates.
+        """
         done = set(moves)
         for table in (self.moves_by_destination, self.moves_by_source):
             for storage, pending in list(table.items()):

@@ -74,6 +74,10 @@ class ScheduleClock:
                 self._run_instruction(item)
 
     def _run_instruction(self, instruction: Instruction) -> None:
+        """
+        Execute an instruction after its dependences, advance the issue time and record
+        its completion; waits take no time of their own.
+        """
         if instruction.completed_moves:
             return
         self.executed_count += 1
@@ -113,6 +117,10 @@ class ScheduleClock:
         return ready
 
     def _add_tally_to_totals(self, tally: Sequence[tuple[Key, int]]) -> None:
+        """
+        Add the counts of an instruction to `totals`, with a new entry for each unknown
+        key.
+        """
         for key, count in tally:
             if (index := self.total_indices.get(key)) is None:
                 index = self.total_indices[key] = len(self.totals)
@@ -131,6 +139,10 @@ class ScheduleClock:
                 self._issue_prefetched_instructions(nest, first, iteration, ahead)
 
     def _run_nest(self, nest: Nest) -> None:
+        """
+        Run the prologue and all iterations of a nest, advance its first slot, and
+        record the completion of outer accesses.
+        """
         self._run_prologue(nest)
         self._opened.discard(nest)
         first = self.first_slots.get(nest, 0)

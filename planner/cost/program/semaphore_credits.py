@@ -139,6 +139,10 @@ class NestCredits:
 
 
 def _uses_of_item(item: Item) -> Uses:
+    """
+    Return the accesses of all instructions in an item, by engine and prefetch distance,
+    then by buffer.
+    """
     found: Uses = {}
     for step in instructions_in([item]):
         for access, writes in step.accesses:

@@ -103,6 +103,10 @@ class TimestampAccess:
 def _split_by_iteration_dependence(
     all_positions: Sequence[TimestampPosition],
 ) -> tuple[tuple[int, ...], tuple[IterationTimestamps, ...]]:
+    """
+    Return the constant positions, and those that depend on the iteration, both without
+    duplicates.
+    """
     positions = dict.fromkeys(all_positions)
     return (
         tuple(position for position in positions if isinstance(position, int)),
@@ -197,6 +201,10 @@ class TimestampLayout:
         return layout
 
     def _make_timestamp_access(self, instruction: Instruction) -> TimestampAccess:
+        """
+        Return the timestamps of conflicting accesses and shared bytes to wait for, and
+        those that an instruction sets.
+        """
         waits: list[TimestampPosition] = []
         marks: list[TimestampPosition] = []
         for access, writes in instruction.accesses:
@@ -264,6 +272,10 @@ class TimestampLayout:
     def _positions_to_mark(
         self, queue: int, access: BufferAccess, is_write: bool
     ) -> Iterator[TimestampPosition]:
+        """
+        Yield the timestamps that an access sets: of its slices or box, and of the whole
+        use if the buffer shares bytes.
+        """
         buffer = access.buffer
         first = self.first_position_by_use[buffer][
             _use_of_access(queue, access, is_write)
