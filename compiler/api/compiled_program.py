@@ -52,7 +52,8 @@ class CompiledProgram:
         self.target = target
         started = time.perf_counter()
         self._context = new_context()
-        self._backend = select_backend(target, entry, side_file_folder, passes)
+        with locate_errors(None, "the target"):
+            self._backend = select_backend(target, entry, side_file_folder, passes)
         with locate_errors(module, "the verifier"):
             verify_module(module)
         lowered = module.clone()

@@ -12,6 +12,7 @@ from tlf.compiler.api.compiled_program import CompiledProgram
 from tlf.dialects.target import TargetSpec
 from tlf.frontend.torch.export import ImportedProgram, from_torch
 from tlf.frontend.torch.graph_import import result_axis_orders_of
+from tlf.frontend.torch.import_errors import ImportFailure
 from tlf.frontend.torch.memory_order import with_axis_order
 from tlf.runtime.triton.device_selection import choose_interpreter_mode
 
@@ -74,7 +75,9 @@ class CompiledModule:
         for index in self._tensors:
             if not isinstance(leaves[index], torch.Tensor):
                 kind = type(leaves[index]).__name__
-                raise TypeError(f"input {index}: expected a tensor, got a {kind}")
+                raise TypeError(f"input {index}: expected a tensor, got {kind}")
+            if leaves[index].is_meta:
+                raise TypeError(f"input {index}: expected data, got a meta tensor")
         for index, expected in self.imported.constants.items():
             if not _is_same_constant(leaves[index], expected):
                 raise TypeError(
@@ -129,5 +132,13 @@ def compile_module(
     check_indices: bool = False,
 ) -> CompiledModule:
     """Import a module for example inputs, and compile it."""
+    _reject_meta_tensors(module)
     choose_interpreter_mode()
     return CompiledModule(from_torch(module, inputs, options), target, check_indices)
+
+
+def _reject_meta_tensors(module: torch.nn.Module) -> None:
+    """Raise `ImportFailure` for the first parameter or buffer without data."""
+    for name, tensor in (*module.named_parameters(), *module.named_buffers()):
+        if tensor.is_meta:
+            raise ImportFailure(f"`{name}`: expected data, got a meta tensor")

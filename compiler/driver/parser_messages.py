@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from xdsl.ir import Operation
 from xdsl.irdl import IRDLOperation
 
-from tlf.compiler.driver.did_you_mean import suggest_name
 from tlf.dialects.types import ELEMENT_TYPES
+from tlf.support.name_suggestions import suggest_name
 
 FULL_MESSAGES = {
     "Could not parse entire input!": "expected an operation",

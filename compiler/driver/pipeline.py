@@ -18,8 +18,8 @@ from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException
 from xdsl.utils.hints import isa, type_repr
 from xdsl.utils.target import Target
 
-from tlf.compiler.driver.did_you_mean import format_expected_names, suggest_name
 from tlf.support import former_names as renamed
+from tlf.support.name_suggestions import format_expected_names, suggest_name
 
 PassFactories = Mapping[str, Callable[[], type[ModulePass]]]
 TargetFactories = Mapping[str, Callable[[], type[Target]]]

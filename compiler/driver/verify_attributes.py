@@ -13,11 +13,11 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
 from xdsl.utils.exceptions import DiagnosticException, VerifyException
 
-from tlf.compiler.driver.did_you_mean import format_expected_names
 from tlf.compiler.driver.input_ranges import RANGE
 from tlf.dialects.entry_point import result_argument_count
 from tlf.dialects.io_layout_attributes import LAYOUT
 from tlf.dialects.parameter_attribute import PARAMETER
+from tlf.support.name_suggestions import format_expected_names
 
 DIALECTS = ("graph.", "mem.", "npu.", "tile.")
 PREFIX = "tlf."

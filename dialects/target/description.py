@@ -47,6 +47,7 @@ from tlf.dialects.target.schema_faults import (
 )
 from tlf.dialects.target.setting_parsing import CORES, parse_target_settings
 from tlf.dialects.target.toml_locations import LineColumn, TomlLocations
+from tlf.support.name_suggestions import suggest_name
 
 PRESETS = Path(__file__).parent / "presets"
 TARGET_ATTRIBUTE = "tlf.target"
@@ -260,8 +261,10 @@ def _format_unknown_target_message(name: str, other_target_names: Sequence[str])
             f"expected capacities of levels or `{CORES}` behind `{target}:`, such as "
             f"`L2=512K`, got `{settings}`"
         )
-    known = ", ".join((*names, *other_target_names))
-    return f"expected a target ({known}) or a `.toml` file, got `{name}`"
+    names += other_target_names
+    hint = suggest_name(name, names)
+    listed = ", ".join(names)
+    return f"expected a target ({listed}) or a `.toml` file, got `{name}`{hint}"
 
 
 @lru_cache

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cache
 from math import inf
 from typing import TypeAlias, cast
@@ -17,6 +16,7 @@ from msgspec import Struct, inspect
 from msgspec.inspect import NoneType
 
 from tlf.dialects.target.toml_locations import KeyPath
+from tlf.support.name_suggestions import suggest_name
 
 Choice: TypeAlias = inspect.EnumType | inspect.LiteralType
 Number: TypeAlias = inspect.IntType | inspect.FloatType
@@ -89,7 +89,7 @@ def make_unknown_key_fault(
     key: str, path: KeyPath, known: Sequence[str]
 ) -> DescriptionFault:
     """Return the fault of an unknown key of a table."""
-    hint = "" if len(known) <= MAX_LISTED_NAMES else _format_name_suggestion(key, known)
+    hint = "" if len(known) <= MAX_LISTED_NAMES else suggest_name(key, known)
     hint = hint or f", expected one of {_format_list_of_names(known)}"
     return DescriptionFault(
         (*path, key),
@@ -199,11 +199,6 @@ def _format_owner_of_path(path: KeyPath) -> str:
 
 def _format_list_of_names(names: Sequence[str]) -> str:
     return ", ".join(f"`{name}`" for name in names)
-
-
-def _format_name_suggestion(name: str, known: Sequence[str]) -> str:
-    close = get_close_matches(name, known, n=1)
-    return f", did you mean `{close[0]}`?" if close else ""
 
 
 def _allowed_choices_of_type(type_: Choice) -> tuple[str, ...]:

@@ -97,6 +97,9 @@ def export_module(
     options: Mapping[str, Any] | None = None,
 ) -> ExportedProgram:
     """Export a module with `torch.export`. Raises `ImportFailure`."""
+    if not isinstance(inputs, tuple | list):
+        kind = type(inputs).__name__
+        raise ImportFailure(f"expected a tuple of example inputs, got {kind}")
     arguments, keywords = tuple(inputs), dict(options or {})
     try:
         with _silence_logger("torch._subclasses.fake_tensor"):

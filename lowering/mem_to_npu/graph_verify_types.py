@@ -29,13 +29,15 @@ class GraphVerifyTypesPass(ModulePass):
     graph.matmul: the npu multiplies bf16, f16, f32, got i8
     ```
 
-    Raises `PassFailedException` for the first operation with another element type.
+    Raises `PassFailedException` for the first operation with another element type, and
+    `DiagnosticException` for a target of another backend.
     """
 
     name = "graph-verify-types"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         machine = TargetSpec.read_from_module(op)
+        machine.require_backend("npu")
         for each in op.walk():
             if (text := unsupported_type_message(each, machine)) is not None:
                 each.emit_error(text, PassFailedException(text))

@@ -8,13 +8,31 @@ if TYPE_CHECKING:
     from tlf.compiler.api.compile import compile as compile
     from tlf.compiler.api.torch_backend import tlf as backend
     from tlf.compiler.api.torch_report import REPORT as REPORT
+    from tlf.compiler.api.runtime_checks import CheckedValueError as CheckedValueError
     from tlf.compiler.backends.argument_snapshots import refresh as refresh
+    from tlf.compiler.driver.diagnostics import CompileError as CompileError
+    from tlf.compiler.driver.source import SourceError as SourceError
     from tlf.frontend.torch import from_torch as from_torch
+    from tlf.frontend.torch.import_errors import ImportFailure as ImportFailure
 
-__all__ = ["REPORT", "backend", "compile", "from_torch", "refresh"]
+__all__ = [
+    "REPORT",
+    "CheckedValueError",
+    "CompileError",
+    "ImportFailure",
+    "SourceError",
+    "backend",
+    "compile",
+    "from_torch",
+    "refresh",
+]
 
 _HOMES = {
     "REPORT": ("tlf.compiler.api.torch_report", "REPORT"),
+    "CheckedValueError": ("tlf.compiler.api.runtime_checks", "CheckedValueError"),
+    "CompileError": ("tlf.compiler.driver.diagnostics", "CompileError"),
+    "ImportFailure": ("tlf.frontend.torch.import_errors", "ImportFailure"),
+    "SourceError": ("tlf.compiler.driver.source", "SourceError"),
     "backend": ("tlf.compiler.api.torch_backend", "tlf"),
     "compile": ("tlf.compiler.api.compile", "compile"),
     "from_torch": ("tlf.frontend.torch", "from_torch"),
@@ -24,6 +42,10 @@ _HOMES = {
 
 def __getattr__(name: str) -> Any:
     """Import what the package offers when it is first asked for."""
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("tlf")
     if name not in _HOMES:
         raise AttributeError(f"module 'tlf' has no attribute '{name}'")
     from importlib import import_module

@@ -170,7 +170,8 @@ def test_a_name_that_is_no_preset():
     with pytest.raises(DiagnosticException) as found:
         load_target_spec("tpu")
     known = "bm1684x-like, h200, npu, npu-4core, npu-tiny, u85-like, triton"
-    expected = f"expected a target ({known}) or a `.toml` file, got `tpu`"
+    hint = ", did you mean `npu`?"
+    expected = f"expected a target ({known}) or a `.toml` file, got `tpu`{hint}"
     assert str(found.value) == expected
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +15,7 @@ from torch.nn import functional
 from torch.utils import _pytree as pytree
 from torch_check import T, assert_close, compiled_by_backend
 
+import tlf
 from tlf.compiler.api.torch_module import compile_module
 from tlf.frontend.torch.import_errors import ImportFailure
 
@@ -171,7 +174,7 @@ def test_wrong_structure_is_refused():
         compiled(normal(3))
     with pytest.raises(TypeError, match=r"got \(\*, y=\*\)"):
         compiled(normal(3), y=normal(3))
-    with pytest.raises(TypeError, match="input 1: expected a tensor, got a str"):
+    with pytest.raises(TypeError, match="input 1: expected a tensor, got str"):
         compiled(normal(3), "y")
     with pytest.raises(TypeError, match=r"`y`: expected shape \(3,\), got \(4,\)"):
         compiled(normal(3), normal(4))
@@ -201,3 +204,31 @@ def test_what_is_in_no_other_module_is_called_as_in_the_graph():
     told = compile_module(Softmax(), (normal(7, 9), normal(9, 5)), target="npu")
 
     assert "softmax: softmax became" in told.explain()
+
+
+def test_tensors_without_data():
+    network, x = nn.Linear(3, 4), T.ones(2, 3)
+    with pytest.raises(ImportFailure, match="`weight`: expected data, got a meta"):
+        compile_module(nn.Linear(3, 4, device="meta"), (x,))
+    with pytest.raises(TypeError, match="input 0: expected data, got a meta tensor"):
+        compile_module(network, (x,))(x.to("meta"))
+
+
+def test_inputs_that_are_no_tuple():
+    with pytest.raises(ImportFailure, match="a tuple of example inputs, got Tensor"):
+        compile_module(nn.Linear(3, 4), T.ones(2, 3))
+
+
+def test_targets_that_do_not_exist(tmp_path: Path):
+    network, inputs = nn.Linear(3, 4), (T.ones(2, 3),)
+    with pytest.raises(tlf.CompileError, match=r"got `npux`, did you mean `npu`\?"):
+        tlf.compile(network, inputs, target="npux")
+    with pytest.raises(tlf.CompileError, match="cannot read target"):
+        tlf.compile(network, inputs, target=str(tmp_path / "chip.toml"))
+
+
+def test_names_of_the_package():
+    assert {name: getattr(tlf, name) for name in tlf.__all__}
+    assert tlf.__version__ == version("tlf")
+    with pytest.raises(AttributeError, match="has no attribute 'compil'"):
+        tlf.__getattr__("compil")

@@ -1,6 +1,8 @@
 // RUN: tlf-opt %s --target npu-tiny | filecheck %s
 // RUN: tlf-opt %s --target %root/dialects/target/presets/npu-tiny.toml | filecheck %s
 // RUN: not tlf-opt %s --target nothing 2>&1 | filecheck %s --check-prefix=UNKNOWN
+// RUN: not tlf-opt %s --target H200 2>&1 | filecheck %s --check-prefix=SIMILAR
+// RUN: not tlf-opt %s --target h200 -p npu-pipeline 2>&1 | filecheck %s --check-prefix=BACKEND
 // RUN: tlf-opt %s --target npu-tiny --l2 512K | filecheck %s --check-prefix=SIZE
 // RUN: tlf-opt %s --target npu-tiny:L2=512K | filecheck %s --check-prefix=SIZE
 // RUN: not tlf-opt %s --l2 512K 2>&1 | filecheck %s --check-prefix=ALONE
@@ -10,6 +12,8 @@
 
 // CHECK: builtin.module attributes {tlf.target = {{.*}}name = "npu-tiny"
 // UNKNOWN: tlf-opt: error: expected a target ({{.*}}) or a `.toml` file, got `nothing`
+// SIMILAR: tlf-opt: error: {{.*}}, got `H200`, did you mean `h200`?
+// BACKEND: error: expected a target of the backend npu, got h200, which is of triton
 // SIZE: capacity = 524288 : i64, {{.*}}kind = "buffer", latency = 50 : i64, name = "L2"
 // ALONE: tlf-opt: error: expected `--target` with `--l2`
 // NO-L2: tlf-opt: error: expected a level among L1, L3 of bm1684x-like, got L2

@@ -1,4 +1,4 @@
-"""Driver: suggestions of similar names in messages about unknown ones, without IR."""
+"""Suggestions of similar names in messages about unknown ones, without IR."""
 
 import difflib
 from collections.abc import Iterable, Sequence
