@@ -28,7 +28,10 @@ AFFINE_OPS = ApplyOp | arith.AddiOp | arith.SubiOp | arith.MuliOp | arith.FloorD
 
 
 def constant_value_of(index: Index) -> int | None:
-    """Return the value of a constant index; None for other values."""
+    """
+    Return `index` if it is an `int`, or the number of its `arith.constant`; `None` for
+    other values.
+    """
     if isinstance(index, int):
         return index
     match index.owner:

@@ -30,7 +30,10 @@ class CallInvariantAnalysis:
         self._known: dict[SSAValue, bool] = {}
 
     def is_call_invariant(self, value: SSAValue) -> bool:
-        """Return `True` if a value is equal at every call."""
+        """
+        Return `True` if hoistable operations compute `value` only from constants and
+        arguments marked as parameters.
+        """
         pending = [value]
         while pending:
             each = pending[-1]
@@ -58,7 +61,10 @@ def is_hoistable(op: Operation) -> bool:
 
 
 def is_entry_function(function: func.FuncOp) -> bool:
-    """Return `True` if no call in the module names the function."""
+    """
+    Return `True` if no call in the parent module of `function` names it, or it has no
+    parent.
+    """
     module = function.parent_op()
     return module is None or function.sym_name.data not in map(
         callee_name, calls_in(module)

@@ -130,7 +130,10 @@ def with_axis_order(
 
 
 def without_layout(encoding: Attribute) -> Attribute:
-    """Return an encoding with the same level and row-major order."""
+    """
+    Return a tensor encoding with the same level, but in row-major order; `NoneAttr` if
+    it has no level either.
+    """
     if not isinstance(encoding, EncodingAttr) or not encoding.axis_order:
         return encoding
     name = encoding.level_name

@@ -98,7 +98,9 @@ class IndexedMoveOperation(IRDLOperation):
 
 
 class ScatterMoveOperation(IndexedMoveOperation):
-    """Operation that writes or adds elements at indexed positions."""
+    """
+    Base of moves that write a box to indexed positions of a table, or add it there.
+    """
 
     accumulate = opt_prop_def(UnitAttr)
 

@@ -64,7 +64,7 @@ class BottleneckKind(StrEnum):
 
 
 class ReferenceInterface(Operation, abc.ABC):
-    """Operation with a reference implementation on numpy arrays."""
+    """Interface of operations with a reference implementation on numpy arrays."""
 
     @abc.abstractmethod
     def compute_reference(self, *operands: Array) -> tuple[Array, ...]:
@@ -269,7 +269,7 @@ class ContractionInterface(AccumulatingInterface):
 
 
 class ReductionInterface(AccumulatingInterface):
-    """Reduction of one operand along some of its axes."""
+    """Interface of operations that reduce one operand along some of its axes."""
 
     @abc.abstractmethod
     def build_combination_of_scalars(
@@ -322,7 +322,9 @@ class IndexedReadInterface(MovementInterface):
 
 
 class WindowInterface(TilingInterface):
-    """Operation that reads overlapping windows of an operand."""
+    """
+    Interface of operations that read sliding windows of an operand, which may overlap.
+    """
 
     @abc.abstractmethod
     def decompose_windows(self, builder: Builder) -> Sequence[SSAValue]:
@@ -340,7 +342,7 @@ class ViewInterface(MovementInterface):
 
 
 class ConstantInterface(TilingInterface):
-    """Operation whose result is known at compile time."""
+    """Interface of operations whose result is known at compile time."""
 
     @abc.abstractmethod
     def splat_attribute(self) -> Attribute | None:
@@ -363,7 +365,7 @@ class DecompositionInterface(ReferenceInterface):
 
 @dataclass(frozen=True)
 class Simplification:
-    """Simpler computation of the single result of an operation."""
+    """Candidate rewrite of the single result of an operation, built only on request."""
 
     equation: str
     """Equation of the simplification, such as `x * 1 = x`."""
@@ -374,7 +376,9 @@ class Simplification:
 
 
 class SimplificationInterface(Operation, abc.ABC):
-    """Operation with one result and algebraic simplifications."""
+    """
+    Interface of operations with one result that list their algebraic simplifications.
+    """
 
     @abc.abstractmethod
     def simplifications(self) -> Iterable[Simplification]:
@@ -393,7 +397,8 @@ class SimplificationInterface(Operation, abc.ABC):
 
 def to_affine_map(accesses: Accesses, iterator_count: int) -> AffineMapAttr:
     """
-    Convert accesses to an affine map from the iteration domain.
+    Return the map from an iteration domain of `iterator_count` dimensions to the
+    indices that `accesses` compute, as an attribute.
 
     All accesses must have width 1: wider accesses have no map.
     """

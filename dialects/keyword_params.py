@@ -13,7 +13,7 @@ WordT = TypeVar("WordT", bound=StrEnum)
 
 
 def parse_keyword_param(parser: AttrParser, keywords: type[WordT]) -> WordT:
-    """Parse a keyword of an enumeration in angle brackets."""
+    """Parse `<keyword>`, and return the member of an enumeration that it names."""
     if parser.parse_optional_punctuation("<") is None:
         *alternatives, last = [f"`<{word}>`" for word in keywords]
         parser.raise_error(f"expected {', '.join(alternatives)} or {last}")

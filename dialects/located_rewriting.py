@@ -101,7 +101,10 @@ def rewrite_module(
 
 
 class LocatedCanonicalizePass(CanonicalizePass):
-    """xDSL's `canonicalize` with propagation of locations."""
+    """
+    Pass `canonicalize` of xDSL, which also gives new operations the location of the
+    operation that they were built for.
+    """
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         located = LocatedPattern(

@@ -54,7 +54,9 @@ def verify_offset_counts(
 
 
 class OffsetOperation(IRDLOperation):
-    """Operation on a box with mixed static and dynamic offsets."""
+    """
+    Base of operations on a box whose offsets are constants or `index` values, mixed.
+    """
 
     offsets = var_operand_def(IndexType)
     static_offsets = prop_def(DenseArrayBase.constr(i64))

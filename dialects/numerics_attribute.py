@@ -16,7 +16,7 @@ NUMERICS_ATTRIBUTE = "tlf.numerics"
 
 
 class Numerics(StrEnum):
-    """Permitted changes of results by a pass."""
+    """Degree to which a pass may change the numerical results of a program."""
 
     STRICT = "strict"
     """Results are bitwise equal."""

@@ -60,7 +60,9 @@ def is_implicitly_padded_interval(interval: Interval) -> bool:
 
 
 def clip_box_to_extents(box: Box, extents: Mapping[int, int]) -> Box:
-    """Clip a box along implicitly padded axes."""
+    """
+    Return `box` with implicitly padded intervals clipped to `extents`, given by axis.
+    """
     if not extents:
         return box
     clipped = [*box]

@@ -111,7 +111,10 @@ def _operand_accesses(op: Operation) -> Accesses:
 
 
 def _strides_of_stored_value(value: SSAValue) -> Sequence[int]:
-    """Return the strides of a stored value, in elements."""
+    """
+    Return the stride of each axis of a value in the buffer that stores it, in elements;
+    stored slices have strides in the buffer that they slice.
+    """
     owner, shape = value.owner, tensor_type(value).get_shape()
     if isinstance(owner, ViewInterface):
         (operand,) = owner.operands

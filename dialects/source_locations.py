@@ -34,7 +34,10 @@ def own_location_of(op: Operation) -> FileLineColLoc | None:
 
 
 def _find_file_location(location: Attribute) -> FileLineColLoc | None:
-    """Return the first file location in `location`, or `None`."""
+    """
+    Return the first file location nested in `location`, callee before caller, or
+    `None`.
+    """
     match location:
         case FileLineColLoc():
             return location

@@ -73,7 +73,9 @@ def dtype_of(element: Attribute) -> np.dtype[np.generic]:
 
 
 def element_type_of(dtype: DTypeLike) -> Attribute:
-    """Return the element type of a numpy dtype."""
+    """
+    Return the element type of a numpy dtype; raise `VerifyException` if there is none.
+    """
     numpy_dtype = np.dtype(dtype)
     for element, candidate in DTYPES.items():
         if candidate == numpy_dtype:
@@ -99,7 +101,10 @@ def accumulator_type_of(element: Attribute) -> Attribute:
 def scalar_attribute(
     value: float, element: Attribute
 ) -> FloatAttr[AnyFloat] | IntegerAttr[IntegerType]:
-    """Return `value` as an attribute of an element type."""
+    """
+    Return `value` as a float or integer attribute of type `element`, truncated for an
+    integer type.
+    """
     match element:
         case Float16Type() | BFloat16Type() | Float32Type() | Float64Type():
             return FloatAttr(float(value), element)
@@ -110,7 +115,7 @@ def scalar_attribute(
 
 
 def scalar_value(attribute: Attribute) -> int | float:
-    """Return the number in a float or integer attribute."""
+    """Return the number in a float or integer attribute; of an i1, 0 or 1."""
     if isinstance(attribute, FloatAttr):
         return attribute.value.data
     if isinstance(attribute, IntegerAttr):
@@ -154,7 +159,9 @@ def format_types(types: Sequence[Attribute]) -> str:
 
 
 def broadcast_shape(*shapes: Sequence[int]) -> tuple[int, ...]:
-    """Return the shape that numpy broadcasts `shapes` to."""
+    """
+    Return the shape that numpy broadcasts `shapes` to; raise `VerifyException` if none.
+    """
     try:
         return np.broadcast_shapes(*(tuple(shape) for shape in shapes))
     except ValueError as error:

@@ -12,7 +12,7 @@ from xdsl.ir import Operation, SSAValue
 
 @dataclass(frozen=True)
 class ValueCheck:
-    """Check that integers are in a range, both ends included."""
+    """Requirement that all integers of a tensor are in a range, both ends included."""
 
     values: SSAValue
     """Tensor of the checked integers."""

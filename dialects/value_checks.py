@@ -25,7 +25,10 @@ EXTREME_KINDS = (ReduceKind.MIN, ReduceKind.MAX)
 
 @dataclass(frozen=True)
 class InsertedCheck:
-    """Check of values whose extremes a function returns."""
+    """
+    Value check of an operation, with the position of the checked extremes among the
+    results of the function.
+    """
 
     op: Operation
     """Checked operation."""
@@ -70,7 +73,9 @@ def _build_value_checks_at_end(
 
 
 def _is_statically_satisfied_check(check: ValueCheck) -> bool:
-    """Return `True` if a check of constants passes."""
+    """
+    Return `True` if the checked values are constant and in the range of the check.
+    """
     owner = check.values.owner
     if not isinstance(owner, graph.ConstantOp | graph.IotaOp):
         return False

@@ -54,7 +54,10 @@ class EventModel:
 
     @staticmethod
     def of_idle_machine(costs: InstructionCosts, semaphores: int) -> "EventModel":
-        """Return the model of an idle machine."""
+        """
+        Build the event model of a machine on which nothing has run yet, with all times
+        0.
+        """
         machine, channels = costs.machine, costs.channel_levels
         engines = [name for name, _ in machine.engine_units]
         names = [*engines, *channels, ISSUE]

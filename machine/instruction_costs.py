@@ -41,7 +41,7 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class TransferEnd:
-    """One end of a transfer: a strided array in a level, in bytes."""
+    """Source or destination of a transfer: a strided array in a level, in bytes."""
 
     base: int
     """Address, or address modulo the burst."""
@@ -72,7 +72,7 @@ class RowIndices:
 
 class InstructionCosts:
     """
-    Costs of instructions on `machine`.
+    Memoized costs of single instructions on `machine`.
 
     Engines are numbered in the order of the machine, with the copies of the cores next
     to each other. Channels are numbered likewise: first the shared levels, then the

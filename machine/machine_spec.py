@@ -13,7 +13,7 @@ DATAFLOWS: tuple[Dataflow, ...] = get_args(Dataflow)
 
 @dataclass(frozen=True)
 class Level:
-    """One memory of the machine."""
+    """Description of one memory level of the machine."""
 
     name: str
     capacity: int
@@ -39,7 +39,7 @@ class Level:
 
 @dataclass(frozen=True)
 class MatrixEngine:
-    """Systolic array that multiplies and accumulates."""
+    """Description of a systolic array that multiplies and accumulates."""
 
     name: str
     level: str
@@ -60,7 +60,7 @@ class MatrixEngine:
 
 @dataclass(frozen=True)
 class VectorEngine:
-    """Engine for elementwise operations and reductions."""
+    """Description of an engine for elementwise operations and reductions."""
 
     name: str
     level: str
@@ -74,7 +74,7 @@ class VectorEngine:
 
 @dataclass(frozen=True)
 class DmaEngine:
-    """Queue of transfers from one level to another."""
+    """Description of a DMA queue that moves data from one level to another."""
 
     name: str
     source: str
@@ -88,7 +88,7 @@ Engine = MatrixEngine | VectorEngine | DmaEngine
 
 @dataclass(frozen=True)
 class Machine:
-    """Target machine of a program: levels, engines and cores."""
+    """Description of the target machine of a program: levels, engines and cores."""
 
     name: str = "npu"
     clock_ghz: float = 1.0
@@ -113,7 +113,9 @@ class Machine:
 
     @property
     def engine_units(self) -> tuple[tuple[str, int], ...]:
-        """All engine copies, in order: engine name, core."""
+        """
+        Name and core of every engine copy, in the order of `engines`, then of cores.
+        """
         return tuple(
             (name, core)
             for name in self.engines

@@ -112,7 +112,9 @@ def cycle_bounds_by_unit(machine: Machine, totals: Mapping[Key, int]) -> dict[st
 def _bus_bytes_of_level(
     machine: Machine, totals: Mapping[Key, int], level: str
 ) -> dict[str, int]:
-    """Return the bytes on the bus of a level, by DMA engine."""
+    """
+    Return, for each DMA engine, the bytes that it moves on the bus of a level, or 0.
+    """
     moved: dict[str, int] = {}
     for name, engine in machine.engines.items():
         if isinstance(engine, DmaEngine):

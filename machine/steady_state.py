@@ -31,7 +31,7 @@ _MAX_PERIOD = 16
 
 @dataclass(frozen=True, slots=True)
 class _ModelState:
-    """Snapshot of a model's state."""
+    """Immutable snapshot of the state of an event model."""
 
     times: tuple[int, ...]
     """Times of the control processor, engines, channels and pending signals."""
@@ -56,7 +56,7 @@ class _ModelState:
         )
 
     def restore_model(self, model: EventModel) -> None:
-        """Set the state of the model to this one."""
+        """Overwrite the state of `model` in place with this snapshot."""
         times = iter(self.times)
         model.restore_times(times)
         for queue, causes in zip(model.semaphores, self.causes, strict=True):
@@ -70,7 +70,7 @@ class _ModelState:
 
 @dataclass(frozen=True, slots=True)
 class _StateChange:
-    """Change of the state over a period."""
+    """Entrywise difference of two snapshots that are one period apart."""
 
     times: tuple[int, ...]
     stalls: tuple[int, ...]
@@ -94,7 +94,10 @@ class _StateChange:
     def extrapolate_state(
         self, state: _ModelState, count: int, growth: int
     ) -> _ModelState:
-        """Return the state `count` periods later."""
+        """
+        Return a snapshot `count` periods after `state`, extrapolated without
+        simulation.
+        """
         moments = count * self.event_time_sum + growth * (count * (count + 1) // 2)
         times = extrapolate_entries(state.times, self.times, count)
         return _ModelState(

@@ -5,7 +5,9 @@ from tlf.planner.fusion.remark_collector import RemarkCollector
 
 
 def attach_remarks(remarks: RemarkCollector) -> None:
-    """Attach remarks to the functions that they are about."""
+    """
+    Add collected remarks to the remark attributes of the functions they are about.
+    """
     for (_, kind, text, topic), operations in remarks.operations.items():
         add_shared_remark(
             operations, remarks.pass_name, kind, text, topic, remarks.level

@@ -17,7 +17,7 @@ from tlf.dialects.target import TargetSpec
 
 class Evaluator(Protocol):
     """
-    Cost evaluation by trial lowering on one target.
+    Cost evaluation of whole modules by trial lowering, in place, on one target.
 
     An evaluator lowers the given module in place and returns the cycles of its
     functions by the event model, or None if the module cannot be lowered or its cycles

@@ -13,7 +13,7 @@ from tlf.analysis.tiling.tileable_axes import TileableAxes
 
 @dataclass(frozen=True)
 class SearchSpace:
-    """Search space of plans; unrestricted by default."""
+    """Restrictions of the plans that a search may choose; none by default."""
 
     allows_sliding: bool = True
     """

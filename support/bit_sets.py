@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 
 def elements_of_mask(mask: int) -> Iterator[int]:
-    """Yield the elements of a set, in ascending order."""
+    """Yield the elements of a bit set, in ascending order."""
     while mask:
         low = mask & -mask
         yield low.bit_length() - 1
@@ -12,7 +12,7 @@ def elements_of_mask(mask: int) -> Iterator[int]:
 
 
 def mask_of(numbers: Iterable[int]) -> int:
-    """Return the set of some integers."""
+    """Return the bit set of some non-negative integers."""
     mask = 0
     for number in numbers:
         mask |= 1 << number

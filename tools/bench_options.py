@@ -42,7 +42,7 @@ def exit_with_error(message: str) -> NoReturn:
 
 
 def parse_arguments(arguments: Sequence[str] | None = None) -> BenchOptions:
-    """Parse the command line; exit with an error if it is invalid."""
+    """Parse the command line of `tlf-bench`; exit with an error if it is invalid."""
     parser = CommandLine("tlf-bench", description=DESCRIPTION)
     commands = parser.add_subparsers(
         dest="experiment", required=True, metavar="EXPERIMENT"

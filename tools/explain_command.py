@@ -104,7 +104,10 @@ class _Compilation:
     """The program after all executed passes."""
 
     def run(self, pass_limit: PassLimit) -> Signature:
-        """Run the pipeline of the target, up to the limit `pass_limit`."""
+        """
+        Lower a copy of the program into `module` by the first `pass_limit(passes)`
+        passes of its pipeline; return its signature.
+        """
 
         def manager(passes: Sequence[ModulePass]) -> PassManager:
             selected = [
@@ -166,7 +169,10 @@ def _make_report(options: ExplainOptions) -> str:
 def _report_functions(
     options: ExplainOptions, compilation: _Compilation
 ) -> Sequence[Function]:
-    """Return the report on each function, from one compilation."""
+    """
+    Compile the program and return the report data of each function, with remarks or
+    simulated costs as requested.
+    """
     is_single_group = options.group is not None
     until = (
         len
@@ -190,7 +196,10 @@ def _report_functions(
 
 
 def _explain_kernels(options: ExplainOptions, compilation: _Compilation) -> str:
-    """Return the report on GPU kernels, with the remarks of passes."""
+    """
+    Compile the program for a GPU and return predicted costs of its kernels, with
+    remarks of passes, as text.
+    """
     unsupported = {
         "--group": options.group is not None,
         "--why-not-fuse": options.why_not_fuse is not None,
@@ -213,7 +222,10 @@ def _explain_kernels(options: ExplainOptions, compilation: _Compilation) -> str:
 def _parse_operation_pair(
     text: str | None, module: ModuleOp, names: SourceNames
 ) -> tuple[str, str] | None:
-    """Return the two names in `A,B`, or `None`."""
+    """
+    Return the two names in `text` of the form `A,B`, or `None` if it is `None`. Raises
+    `ExplainError` for a name that `module` lacks.
+    """
     if text is None:
         return None
     parts = [each.strip() for each in text.split(",")]
@@ -234,7 +246,10 @@ def _unknown_name_error(name: str) -> ExplainError:
 
 
 def _select_target(options: ExplainOptions, module: ModuleOp) -> tuple[TargetSpec, str]:
-    """Return the target and its display name."""
+    """
+    Return the target of the options, else of `module`, else `npu`, with the requested
+    capacity of L2, and its display name.
+    """
     if options.target is None and TargetSpec.is_attached_to(module):
         target, name = (
             TargetSpec.read_from_module(module),
@@ -250,7 +265,10 @@ def _select_target(options: ExplainOptions, module: ModuleOp) -> tuple[TargetSpe
 
 
 def _select_group(function: Function, group_index: int | None) -> Function:
-    """Return a function restricted to one of its groups."""
+    """
+    Return a copy of a function's report with one group only; the report itself if
+    `group_index` is `None`.
+    """
     if group_index is None:
         return function
     if not 0 <= group_index < len(function.groups):
@@ -285,7 +303,10 @@ def _simulate_program(compilation: _Compilation, signature: Signature) -> Outcom
 def _add_simulated_costs(
     function: Function, outcome: Outcome, target: TargetSpec
 ) -> Function:
-    """Return a function with the cost of a simulated run."""
+    """
+    Return a copy of a function's report with simulated costs of a run, in total and by
+    group.
+    """
     figures, level = outcome.figures, target.outermost_level.name
     moved = figures.get(f"{level}.read", 0) + figures.get(f"{level}.written", 0)
     locations = [
@@ -358,7 +379,9 @@ def _closest_pair(
 
 
 def _operations_of_enclosing_module(op: Operation) -> list[Operation]:
-    """Return all operations of a module, in order."""
+    """
+    Return the outermost ancestor of `op` and all operations nested in it, in pre-order.
+    """
     top = op
     while (parent := top.parent_op()) is not None:
         top = parent

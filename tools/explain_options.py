@@ -31,7 +31,7 @@ def exit_with_error(message: str) -> NoReturn:
 
 
 def parse_arguments(arguments: Sequence[str] | None = None) -> ExplainOptions:
-    """Parse the command line; exit with an error if it is invalid."""
+    """Parse the command line of `tlf-explain`; exit with an error if it is invalid."""
     parser = CommandLine("tlf-explain", description=DESCRIPTION)
     parser.add_argument("file", help="program of the dialect graph")
     parser.add_argument("--entry", metavar="NAME", help="function to explain")

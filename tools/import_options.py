@@ -32,7 +32,7 @@ def exit_with_error(message: str) -> NoReturn:
 
 
 def parse_arguments(arguments: Sequence[str] | None = None) -> ImportOptions:
-    """Parse the command line; exit with an error if it is invalid."""
+    """Parse the command line of `tlf-import`; exit with an error if it is invalid."""
     parser = CommandLine("tlf-import", description=DESCRIPTION)
     parser.add_argument("source", help=SOURCE)
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="FILE.mlir")

@@ -17,7 +17,10 @@ def _has_attributes(attributes: DictionaryAttr) -> bool:
 
 
 def replace_weights_by_constants(imported: ImportedProgram, path: str) -> None:
-    """Replace weight arguments by constants in the file `path`."""
+    """
+    Replace weight arguments of the entry function in place by constants that refer to
+    the side file `path`, which is not written.
+    """
     function = find_entry_point(imported.module)
     block = function.body.block
     first = block.first_op

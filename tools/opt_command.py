@@ -76,7 +76,7 @@ def run(options: OptOptions) -> bool:
 
 @dataclass
 class OptRun:
-    """One run of `tlf-opt`: its resolved options and its outputs."""
+    """State of one run of `tlf-opt`: resolved options, timings, and outputs so far."""
 
     options: OptOptions
     passes: Sequence[ModulePass]
@@ -110,7 +110,10 @@ class OptRun:
         return not problems
 
     def _process_part(self, source_part: Source) -> Sequence[object]:
-        """Process one part of the source; return its problems."""
+        """
+        Compile one part of the source, and append its text to `outputs` on success;
+        return errors, or mismatches with expected ones.
+        """
         expects = self.options.verify_diagnostics
         try:
             expectations = find_expectations(source_part) if expects else []

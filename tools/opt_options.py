@@ -59,7 +59,7 @@ def exit_with_error(message: str) -> NoReturn:
 
 
 def parse_arguments(arguments: Sequence[str] | None = None) -> OptOptions:
-    """Parse the command line; exit with an error if it is invalid."""
+    """Parse the command line of `tlf-opt`; exit with an error if it is invalid."""
     parser = CommandLine("tlf-opt", description=DESCRIPTION, epilog=EPILOG)
     parser.add_argument("input", nargs="?", help="input file, stdin by default")
     parser.add_argument(

@@ -37,7 +37,9 @@ WITHIN = re.compile(r"(?P<id>.*?)(?:\+(?P<bytes>\d+))?")
 
 
 class CSVError(Exception):
-    """Error in a problem, with its location."""
+    """
+    Error in the CSV text of an allocation problem, with its line and column from 1.
+    """
 
     def __init__(self, line: int, column: int, message: str) -> None:
         super().__init__(message)
@@ -72,7 +74,7 @@ class CSVCell:
 
 @dataclass(frozen=True)
 class AllocationProblem:
-    """Buffers of a file, with its original lines."""
+    """Static allocation problem read from CSV text, with the lines of that text."""
 
     header: str
     lines: Sequence[str]
@@ -83,7 +85,10 @@ class AllocationProblem:
     columns: Sequence[str]
 
     def format_with_offsets(self, offsets: Sequence[int]) -> str:
-        """Return the file with the offsets as its last column."""
+        """
+        Return the CSV text with `offsets`, in bytes, as its last column, instead of any
+        column `offset` that it has.
+        """
         columns = [index for index, name in enumerate(self.columns) if name != "offset"]
         rows = [
             (self.header, "offset"),
@@ -270,7 +275,10 @@ def _split_cells(line: int, text: str) -> list[CSVCell]:
 
 
 def _wrap_spans(spans: Sequence[LiveSpan], period: CSVCell) -> list[LiveSpan]:
-    """Return the spans modulo a period."""
+    """
+    Return the live spans with steps modulo `period`; a span over its end is split in
+    two.
+    """
     steps = period.to_integer(1)
     first, last = spans[0].start if spans else 0, spans[-1].end if spans else 0
     if last - first > steps:

@@ -31,7 +31,7 @@ def exit_with_error(message: str, location: str = "tlf-plan") -> NoReturn:
 
 
 def parse_arguments(arguments: Sequence[str] | None = None) -> PlanOptions:
-    """Parse the command line; exit with an error if it is invalid."""
+    """Parse the command line of `tlf-plan`; exit with an error if it is invalid."""
     parser = CommandLine("tlf-plan", description=DESCRIPTION)
     parser.add_argument(
         "--csv", type=Path, required=True, metavar="FILE.csv", help="the buffers"

@@ -53,7 +53,10 @@ class Comparison:
         return self.relative_error <= self.tolerance and self.largest_error <= bound
 
     def to_row(self) -> tuple[str, str]:
-        """Return the comparison as a row of a table."""
+        """
+        Return a table row of title and text: both errors, the note, and `ok` or
+        `WRONG`.
+        """
         errors = (
             f"{self.relative_error:.1e} relative (at most {self.tolerance:g}), "
             f"{self.largest_error:.1e} at most in one element"
@@ -64,7 +67,10 @@ class Comparison:
 
 
 def compare_result(name: str, result: Array, reference: Array) -> Comparison:
-    """Compare a result with its reference."""
+    """
+    Return the error of `result` relative to `reference`; infinite if shapes or dtypes
+    differ.
+    """
     tolerance = TOLERANCES.get(reference.dtype)
     expected, actual = _describe_array(reference), _describe_array(result)
     if actual != expected:

@@ -127,7 +127,9 @@ def _print_report(
     comparisons: Sequence[Comparison],
     elapsed: float,
 ) -> None:
-    """Print the results and the cost of a program that ran."""
+    """
+    Print the table of a run: its cost, shapes and dtypes of results, and comparisons.
+    """
     rows = [
         ("program", f"{options.file} on {target_name}"),
         *outcome.rows,
@@ -233,7 +235,7 @@ def _compute_references(
 
 
 def _result_rows(results: Mapping[str, Array]) -> list[Row]:
-    """Return a table row with the shape and dtype of each result."""
+    """Return a table row for each result, with its name, shape and dtype."""
     return [
         (f"result {name}", f"{'x'.join(map(str, array.shape)) or '()'} {array.dtype}")
         for name, array in results.items()
@@ -246,7 +248,7 @@ def _format_rows(rows: Sequence[Row]) -> str:
 
 
 def _check_folder_is_writable(folder: Path) -> None:
-    """Check before compilation that a folder can be created."""
+    """Raise `InputError` if files cannot be written to `folder`; do not create it."""
     existing = next(each for each in (folder, *folder.parents) if each.exists())
     if not existing.is_dir():
         raise InputError(f"expected a folder for `--dump-dir`, got the file {existing}")

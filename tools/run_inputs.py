@@ -26,7 +26,8 @@ def make_inputs(
     function: func.FuncOp, input_options: Sequence[str], seed: int
 ) -> dict[str, Array]:
     """
-    Return an array for every argument of a function, by name.
+    Return a numpy array for every argument of a function, by name, from a file or
+    random.
 
     `input_options` has words `name=file.npy`. Other arguments are random, uniform in
     the range of the argument's attribute `tlf.range`; the default is floats in [-1, 1)
@@ -60,7 +61,7 @@ def collect_by_name(
     format_repetition: Callable[[str, ValueT, ValueT], str],
 ) -> dict[str, ValueT]:
     """
-    Return the value given for each name.
+    Return pairs of names and values as a dictionary, if no name is repeated.
 
     Raises `InputError` with the message of `format_repetition` for a name that is given
     twice.
@@ -74,7 +75,10 @@ def collect_by_name(
 
 
 def _parse_input_option(option: str) -> tuple[str, str]:
-    """Split `NAME=FILE`. Raises `InputError` if a part is empty."""
+    """
+    Split `NAME=FILE` into both, without reading the file. Raises `InputError` if one is
+    empty.
+    """
     name, _, file = option.partition("=")
     if not name or not file:
         raise InputError(f"expected an input NAME=FILE.npy, got `{option}`")

@@ -25,7 +25,7 @@ from tlf.tools.run_inputs import InputError, collect_by_name
 
 def declare_layouts(function: func.FuncOp, layout_options: Sequence[str]) -> None:
     """
-    Declare layouts of the arguments and results of a function.
+    Set layouts of arguments and results as attributes of `function`, in place.
 
     `layout_options` has words `NAME=0,2,3,1` with the axes of an argument or a result,
     outermost first, `NAME=any`, and `any` for all without a declared layout. Raises

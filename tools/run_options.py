@@ -37,7 +37,7 @@ def exit_with_error(message: str) -> NoReturn:
 
 
 def parse_arguments(arguments: Sequence[str] | None = None) -> RunOptions:
-    """Parse the command line; exit with an error if it is invalid."""
+    """Parse the command line of `tlf-run`; exit with an error if it is invalid."""
     parser = CommandLine("tlf-run", description=DESCRIPTION)
     parser.add_argument("file", help="program to run, of graph, tile or mem")
     parser.add_argument("--entry", metavar="NAME", help="function to run")

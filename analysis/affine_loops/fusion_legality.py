@@ -312,7 +312,7 @@ class NestFusion:
 
 
 def _describe_dependence(first_access: BoxAccess, second_access: BoxAccess) -> str:
-    """Return the text of a dependence."""
+    """Return a message that names the dependence of two nests as WAW, RAW or WAR."""
     if first_access.is_write and second_access.is_write:
         return "both nests write an element (WAW)"
     if first_access.is_write:

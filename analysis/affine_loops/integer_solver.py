@@ -35,7 +35,7 @@ class UndecidedError(Exception):
 
 @dataclass(frozen=True)
 class Constraint:
-    """Constraint `low <= form <= high`."""
+    """Affine constraint `low <= affine_sum <= high`, with inclusive bounds."""
 
     affine_sum: AffineSum
     low: int
@@ -79,7 +79,7 @@ def _divide_by_gcd(constraint: Constraint) -> Constraint:
 
 
 def _merge_constraints(constraints: Sequence[Constraint]) -> list[Constraint]:
-    """Merge constraints on the same form, or on its negation."""
+    """Return one new constraint per form, up to its sign, with intersected bounds."""
     merged: dict[frozenset[tuple[Hashable, int]], Constraint] = {}
     for each in constraints:
         opposite = frozenset((each.affine_sum * -1).terms)

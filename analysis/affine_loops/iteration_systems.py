@@ -38,7 +38,9 @@ class LoopBounds:
 
 
 def loop_bounds_of(op: tile.WhileOp) -> tuple[LoopBounds, ...]:
-    """Return the bounds of the loops of a nest, outermost first."""
+    """
+    Return the bounds and the step of each loop of a tile-level nest, outermost first.
+    """
     bounds = zip(
         op.mixed_lower_bounds, op.mixed_upper_bounds, op.step_values, strict=True
     )
@@ -126,7 +128,10 @@ class IterationSystem:
     def box_of_access(
         self, access: BoxAccess, nest: tile.WhileOp, execution: str
     ) -> TensorBox:
-        """Return the box of an access in one execution of a nest."""
+        """
+        Return the box of an access in the loop counters of one `execution` of a nest;
+        add new counters to the system.
+        """
         starts = tuple(
             self.express_in_loop_counters(start, nest, execution)
             for start in access.starts
@@ -159,7 +164,9 @@ class IterationSystem:
 
 @dataclass(frozen=True)
 class TensorBox:
-    """Box of a tensor, as first index and extent per axis."""
+    """
+    Box of a tensor: affine start and constant extent per axis, not clipped to `shape`.
+    """
 
     starts: tuple[AffineSum, ...]
     extents: Sequence[int]

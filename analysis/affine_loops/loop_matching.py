@@ -15,7 +15,10 @@ from tlf.support.affine.index_access import AffineSum
 
 @dataclass(frozen=True)
 class FusedLoop:
-    """Common loop of two loops with equal trip counts."""
+    """
+    Loop that can replace two loops of equal trip count, with the maps to their
+    induction variables.
+    """
 
     common_loop: LoopBounds
     factor_and_offset_of_first: tuple[int, AffineSum]

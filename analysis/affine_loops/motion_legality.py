@@ -56,7 +56,9 @@ def find_motion_barrier(first: Operation, second: Operation) -> str | None:
 
 
 def operations_between(first: Operation, second: Operation) -> Iterator[Operation]:
-    """Yield the operations between two of one block."""
+    """
+    Yield the operations after `first` and before `second`, a later one in its block.
+    """
     op = first.next_op
     while op is not None and op is not second:
         yield op

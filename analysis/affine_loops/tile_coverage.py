@@ -67,7 +67,10 @@ class Destination:
 
 @dataclass
 class TileCoverage:
-    """Coverage of the destination tensors of a function."""
+    """
+    Tensors that the nests of a function store tiles into, with the known write counts
+    of their elements.
+    """
 
     destinations: list[Destination] = field(default_factory=list[Destination])
     by_result: dict[SSAValue, Destination] = field(
@@ -114,7 +117,10 @@ class TileCoverage:
 
     @staticmethod
     def tensor_after_all_stores(value: SSAValue) -> SSAValue:
-        """Return a tensor after all subsequent stores of tiles into it."""
+        """
+        Return the tensor at the end of a chain of `tile.deslice`, each the only user of
+        the previous tensor; `value` itself if there is none.
+        """
         users = {use.operation for use in value.uses}
         user = users.pop() if len(users) == 1 else None
         if not isinstance(user, tile.DesliceOp) or user.destination is not value:

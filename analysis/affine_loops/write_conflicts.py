@@ -22,7 +22,7 @@ NestLoop = tuple[tile.WhileOp, int]
 
 @dataclass(frozen=True)
 class WriteConflict:
-    """Two iterations, as text, that write a common element."""
+    """Pair of iterations of a nest, as texts, that write a common element."""
 
     access: BoxAccess
     first_iteration: str
@@ -57,7 +57,9 @@ def find_write_conflict(
 
 @dataclass(frozen=True)
 class _WritePair:
-    """Two writes of a nest, or one write paired with itself."""
+    """
+    Pair of write accesses of a nest to test for conflicts; may be one access twice.
+    """
 
     first_write: BoxAccess
     second_write: BoxAccess

@@ -36,7 +36,10 @@ class UncountedError(Exception):
 
 @dataclass(frozen=True)
 class WriteCounts:
-    """Write counts of the elements of a tensor by one operation."""
+    """
+    Number of times that one operation writes each element of a tensor in all
+    iterations, factorized by groups of axes.
+    """
 
     counts_by_axes: tuple[tuple[tuple[int, ...], CountArray], ...]
     """
@@ -64,7 +67,10 @@ class WriteCounts:
         return prod(int(np.count_nonzero(each)) for _, each in self.counts_by_axes)
 
     def to_mask(self, shape: Sequence[int]) -> NDArray[np.bool_]:
-        """Return a mask of the written elements."""
+        """
+        Return a new array of a tensor's `shape`, true for the elements that are
+        written.
+        """
         mask = np.full(shape, self.repeat_count > 0)
         for axes, counts in self.counts_by_axes:
             sizes = [shape[axis] if axis in axes else 1 for axis in range(len(shape))]
@@ -173,7 +179,10 @@ def _count_covering_boxes(
 def _evaluate_in_all_iterations(
     affine_sum: AffineSum, symbols: Sequence[Hashable], trips: Sequence[int]
 ) -> CountArray:
-    """Return the value of a form in all iterations."""
+    """
+    Return the values of an affine sum for all combinations of trips, as a flat array;
+    the last of `symbols` varies fastest.
+    """
     factors = dict(affine_sum.terms)
     total = np.full([1] * len(symbols), affine_sum.constant, np.int64)
     for axis, (symbol, trip) in enumerate(zip(symbols, trips, strict=True)):

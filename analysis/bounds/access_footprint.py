@@ -16,7 +16,9 @@ from tlf.support.affine.index_access import Accesses, IndexAccess
 
 @dataclass(frozen=True)
 class AxisFootprint:
-    """Accessed indices of one axis, as a range with gaps."""
+    """
+    Summary of the accessed indices of one axis: count, range and largest distance.
+    """
 
     count: int
     first_index: int

@@ -24,7 +24,7 @@ from tlf.support.affine.index_access import IndexAccess
 
 @dataclass(frozen=True)
 class ContractionDims:
-    """Iterators of a contraction by role: batch, m, n and k."""
+    """Indices of the iterators of a contraction, by role: batch, m, n and k."""
 
     batch: tuple[int, ...]
     m: tuple[int, ...]
@@ -33,7 +33,7 @@ class ContractionDims:
 
     @staticmethod
     def of(op: ContractionInterface) -> ContractionDims:
-        """Return the iterators of an operation."""
+        """Return the indices of the iterators of a contraction, grouped by role."""
         roles = list(enumerate(OpFacts(op).iterator_roles))
         return ContractionDims(
             *(
@@ -64,7 +64,7 @@ class ContractionSteps:
 
     @staticmethod
     def of(op: ContractionInterface) -> ContractionSteps:
-        """Return the steps of an operation."""
+        """Return the steps of a contraction, without products with padding zeros."""
         sides = ContractionDims.of(op)
         extents = [iterator.extent for iterator in op.iteration_domain()]
         shape = tensor_type(op.operands[0]).get_shape()

@@ -16,7 +16,9 @@ from tlf.dialects.types import itemsize_of
 
 @dataclass(frozen=True)
 class BackwardSlice:
-    """Input bytes and work that elements of a result depend on."""
+    """
+    Lower bounds on the input bytes and the work that a box of a result depends on.
+    """
 
     engine_work: Sequence[EngineWork]
     read_bytes: int

@@ -23,7 +23,9 @@ Cycles: TypeAlias = float | NDArray[np.float64]
 
 @dataclass(frozen=True)
 class ChipRates:
-    """Throughput, bandwidth and inner capacity of a target."""
+    """
+    Engine throughput, outermost bandwidth, inner capacity and latency of a target.
+    """
 
     engines: Engines
     bandwidth: float
@@ -71,7 +73,10 @@ def cycles_of_busiest_unit(
 
 @dataclass(frozen=True)
 class SliceWork:
-    """Work of several program slices, one array entry per slice."""
+    """
+    Matrix cycles, lane steps and memory cycles of several program slices, as arrays
+    with one entry per slice.
+    """
 
     matrix_cycles: FloatArray
     pass_cycles: FloatArray

@@ -15,7 +15,10 @@ from tlf.dialects.interfaces import ConstantInterface, ReferenceInterface, ViewI
 
 @dataclass
 class DataflowGraph:
-    """Operations in program order, with nested groups inlined."""
+    """
+    Read-only view of a function or group: its operations in program order, with nested
+    groups inlined by aliases.
+    """
 
     inputs: tuple[SSAValue, ...]
     """Tensor arguments."""

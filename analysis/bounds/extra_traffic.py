@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class ExtraTraffic:
-    """Bytes that must be moved again, and the reason."""
+    """Lower bound on the bytes that a program must move again, and the reason."""
 
     kind: str
     """Kind of reason: `barrier` or `product`."""

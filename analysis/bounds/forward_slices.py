@@ -43,7 +43,9 @@ from tlf.support.affine.index_access import Accesses, IndexAccess
 
 @dataclass(frozen=True)
 class ForwardSlice:
-    """Work that depends on elements of a result, and its traffic."""
+    """
+    Lower bounds on the work that depends on a box of a result, and on its traffic.
+    """
 
     engine_work: tuple[EngineWork, ...]
     read_bytes: int
@@ -54,7 +56,7 @@ class ForwardSlice:
 
 @dataclass(frozen=True)
 class SliceStep:
-    """Part of one operation that depends on a box of one operand."""
+    """Part of one operation that certainly depends on a box of one operand."""
 
     engine_work: EngineWork
     results: tuple[RunBox, ...]
@@ -207,7 +209,7 @@ class ForwardSlices:
 def _reshape_box_through_view(
     op: ReferenceInterface, operand: SSAValue, box: RunBox
 ) -> SliceStep:
-    """Return the step of a box through a view, which takes no work."""
+    """Return the slice step of a view: no work, and `box` reshaped to its result."""
     source, shape = tensor_shape_of(operand), tensor_shape_of(op.results[0])
     groups = [
         (g.result_axes, g.source_axes)

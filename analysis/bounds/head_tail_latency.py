@@ -21,7 +21,7 @@ from tlf.dialects.target.schema import Level
 
 
 class LatencyMargins(NamedTuple):
-    """Extra cycles of each unit of a chip, if it is busy at all."""
+    """Cycles to add to the busy cycles of each unit of a chip, unless it is idle."""
 
     memory: float
     matrix: float
@@ -56,7 +56,9 @@ class HeadTailLatency:
         )
 
     def minimum_of_margins(self, other: HeadTailLatency) -> HeadTailLatency:
-        """Return the minimum of each margin, which is valid for both."""
+        """
+        Return the entrywise minimum of two latencies, which is a lower bound on both.
+        """
         return HeadTailLatency(
             LatencyMargins(*map(min, self.heads, other.heads)),
             LatencyMargins(*map(min, self.tails, other.tails)),

@@ -81,7 +81,9 @@ class LowerBounds:
 
 @dataclass(frozen=True)
 class WorkBreakdown:
-    """Breakdown of the work of a program by the units of a chip."""
+    """
+    Minimum traffic and work of a program, by the units of a chip, with stall bounds.
+    """
 
     payload_bytes: int
     bus_bytes: int
@@ -254,7 +256,10 @@ def _break_down_work(
 def _count_written_bus_bytes(
     flow: DataflowGraph, inner_values: Collection[SSAValue], burst: int
 ) -> dict[SSAValue, int]:
-    """Return the bytes on the bus of each tensor that is stored."""
+    """
+    Return the bytes of each result to store outside `inner_values`, rounded up to whole
+    bursts.
+    """
     return {
         each: -(-element_count_of(each) * itemsize_of(each) // burst) * burst
         for each in _results_to_store(flow)

@@ -44,7 +44,9 @@ class OpDependence:
 
     @staticmethod
     def of(reads: OperandReads) -> OpDependence:
-        """Return the dependences of a dataflow."""
+        """
+        Compute the dependence matrices of the operations of the dataflow of `reads`.
+        """
         flow = reads.dataflow
         indices = {op: index for index, op in enumerate(flow.operations)}
         count = len(indices)

@@ -32,7 +32,10 @@ from tlf.dialects.types import element_count_of
 
 @dataclass(frozen=True)
 class EngineWork:
-    """Work of the matrix and the vector engine."""
+    """
+    Amount of work for the matrix engine and the vector engine, in cycles,
+    multiply-accumulates and lane steps.
+    """
 
     matrix_cycles: float = 0.0
     """Cycles of the matrix engine, with no idle cell in its array."""
@@ -48,7 +51,7 @@ NO_WORK = EngineWork()
 
 @dataclass
 class OpWork:
-    """Work of the needed part of each operation of a dataflow."""
+    """Memoized computation of the engine work of the needed part of each operation."""
 
     engines: Engines
     demands: Mapping[SSAValue, TensorDemand]
@@ -215,7 +218,9 @@ class MacCounter:
 
 @dataclass(frozen=True)
 class ImageBorder:
-    """Axis of an image that windows extend beyond."""
+    """
+    Axis of an image that sliding windows extend beyond, with the terms of its index.
+    """
 
     moving_iterators: frozenset[int]
     terms: tuple[tuple[int, int, bool], ...]

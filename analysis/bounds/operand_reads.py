@@ -38,7 +38,7 @@ from tlf.support.affine.index_access import Accesses
 @dataclass
 class OperandReads:
     """
-    Certain reads of operands by operations, under any schedule.
+    Memoized analysis of the operand elements that operations need in any schedule.
 
     An elementwise operation does not count as needing a sum or maximum that is
     broadcast to it, such as the statistics of a normalization: its result may be

@@ -81,7 +81,10 @@ class StepLoads:
     op_work: OpWork
 
     def loads_of_operations(self) -> OuterLoads:
-        """Return the loads of whole operations."""
+        """
+        Return the bytes of outer tensors that each operation as a whole certainly
+        loads.
+        """
         loads: dict[SSAValue, list[tuple[int, int]]] = {}
         for index, op in enumerate(self.dataflow.operations):
             missing = count_unneeded_result_elements(op, self.op_work.demands)
@@ -123,7 +126,9 @@ class StepLoads:
         return tuple(loads)
 
     def _operands_read_in_every_step(self, op: ReferenceInterface) -> range:
-        """Return the indices of the operands that every step reads."""
+        """
+        Return the positions of the operands that each step reads; empty if uncertain.
+        """
         match op:
             case ContractionInterface():
                 return range(2)

@@ -27,7 +27,9 @@ from tlf.dialects.types import element_count_of
 
 @dataclass(frozen=True)
 class ProductWork:
-    """Needed products of one operation."""
+    """
+    Multiply-accumulates of one contraction, less those of results that nothing needs.
+    """
 
     element: str
     """Type of the factors: an element type or a precision."""
@@ -67,7 +69,10 @@ def product_work_of_dataflow(
 def product_work_of_op(
     op: Operation, demands: Mapping[SSAValue, TensorDemand]
 ) -> list[ProductWork]:
-    """Return the needed products of one operation."""
+    """
+    Return one entry per contraction that an operation is or decomposes into; empty for
+    other operations.
+    """
     match op:
         case ContractionInterface():
             (result,) = op.results

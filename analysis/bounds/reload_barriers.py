@@ -62,7 +62,10 @@ class AxisDependence:
 
 @dataclass
 class InputBarriers:
-    """Dependence of the values of a dataflow on one of its inputs."""
+    """
+    Analysis of the values that depend on one input of a dataflow, for a lower bound on
+    the bytes of the input that are read again.
+    """
 
     dataflow: DataflowGraph
     input_value: SSAValue

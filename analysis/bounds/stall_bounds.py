@@ -53,7 +53,9 @@ Maximum number of results examined, evenly spaced among those that may raise a b
 
 @dataclass(frozen=True)
 class StallBound:
-    """Lower bound on cycles from the head and tail of one result."""
+    """
+    Lower bounds on the cycles of a program from the work before and after one result.
+    """
 
     cycles: float = 0.0
     cycles_quantised: float = 0.0
@@ -77,7 +79,10 @@ class StallBound:
         return f"{self.subject}{late}"
 
     def maximum_of_each_bound(self, other: StallBound) -> StallBound:
-        """Return the maximum of each bound."""
+        """
+        Return the entrywise maximum of the cycles of two bounds, with the subject of
+        the larger `cycles`.
+        """
         first = self if self.cycles >= other.cycles else other
         return replace(
             first,
@@ -91,7 +96,9 @@ NO_STALL = StallBound()
 
 @dataclass(frozen=True)
 class WorkAndTraffic:
-    """Work, and the bytes moved for it."""
+    """
+    Work of several operations, and the bytes moved over the outermost memory for it.
+    """
 
     engine_work: Sequence[EngineWork]
     moved_bytes: float
@@ -135,7 +142,10 @@ class StallBounds:
     """Bytes written to the outermost memory, on the bus."""
 
     def find_largest_stall_bound(self, known_bound: StallBound) -> StallBound:
-        """Return the largest bound, or `known_bound` if it is larger."""
+        """
+        Return the entrywise maximum of `known_bound` and the stall bounds of a sample
+        of the most promising results.
+        """
         continuous, passes = self._upper_limits_of_bounds()
         gains = np.maximum(
             continuous / max(known_bound.cycles, 1.0),

@@ -13,7 +13,7 @@ from tlf.support.affine.index_access import Accesses, IndexAccess
 
 
 class StridedRun(NamedTuple):
-    """Equidistant indices of an axis at an unknown offset."""
+    """Number and distance of equidistant indices of an axis, at an unknown offset."""
 
     length: int
     """Number of indices."""
@@ -88,7 +88,9 @@ def _min_reached_run(
 
 
 def _run_within_sums(run: StridedRun, other: StridedRun) -> StridedRun:
-    """Return a run contained in the sums of indices of two runs."""
+    """
+    Return a run whose indices are all sums of one index of `run` and one of `other`.
+    """
     if other.length == 1:
         return run
     if run.length == 1:

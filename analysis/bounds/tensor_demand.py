@@ -34,7 +34,7 @@ from tlf.support.affine.index_access import Accesses
 
 @dataclass(frozen=True)
 class TensorDemand:
-    """Lower bound on the part of a tensor that is needed."""
+    """Lower bounds on the elements and bursts of a tensor that are needed."""
 
     elements: int = 0
     bursts: int = 0

@@ -75,7 +75,10 @@ class VectorSteps:
         return sum(map(self.vector_steps_of, self.dataflow.operations))
 
     def vector_steps_of(self, op: Operation) -> int:
-        """Return the steps of one operation."""
+        """
+        Return the minimum lane steps of the vector engine for the needed part of `op`;
+        0 if it needs none.
+        """
         match op:
             case ContractionInterface():
                 return 0
@@ -104,7 +107,10 @@ class VectorSteps:
         return element_count_of(result)
 
     def _steps_per_element(self, op: ElementwiseInterface) -> int:
-        """Return the lane steps per element."""
+        """
+        Return the minimum lane steps per needed element; 0 if a padding produces an
+        operand.
+        """
         owners = [each.owner for each in self.dataflow.operands_of(op)]
         if any(_has_padding(owner) for owner in owners):
             return 0

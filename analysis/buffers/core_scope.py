@@ -197,7 +197,9 @@ def _buffers_from_outside(op: Operation, enclosing_op: Operation) -> Iterator[SS
 
 
 def _views_of(buffer: SSAValue) -> Iterator[Operation]:
-    """Yield the views of a buffer, transitively."""
+    """
+    Yield the operations whose results are views of a buffer, or views of its views.
+    """
     for use in buffer.uses:
         if isinstance(use.operation, VIEW_OPS):
             yield use.operation

@@ -19,7 +19,7 @@ CHUNK_COUNTS = (8, 4, 2)
 
 
 class ChunkRate(Protocol):
-    """Rate at which chunks are consumed or produced."""
+    """Protocol for the rate at which the chunks of a move are consumed or produced."""
 
     @property
     def depth(self) -> int:

@@ -149,7 +149,10 @@ def _has_exclusive_destination(
 
 
 def _has_disjoint_tiles(store: tile.DesliceOp, other_store: tile.DesliceOp) -> bool:
-    """Return `True` if two stored tiles are known to be disjoint."""
+    """
+    Return `True` if constant offsets prove that two `tile.deslice` write disjoint
+    boxes.
+    """
     starts = zip(store.mixed_offsets, other_store.mixed_offsets, strict=True)
     return any(
         isinstance(start, int)
@@ -180,7 +183,10 @@ def _is_available_before(
 
 
 def can_slice_read_out_of_bounds(op: tile.SliceOp) -> bool:
-    """Return `True` if a slice may read outside of its source."""
+    """
+    Return `True` if a `tile.slice` is not provably inside its source, and either has a
+    fill value or all of its offsets have known ranges.
+    """
     source, result = tensor_type(op.source), tensor_type(op.result)
     if is_box_within_tensor(op.mixed_offsets, result.get_shape(), source.get_shape()):
         return False

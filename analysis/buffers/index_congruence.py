@@ -40,7 +40,9 @@ def add_congruences(left: Congruence, right: Congruence) -> Congruence:
 
 
 def multiply_congruences(left: Congruence, right: Congruence) -> Congruence:
-    """Return the congruence of a product."""
+    """
+    Return the congruence of the product of two values that have these congruences.
+    """
     (modulus, remainder), (other_modulus, other_remainder) = left, right
     new_modulus = gcd(
         modulus * other_modulus, modulus * other_remainder, other_modulus * remainder

@@ -47,7 +47,10 @@ def needs_longer_lifetime(
 
 
 def _users_through_views(value: SSAValue) -> Iterator[Operation]:
-    """Yield the operations that use a value or a view of it."""
+    """
+    Yield the users of a value and, transitively, of its views, with the view
+    operations.
+    """
     for use in value.uses:
         yield use.operation
         if _is_view(use.operation):

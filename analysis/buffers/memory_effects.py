@@ -35,7 +35,10 @@ def root_buffer_of(buffer: SSAValue) -> SSAValue:
 
 
 def ring_window_of(buffer: SSAValue) -> mem.WindowOp | None:
-    """Return the ring-buffer window of a view, if it is one."""
+    """
+    Return the `mem.window` that defines `buffer`, also through a `mem.collapse`; None
+    if there is none.
+    """
     owner = buffer.owner
     if isinstance(owner, mem.CollapseOp):
         owner = owner.source.owner
@@ -59,7 +62,9 @@ def covered_region_of(buffer: SSAValue) -> BufferRegion:
 
 
 def _covered_region_of_subview(op: memref.SubviewOp) -> BufferRegion:
-    """Return the region of a buffer that a subview covers."""
+    """
+    Return the region of the root buffer, in elements, that a `memref.subview` spans.
+    """
     source, layout = (
         covered_region_of(op.source),
         static_shape_and_strides_of(op.source),
@@ -89,7 +94,10 @@ def static_shape_and_strides_of(
 
 
 def can_buffers_alias(left: SSAValue, right: SSAValue) -> bool:
-    """Return `True` if two buffers may have elements in common."""
+    """
+    Return `True` if two buffers or views have the same root and are not known to be
+    disjoint.
+    """
     if root_buffer_of(left) is not root_buffer_of(right):
         return False
     return not has_disjoint_sections(
@@ -98,7 +106,10 @@ def can_buffers_alias(left: SSAValue, right: SSAValue) -> bool:
 
 
 def written_buffers_of(op: Operation) -> Iterator[SSAValue]:
-    """Yield the buffers or views that an operation may write."""
+    """
+    Yield the buffers or views that an operation may write; for an unknown operation,
+    all of its memref operands.
+    """
     match op:
         case mem.DmaOp() | mem.DmaGatherOp() | mem.DmaScatterOp():
             yield op.destination

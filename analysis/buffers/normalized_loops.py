@@ -20,7 +20,7 @@ STAGES = "stages"
 
 @dataclass(frozen=True)
 class LoopRange:
-    """Induction variable, bounds and step of one loop."""
+    """Induction variable, bounds and step of one loop, all as SSA values."""
 
     variable: SSAValue
     lower: SSAValue
@@ -29,7 +29,10 @@ class LoopRange:
 
     @property
     def constant_bounds(self) -> tuple[int, int, int] | None:
-        """Lower bound, upper bound and step, if they are constant."""
+        """
+        Lower bound, exclusive upper bound and step; None unless all are constant and
+        the step is not 0.
+        """
         lower, upper, step = map(constant_value_of, (self.lower, self.upper, self.step))
         if lower is None or upper is None or not step:
             return None

@@ -39,7 +39,7 @@ PASS_NAME = "convert-tile-to-mem"
 
 @dataclass(eq=False)
 class RingBuffer:
-    """Window that a loop carries, and its ring buffer."""
+    """Rolling window that a `tile.while` carries, and the plan of its ring buffer."""
 
     loop: tile.WhileOp
     carried_index: int
@@ -84,7 +84,7 @@ class RingBuffer:
 
 @dataclass
 class RingBuffers:
-    """Ring buffers of a function, by loop, roll and computed value."""
+    """Index of the ring buffers of a function, by loop, roll and computed value."""
 
     rings_by_loop: dict[tile.WhileOp, dict[int, RingBuffer]] = field(
         default_factory=dict[tile.WhileOp, dict[int, RingBuffer]]

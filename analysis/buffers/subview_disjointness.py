@@ -38,7 +38,7 @@ def has_disjoint_sections(left: Sequence[Section], right: Sequence[Section]) -> 
 
 @dataclass(frozen=True)
 class BufferRegion:
-    """Subview of a buffer, or the whole buffer."""
+    """Conservative description of the elements of a root buffer that a view covers."""
 
     bounds: tuple[int, ...] = ()
     """Sorted strides of the buffer, and its size. If empty, no sections are known."""

@@ -38,7 +38,7 @@ NeighbourCounts = tuple[int, ...]
 
 @dataclass(frozen=True)
 class SystolicArray:
-    """Systolic array of a matrix engine."""
+    """Shape and dataflow of the systolic array of a matrix engine."""
 
     rows: int
     cols: int
@@ -47,7 +47,10 @@ class SystolicArray:
 
     @staticmethod
     def of(machine: Machine) -> SystolicArray | None:
-        """Return the array of a machine; None if it has none."""
+        """
+        Return the systolic array of the `matrix` engine of a machine; None if it has
+        none.
+        """
         unit = machine.engines.get("matrix")
         if not isinstance(unit, MatrixEngine):
             return None
@@ -86,7 +89,7 @@ class SystolicArray:
 
 
 class MatmulWork(NamedTuple):
-    """Extents of `batch` products of `m x k` by `k x n`."""
+    """Extents of a batched matmul: `batch` products of `m x k` by `k x n`."""
 
     batch: int = 1
     m: int = 1
@@ -95,7 +98,10 @@ class MatmulWork(NamedTuple):
 
     @staticmethod
     def of_iterators(roles: Sequence[str], extents: Sequence[int]) -> MatmulWork:
-        """Return the product of iterators with the given roles."""
+        """
+        Return the batched matmul whose extents are the products of the extents of the
+        iterators of each role.
+        """
         sizes = {role: 1 for role in MatmulWork._fields}
         for role, extent in zip(roles, extents, strict=True):
             sizes[role] *= extent
@@ -120,7 +126,7 @@ def iterator_role_of(is_used_by: Iterable[bool]) -> str:
 
 
 class WindowAxis(NamedTuple):
-    """Axis along which a window moves."""
+    """Axis along which a sliding window moves: the two iterators, and its stride."""
 
     result_iterator: int
     """Iterator of the result."""
@@ -135,7 +141,10 @@ class WindowAxis(NamedTuple):
 
 @dataclass(frozen=True)
 class Windows:
-    """Sliding windows of a contraction."""
+    """
+    Sliding windows of a contraction: the roles of its iterators, the operand that holds
+    the filters, and the axes.
+    """
 
     roles: tuple[str, ...]
     """Roles of the iterators: `batch`, `m`, `n` or `k`."""
@@ -295,7 +304,10 @@ class BandedMatmul:
         return self.windows.banded_matmul_work(self.extents, self.neighbour_counts)
 
     def add_zero_borders_to_filters(self, filters: Accesses, box: Box) -> Box:
-        """Return a box of the filters with the zeros around them."""
+        """
+        Return `box` of the filters, widened at both ends by the zeros of the banded
+        matmul.
+        """
         widened = list(box)
         for position, access in enumerate(filters):
             for axis, count in self._axes_with_neighbours:
@@ -327,7 +339,10 @@ class BandedMatmul:
 
     @property
     def domain_extents(self) -> tuple[int, ...]:
-        """Extents of the dimensions: iterators, followed by neighbours."""
+        """
+        Extents of the iterators of the banded matmul, followed by the numbers of
+        neighbours.
+        """
         extents = list(self.extents)
         for axis, count in self._axes_with_neighbours:
             extents[axis.result_iterator] //= count

@@ -81,7 +81,9 @@ class OpFacts:
 
     @cached_property
     def indexing_maps(self) -> tuple[Accesses | None, ...]:
-        """Accesses of an iteration to each operand."""
+        """
+        Indexing map of each operand, interned; None for operands other than tensors.
+        """
         return tuple(
             each if each is None else intern_accesses(each)
             for each in self._op.indexing_maps()
@@ -108,7 +110,9 @@ class OpFacts:
 
     @cached_property
     def windows(self) -> Windows | None:
-        """Sliding windows of a product, if it has any."""
+        """
+        Sliding windows of a contraction; None if it has none, or for other operations.
+        """
         if not self.is_product:
             return None
         return Windows.find_windows(
@@ -190,7 +194,7 @@ class OpFacts:
 
     @cached_property
     def is_rounding_cast(self) -> bool:
-        """True if it only rounds each element from f32 to 16 bits."""
+        """True if the operation only rounds each element from f32 to a 16-bit float."""
         op = self._op
         if not isinstance(op, ElementwiseInterface) or len(op.operands) != 1:
             return False
@@ -223,7 +227,10 @@ class OpFactsCache:
         self._known: dict[TilingInterface, OpFacts] = {}
 
     def facts_of(self, op: TilingInterface) -> OpFacts:
-        """Return the facts about an operation."""
+        """
+        Return the cached facts about an operation, common to all operations of its
+        kind.
+        """
         if (known := self._known.get(op)) is None:
             kind = self._kinds.kind_of(op)
             known = self._known[op] = self._forms.setdefault(kind, OpFacts(op))

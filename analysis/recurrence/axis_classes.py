@@ -52,7 +52,10 @@ class AxisClasses:
     def of(
         operations: Sequence[TilingInterface], op_facts: OpFactsCache
     ) -> AxisClasses:
-        """Return the classes of the iterators of some operations."""
+        """
+        Build the classes of those iterators of `operations` that run along the same
+        axis.
+        """
         classes = AxisClasses(op_facts, operations)
         inside = {result for op in operations for result in op.results}
         input_pairs: list[tuple[int, int]] = []
@@ -207,7 +210,10 @@ class AxisClasses:
         return first
 
     def _find_class_representative(self, node: int) -> int:
-        """Return the representative of a class, with path compression."""
+        """
+        Return the root of the class of `node`, and compress the path to it
+        (union-find).
+        """
         root, parents = node, self._parents
         while parents[root] != root:
             root = parents[root]

@@ -45,7 +45,9 @@ MONOTONE_OPS = graph.MaximumOp | graph.MinimumOp | graph.AddOp | graph.ReshapeOp
 
 @dataclass(frozen=True)
 class CascadeStep:
-    """Reduction along the axis of a cascade."""
+    """
+    One reduction of a cascade, with the update of its running result, if it needs one.
+    """
 
     op: AccumulatingInterface
     iterator: int
@@ -63,7 +65,7 @@ class CascadeStep:
 
 @dataclass(frozen=True)
 class Cascade:
-    """Reductions of a group along one axis."""
+    """Reductions of a group that run in one loop along a common axis."""
 
     anchor: AccumulatingInterface
     steps: Mapping[Operation, CascadeStep]

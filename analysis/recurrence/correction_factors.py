@@ -151,7 +151,9 @@ def _is_same_ratio_for_elements(
 
 
 def _is_ratio_identity(term_before: Expr, term_after: Expr, ratio: Expr) -> bool:
-    """Return `True` if an identity holds at random points, in f64."""
+    """
+    Return `True` if `term_after` equals `term_before * ratio` at random points, in f64.
+    """
     symbols = sorted({*term_before.free_symbols, *term_after.free_symbols}, key=str)
     compute = sympy.lambdify(symbols, [term_after, term_before * ratio], "numpy")
     points = np.random.default_rng(0).uniform(0.5, 2.0, (len(symbols), TEST_POINTS))

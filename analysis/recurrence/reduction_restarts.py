@@ -37,7 +37,7 @@ MIRRORED_RELATIONS: Mapping[graph.Relation, graph.Relation] = {
 
 @dataclass(frozen=True)
 class Restart:
-    """Restart of a reduction when a running extreme changes."""
+    """Condition under which a reduction restarts: a change of a running extreme."""
 
     extreme: SSAValue
     axis_matches: Mapping[SSAValue, AxisMatch] = field(
@@ -88,7 +88,9 @@ def _mask_of(op: graph.ReduceOp) -> tile.MaskOp | None:
 
 
 def _is_same_mask(mask: tile.MaskOp | None, other: tile.MaskOp) -> bool:
-    """Return `True` if two masks select the same elements."""
+    """
+    Return `True` if two `tile.mask` select the same elements; False if `mask` is None.
+    """
     return (
         mask is not None
         and list(mask.operands[1:]) == list(other.operands[1:])

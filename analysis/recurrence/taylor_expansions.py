@@ -105,7 +105,7 @@ class _NoSeriesError(Exception):
 
 @dataclass
 class _Expander:
-    """Builder of the series of values."""
+    """Memoized builder of the series of values in changes of running values."""
 
     running_values: Collection[SSAValue]
     dependent: Collection[Operation]
@@ -162,7 +162,7 @@ class _Expander:
         return _add_scaled_series({}, operand, -1.0)
 
     def series_of_product(self, _: Operation, left: Series, right: Series) -> Series:
-        """Return the series of a product."""
+        """Return the product of two series as a new series, without truncation."""
         found = _create_empty_series()
         for (powers, left_polynomial), (other_powers, right_polynomial) in product(
             left.items(), right.items()

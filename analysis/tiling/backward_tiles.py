@@ -85,7 +85,8 @@ def analyze_group_tiles(
     result_alignment: ResultAlignment | None = None,
 ) -> GroupTiling:
     """
-    Analyze the tiles of a group.
+    Compute the tiles of all values of a group from a tile of its root, without changing
+    the IR.
 
     `operations`, in program order, compute `results` from values defined outside.
     `tile` has one size per parallel iterator of the root; `reduction_tile` has one size
@@ -337,7 +338,10 @@ class _BackwardAnalysis:
     def _find_rolling_window(
         self, value: SSAValue, hull: Box, is_prefetched: bool = False
     ) -> RollingWindow | None:
-        """Return the rolling window of a tile, if it rolls."""
+        """
+        Return the rolling window of a value with tile `hull`; None if the value does
+        not roll.
+        """
         loop, rolling = self.tiling.rolling_loop, self.rolling
         if loop is None or rolling is None or value in rolling.recomputed_values:
             return None
@@ -409,7 +413,9 @@ class _BackwardAnalysis:
             self._record_operand_demands(op, LoopLevel.OUTER, reads)
 
     def _select_loop_level(self, op: TilingInterface, is_root: bool) -> LoopLevel:
-        """Return the loop level in which an operation is computed."""
+        """
+        Return the loop level in which an operation is computed; `OUTER` for the root.
+        """
         scope = LoopLevel.OUTER
         if self.tiling.inner_loops and not is_root:
             inside = is_in_reduction_loop(self.tiling, op, self._read_demands_of(op))
@@ -440,7 +446,9 @@ class _BackwardAnalysis:
     def _record_operand_demands(
         self, op: TilingInterface, scope: LoopLevel, reads: Sequence[Box | None]
     ) -> None:
-        """Record the boxes that an operation needs of its operands."""
+        """
+        Add the boxes `reads` that an operation needs to the demands of its operands.
+        """
         is_looped = op is self.tiling.anchor and bool(self.tiling.inner_loops)
         inner = is_looped or self.tiling.is_cascade_step(op)
         is_moved = op in self.tiling.gathered_operations

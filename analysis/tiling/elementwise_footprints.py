@@ -33,7 +33,10 @@ class ElementFootprint:
 
 @dataclass
 class ElementwiseFootprints:
-    """Minimum footprints of elementwise groups in a memory level."""
+    """
+    Memoized minimum footprints of elementwise groups, with one element per value, to
+    compare with the capacity of a memory level.
+    """
 
     level: Level
     kinds: OpKinds = field(default_factory=OpKinds)
@@ -52,8 +55,8 @@ class ElementwiseFootprints:
 
     def min_bytes_of_group(self, operations: Sequence[TilingInterface]) -> int | None:
         """
-        Return the bytes that `can_fit` compares with the capacity; None as in
-        `can_fit`.
+        Return the bytes that `can_group_fit` compares with the capacity; None as
+        there.
         """
         shape: tuple[int, ...] | None = None
         computed, read = 0, set[SSAValue]()
@@ -75,7 +78,10 @@ class ElementwiseFootprints:
         return total + computed if self.level.kind == "buffer" else total
 
     def operands_of_result_shape(self, op: TilingInterface) -> tuple[SSAValue, ...]:
-        """Return the operands of the same shape as the result."""
+        """
+        Return the operands with the shape of the result; empty if `op` is not
+        elementwise.
+        """
         if (point := self._footprint_of(op)) is None:
             return ()
         return tuple(

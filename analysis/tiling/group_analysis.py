@@ -291,7 +291,7 @@ class GroupMembers:
 
     @property
     def only_contraction(self) -> ContractionInterface | None:
-        """Contraction of the group, if there is exactly one."""
+        """Contraction of the group; None if it has none or several."""
         found = [
             op
             for op in self.accumulating_operations
@@ -345,7 +345,10 @@ class GroupMembers:
     def _add_reduction_axes(
         self, axes: TileableAxes, looped_reduction: ReductionLoop
     ) -> TileableAxes:
-        """Return `axes` with the axes of the reduction loop added."""
+        """
+        Return a copy of `axes` with the reductions of a reduction loop and its nested
+        loops.
+        """
         assert looped_reduction.anchor is not None
         nested = sum(
             len(self.op_facts.facts_of(op).reduction_dims)

@@ -100,7 +100,9 @@ class ReductionLoop:
 
 
 class ReadDemand(NamedTuple):
-    """Box of a value that one operand of one operation needs."""
+    """
+    Box of a value that one operation reads through one operand, and its loop level.
+    """
 
     consumer: TilingInterface | None
     """None for the part of a window needed by the prologue."""
@@ -206,7 +208,10 @@ class GroupTiling:
 
     @property
     def nested_loops(self) -> list[TileLoop]:
-        """Loops inside the loop over the anchor's reduction."""
+        """
+        Nested loops of all operations, which run inside the loop over the anchor's
+        reduction.
+        """
         return [
             loop
             for loops in self.nested_loops_by_op.values()
@@ -325,7 +330,7 @@ class GroupTiling:
             yield from ((value, box) for box in boxes)
 
     def output_tiles(self) -> Iterator[Tile]:
-        """Yield the tile of every result of the group."""
+        """Yield each result of the group with the box of it that one tile contains."""
         for op, tile in self.tiles.items():
             for result in op.results:
                 if result in self.results:

@@ -24,7 +24,7 @@ def result_box_of_root_tile(
     tiling: GroupTiling, value: SSAValue, root: TilingInterface
 ) -> Box:
     """
-    Return the box of a result that one tile of the root writes.
+    Return the box of the group result `value` that is written per tile of the root.
 
     Raises `TilingError` if tiles would leave gaps or write elements twice.
     """

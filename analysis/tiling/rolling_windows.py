@@ -21,7 +21,10 @@ from tlf.support.affine.index_access import AffineSum, Box, Interval
 
 @dataclass(frozen=True)
 class RollingPolicy:
-    """Halo policy of a group."""
+    """
+    Policy for the overlaps of consecutive tiles of a group: kept in rolling windows, or
+    recomputed or reloaded.
+    """
 
     axis: int
     """Index among the tile sizes of the axis along which tiles roll."""
@@ -79,7 +82,7 @@ def common_padding_value_of(
 
 
 def _box_in_first_iteration(box: Box, loop: TileLoop) -> Box:
-    """Return a box in the first iteration of a loop."""
+    """Return a copy of a box with the induction variable of `loop` replaced by 0."""
     first: dict[Hashable, AffineSum] = {loop: AffineSum()}
     return tuple(
         replace(interval, offset=interval.offset.substitute(first)) for interval in box

@@ -10,7 +10,7 @@ from tlf.support.affine.index_access import Box, Interval
 
 @dataclass(frozen=True)
 class TileRules:
-    """Constraints on tiles."""
+    """Constraints on tiles and loops that depend on the target and its memory level."""
 
     power_of_two: bool = False
     """True if every extent of a tile is rounded up to a power of two."""
@@ -43,7 +43,7 @@ class TileRules:
         return 1 << (size - 1).bit_length() if self.power_of_two else size
 
     def pad_box_capacities(self, box: Box) -> Box:
-        """Set the capacity of every interval to its padded extent."""
+        """Return a box with the capacity of every interval set to its padded extent."""
         if not self.power_of_two or all(
             each.capacity == self.padded_tile_extent(each.tile_extent) for each in box
         ):

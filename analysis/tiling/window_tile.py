@@ -43,7 +43,7 @@ class RollingWindow:
 
     @property
     def previous_tile(self) -> Box:
-        """Whole tile of the previous iteration."""
+        """Box of the whole tile, moved back by one iteration along the rolling axis."""
         box = [*self.whole_tile]
         interval = box[self.axis]
         box[self.axis] = replace(

@@ -50,7 +50,9 @@ class Work:
 
 
 def size_in_bytes(values: Iterable[SSAValue]) -> int:
-    """Return the total bytes of tensors, each counted once."""
+    """
+    Return the total bytes of the tensors in `values`, each distinct value counted once.
+    """
     return sum(
         byte_count(tensor_type(value))
         for value in dict.fromkeys(values)
@@ -102,7 +104,10 @@ def _count_product_and_other_operations(op: Operation) -> tuple[dict[str, int], 
 def _count_operations_of_decomposition(
     op: DecompositionInterface,
 ) -> tuple[dict[str, int], int]:
-    """Return the operations of a decomposition."""
+    """
+    Return the scalar operations of a decomposition: those of products by element type,
+    and the number of others.
+    """
     matrix, vector = dict[str, int](), 0
     for inner in decomposed_operations_of(op):
         products, vector_count = _count_product_and_other_operations(inner)

@@ -41,7 +41,7 @@ FREE_BYTES = 1024
 
 
 def cost_in_additions(op: Operation) -> int:
-    """Return the cost of an operation in additions."""
+    """Return the cost of all elements of an operation, in units of scalar additions."""
     if not isinstance(op, ElementwiseInterface):
         return work_of(op).flops
     steps = scalar_steps(op)

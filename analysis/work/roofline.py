@@ -54,7 +54,7 @@ def vector_operations_per_cycle(target: TargetSpec) -> float:
 
 
 def roofline_time_of(work: Work, target: TargetSpec) -> RooflineTime:
-    """Return the minimum times of work on a target."""
+    """Return the busy time in seconds of each unit of a target at its peak rate."""
     matrix = engine_figures_of(target, "matrix")
     hertz = target.clock_ghz * 1e9
     products = sum(
@@ -69,7 +69,9 @@ def roofline_time_of(work: Work, target: TargetSpec) -> RooflineTime:
 
 
 def bottleneck_class_of(work: Work, roofline_time: RooflineTime) -> BottleneckKind:
-    """Return the class of work by its bottleneck on a target."""
+    """
+    Return the class of work by its slowest unit; `MOVEMENT` if it computes nothing.
+    """
     if not work.flops:
         return BottleneckKind.MOVEMENT
     if roofline_time.memory >= max(roofline_time.matrix, roofline_time.vector):

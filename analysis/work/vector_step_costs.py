@@ -107,7 +107,7 @@ def _special_steps_of(op: Operation, engine: Engine) -> int:
 
 
 def _lane_steps_of(op: Operation, engine: Engine) -> int:
-    """Return the lane steps of a scalar operation."""
+    """Return the lane steps per element of a scalar operation on an engine."""
     if not is_multi_step(op):
         return 1
     name = op.name.partition(".")[2]

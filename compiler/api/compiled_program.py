@@ -138,7 +138,10 @@ class CompiledProgram:
                 raise TypeError(f"argument `{name}`: expected {kind}, got {dtype}")
 
     def _convert_for_backend(self, name: str, value: Buffer, device: Any) -> Buffer:
-        """Return an argument in the form that the backend takes."""
+        """
+        Return `value` in the form that the backend takes: as it is, as a row-major copy
+        on `device`, or as a numpy array.
+        """
         if not is_torch_tensor(value):
             return value
         if self.executable.takes_tensors:
@@ -176,7 +179,10 @@ class CompiledProgram:
 
     @cached_property
     def _expected_arguments(self) -> Sequence[tuple[str, tuple[int, ...], str]]:
-        """Name, shape and dtype of each argument."""
+        """
+        Declared name, shape and dtype name of each argument, in the order of the
+        signature.
+        """
         return [
             (name, tuple(type_.get_shape()), dtype_of(type_.element_type).name)
             for name, type_ in zip(self.signature.inputs, self.types, strict=True)

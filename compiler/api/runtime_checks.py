@@ -16,7 +16,9 @@ from tlf.dialects.value_checks import InsertedCheck, add_value_checks
 
 
 class CheckedValueError(ValueError):
-    """An index out of range or a divisor of 0, with its location."""
+    """
+    Error of a run: an index out of range or a divisor of 0, with the source location.
+    """
 
     def __init__(self, diagnostic: Diagnostic) -> None:
         super().__init__(str(diagnostic))
@@ -37,7 +39,10 @@ class OperandCheck:
     minimum_index: int
 
     def check_extremes(self, minimum: Buffer, maximum: Buffer) -> None:
-        """Raise `CheckedValueError` for extremes that are out of range."""
+        """
+        Raise `CheckedValueError` if `minimum` or `maximum`, an array of one element
+        each, is out of the allowed range.
+        """
         for value in (int(minimum.item()), int(maximum.item())):
             if not self.minimum_allowed <= value <= self.maximum_allowed:
                 message = f"{self.message_prefix}, got {value}"
@@ -63,7 +68,10 @@ def _make_operand_check(inserted_check: InsertedCheck) -> OperandCheck:
 
 @dataclass(frozen=True)
 class RuntimeChecks:
-    """Checks that a function returns after its own results."""
+    """
+    Run-time checks of a function, whose operand extremes it returns after its own
+    results.
+    """
 
     own_result_count: int
     """Number of results that are not checks."""
@@ -71,7 +79,10 @@ class RuntimeChecks:
 
     @staticmethod
     def insert_into(function: func.FuncOp) -> RuntimeChecks:
-        """Append checks to the results of a function, and return them."""
+        """
+        Append the extremes of checked operands to the results of `function`, in place,
+        and return the checks; unused functions of its module are erased.
+        """
         count = len(function.function_type.outputs)
         if isinstance(module := function.parent_op(), ModuleOp):
             isolate_entry_function(module, function)

@@ -50,7 +50,8 @@ def tlf(
     options: Mapping[str, Any] | None = None,
 ) -> GraphCallable:
     """
-    Compile a graph traced by `torch.compile`.
+    Return a callable for a graph traced by `torch.compile`, compiled as far as
+    possible.
 
     The option `target` is `reference`, `npu`, `triton`, or a target description by its
     name or file; the default is `triton`. The option `numerics` is `strict`, the
@@ -74,7 +75,9 @@ def tlf(
 
 
 def _needs_gradients(source: fx.GraphModule, inputs: Sequence[Any]) -> bool:
-    """Return `True` if a backward pass may follow."""
+    """
+    Return `True` if gradients are enabled and an input or a parameter requires them.
+    """
     tensors = [each for each in inputs if isinstance(each, torch.Tensor)]
     return torch.is_grad_enabled() and any(
         each.requires_grad for each in (*tensors, *source.parameters())
@@ -91,7 +94,10 @@ def _is_static_tensor(value: Any) -> bool:
 def _compile_or_fall_back(
     source: fx.GraphModule, inputs: Sequence[torch.Tensor], settings: Settings
 ) -> GraphCallable:
-    """Compile a graph, or fall back to PyTorch if tracing it fails."""
+    """
+    Return the compiled graph, or `source.forward` of PyTorch if the graph as a whole
+    cannot be compiled.
+    """
     with FailureReporter(settings).report_exceptions("the graph", source):
         try:
             return _decompose_and_compile(source, inputs, settings)

@@ -76,7 +76,10 @@ class FailureReporter:
     def _describe_reproducer(
         self, reason: str, program: ModuleOp | fx.GraphModule
     ) -> str:
-        """Write a reproducer, and return a description of its location."""
+        """
+        Write a reproducer file, and return text with its path, or with the error if
+        writing fails.
+        """
         try:
             return f"reproducer: {self._write_reproducer(reason, program)}"
         except Exception as error:

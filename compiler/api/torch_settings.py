@@ -18,7 +18,9 @@ REFERENCE = "reference"
 
 
 class Fallback(StrEnum):
-    """Policy for operations that could not be compiled."""
+    """
+    Policy for parts of a graph that the compiler fails on: run in PyTorch, or raise.
+    """
 
     EAGER = "eager"
     """PyTorch runs them."""
@@ -28,7 +30,7 @@ class Fallback(StrEnum):
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of the compilation of graphs."""
+    """Options of the backend `tlf` of `torch.compile`, with their defaults."""
 
     target: str | TargetSpec = "triton"
     numerics: Numerics = Numerics.STRICT
@@ -42,7 +44,10 @@ class Settings:
 
     @staticmethod
     def from_options(options: Mapping[str, Any]) -> Settings:
-        """Return the settings for options. Raises `ValueError`."""
+        """
+        Return new settings from `options` by name, with defaults for missing ones.
+        Raises `ValueError` for an unknown name or an invalid value.
+        """
         if unknown := [name for name in options if name not in _READERS]:
             listed = ", ".join(f"`{name}`" for name in _READERS)
             raise ValueError(f"expected the options {listed}, got `{unknown[0]}`")

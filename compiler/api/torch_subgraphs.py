@@ -175,7 +175,10 @@ def _try_compile_subgraph(
     strides: Mapping[int, Strides],
     reporter: FailureReporter,
 ) -> CompiledGraph | None:
-    """Compile a part for a target; return `None` on failure."""
+    """
+    Compile an FX subgraph for the target; on failure report it, and return `None`
+    unless the reporter raises `FallbackError`.
+    """
     with _disable_fake_tensors():
         with reporter.report_exceptions(_describe_subgraph(subgraph), subgraph):
             function = import_graph(subgraph, weight_inputs=weight_positions)

@@ -47,7 +47,10 @@ ManagerFactory: TypeAlias = "Callable[[Sequence[ModulePass]], PassManager]"
 
 
 class Backend(Protocol):
-    """Compiler of modules to executables."""
+    """
+    Protocol of a backend: `lower` changes a module in place, `build` makes an
+    executable.
+    """
 
     def lower(
         self,
@@ -69,7 +72,10 @@ class Backend(Protocol):
 
 @dataclass(frozen=True)
 class ReferenceBackend:
-    """Interpreter of the unlowered program, on numpy arrays."""
+    """
+    Backend that interprets a module on numpy arrays, lowered only by `passes`, if
+    given.
+    """
 
     entry: str | None
     passes: str | None = None
@@ -150,7 +156,10 @@ class CompilingBackend:
     def _build_function_executable(
         self, context: Context, module: ModuleOp, signature: Signature
     ) -> Executable:
-        """Return an executable of one function of a module."""
+        """
+        Emit text of the function `signature.name` from an already lowered module, and
+        load it as an executable.
+        """
         backend = self.target.backend
         options = "{origins=true}" if backend == "npu" else ""
         printer: Any = build_target(f"{backend}{options}", TARGETS)

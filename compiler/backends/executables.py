@@ -35,7 +35,7 @@ def is_torch_tensor(value: object) -> bool:
 
 @dataclass
 class Outcome:
-    """Results of a run, with its known costs as table rows."""
+    """Results of one run by name, with its known costs as table rows and as figures."""
 
     results: Mapping[str, Buffer]
     rows: Sequence[Row] = ()
@@ -59,7 +59,10 @@ class Preparation:
 
 @dataclass(frozen=True)
 class Signature:
-    """Names of the arguments and results of a function."""
+    """
+    Names of a function, of its arguments and of its results, in order, and its weight
+    preparation, if it has one.
+    """
 
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
@@ -98,7 +101,7 @@ class NotSimulatedError(Exception):
 
 
 class Executable(Protocol):
-    """A compiled program that can be run repeatedly."""
+    """Protocol of a compiled program, which can be run repeatedly."""
 
     @property
     def artifacts(self) -> Mapping[str, str]:
@@ -150,7 +153,7 @@ class InterpretedProgram(HostExecutable):
 
 @dataclass(frozen=True)
 class EmptyProgram(HostExecutable):
-    """A program without results, and so without work."""
+    """Executable of a function without results, which does nothing when it runs."""
 
     artifacts: Mapping[str, str] = field(default_factory=dict[str, str])
     takes_tensors: bool = True
@@ -161,7 +164,7 @@ class EmptyProgram(HostExecutable):
 
 @dataclass(frozen=True)
 class SimulatedProgram(HostExecutable):
-    """A program of the simulated NPU, on numpy arrays."""
+    """Executable that simulates an NPU program on numpy arrays, with its timing."""
 
     program: NpuProgram
     signature: Signature
@@ -172,7 +175,10 @@ class SimulatedProgram(HostExecutable):
     def parse_text(
         text: str, side_file_folder: Path, signature: Signature
     ) -> SimulatedProgram:
-        """Parse the program `text`."""
+        """
+        Return an executable of the NPU program `text`; paths of its side files are
+        relative to `side_file_folder`.
+        """
         from tlf.runtime import npu
 
         program = npu.parse(text, side_file_folder)
@@ -200,7 +206,7 @@ class SimulatedProgram(HostExecutable):
 
 @dataclass(frozen=True)
 class TritonKernels:
-    """Triton kernels, on numpy arrays or torch tensors."""
+    """Executable that runs Triton kernels on numpy arrays or torch tensors."""
 
     executable: TritonExecutable
     signature: Signature
@@ -211,7 +217,10 @@ class TritonKernels:
 
     @staticmethod
     def load_text(text: str, signature: Signature) -> TritonKernels:
-        """Load the plan `text` and its kernels."""
+        """
+        Return an executable of `text`, which has kernel sources followed by their
+        launch plan.
+        """
         from tlf.runtime import triton
 
         executable = triton.prepare(triton.load_plan(text))

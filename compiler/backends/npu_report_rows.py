@@ -47,7 +47,10 @@ def report_rows(report: Report) -> Sequence[Row]:
 
 
 def report_figures(report: Report) -> dict[str, float]:
-    """Return cycles, seconds, and bytes by level."""
+    """
+    Return figures of a simulated run by name, such as `cycles`, `seconds`, and bytes by
+    memory level as in `L2.read`.
+    """
     result: dict[str, float] = {
         "cycles": report.cycles,
         "bound": report.bound,

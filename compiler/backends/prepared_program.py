@@ -35,7 +35,10 @@ class PreparedProgram:
 
     @property
     def artifacts(self) -> Mapping[str, str]:
-        """Generated texts of both programs, by file name."""
+        """
+        Generated texts of both programs by file name, those of the preparation with the
+        prefix `prepare_`.
+        """
         first = self.preparation.artifacts
         return {
             **self.main.artifacts,

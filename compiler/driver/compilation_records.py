@@ -51,7 +51,7 @@ class CompilationRecords:
         passes: Sequence[ModulePass],
         planning_observer: ModuleObserver | None = None,
     ) -> PassManager:
-        """Return a pass manager that records stages and remarks."""
+        """Return a pass manager for `passes` that fills these records while it runs."""
         end = count_passes_until_planned(passes)
         partitions = (isinstance(each, GraphPartitionPass) for each in passes[:end])
         self.is_partitioned = any(partitions)

@@ -13,7 +13,9 @@ from tlf.compiler.driver.type_caching_parser import TypeCachingParser
 
 @dataclass(frozen=True)
 class _HexElement:
-    """A hexadecimal element as parsed by xDSL."""
+    """
+    Hexadecimal element of a `dense<...>` literal, converted once its type is known.
+    """
 
     element: Any
 

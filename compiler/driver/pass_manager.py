@@ -23,7 +23,10 @@ from tlf.dialects.located_rewriting import propagate_locations
 
 
 class PrintAfter(StrEnum):
-    """Passes after which the program is printed."""
+    """
+    Choice of passes after which the program is printed: chosen passes only, also those
+    that change its text, or all.
+    """
 
     CHOSEN = auto()
     CHANGE = auto()

@@ -117,7 +117,10 @@ DIALECTS = FactoryRegistry(lambda universe: universe.all_dialects)
 
 
 class PluginContext(PlanningContext):
-    """A context that searches plugins for unregistered dialects."""
+    """
+    Context that registers a dialect of xDSL, TLF or a plugin at the first look-up of
+    one of its names.
+    """
 
     def get_optional_op(
         self, name: str, *, dialect_stack: Sequence[str] = ()

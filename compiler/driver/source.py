@@ -54,7 +54,10 @@ def read_source(path: str | None) -> Source:
 
 
 def write_text_file(path: str, text: str) -> None:
-    """Write `text` to the file at `path`. Raises `SourceError`."""
+    """
+    Write or overwrite the file at `path` with `text`, not atomically. Raises
+    `SourceError`.
+    """
     try:
         Path(path).write_text(text, encoding="utf-8")
     except OSError as error:

@@ -14,7 +14,9 @@ class Timing:
 
     @contextmanager
     def measure(self, step: str) -> Generator[None]:
-        """Add the time spent inside to `step`, errors included."""
+        """
+        Add the seconds spent in the `with` block to `step`, also if the block raises.
+        """
         start = perf_counter()
         try:
             yield

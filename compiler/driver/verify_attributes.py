@@ -73,7 +73,10 @@ def _find_unknown_attributes(
     known_attributes: Sequence[str],
     names: Sequence[str | None],
 ) -> Iterator[str]:
-    """Yield the faults of the attributes of arguments or results."""
+    """
+    Yield an error message for each unknown attribute with the prefix of TLF on
+    arguments or results.
+    """
     for index, table in enumerate(attribute_tables or ()):
         name = names[index] if index < len(names) else None
         label = index if name is None else f"`{name}`"

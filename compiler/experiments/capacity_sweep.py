@@ -27,7 +27,10 @@ MIN_FALL = 0.05
 
 @dataclass(frozen=True)
 class SweepPoint:
-    """Result of a program at one capacity; sizes in bytes."""
+    """
+    Simulated result of a program at one capacity of a level, in bytes, with lower
+    bounds.
+    """
 
     capacity: int
     traffic_bound: int
@@ -46,7 +49,7 @@ class TrafficCurve:
 
     @property
     def measured_points(self) -> list[tuple[SweepPoint, Measurement]]:
-        """Points at which the program compiles."""
+        """Points at which the program compiles, each with its measurement, in order."""
         return [
             (point, point.result)
             for point in self.points
@@ -108,7 +111,9 @@ def sweep_capacities(
 
 
 def tabulate_curves(curves: Sequence[TrafficCurve], level: str) -> Table:
-    """Return the curves as a table."""
+    """
+    Return a new table with a row for each program and capacity of the memory `level`.
+    """
     formats = {"program": TEXT, f"{level} KiB": ",", "L3 MB": MEGABYTES}
     formats |= {"least MB": MEGABYTES, "of least": RATIO, "cycles": CYCLES}
     table = Table({**formats, "of bound": RATIO, "": TEXT})

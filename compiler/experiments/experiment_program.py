@@ -16,7 +16,9 @@ from tlf.passes.plan.graph_relax_io_layouts import GraphRelaxIoLayoutsPass
 
 @dataclass(frozen=True)
 class Program:
-    """A file with a program on whole tensors."""
+    """
+    File of a program on whole tensors, which `read_module` parses anew at each call.
+    """
 
     file: str
     has_free_layouts: bool = False

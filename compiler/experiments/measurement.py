@@ -29,7 +29,10 @@ from tlf.runtime.npu.npu_errors import NPUError
 
 @dataclass(frozen=True)
 class MeasurementTask:
-    """A program to compile and time."""
+    """
+    Program to compile for a target by a pass pipeline, and to time on the simulated
+    NPU.
+    """
 
     program: Program
     target: TargetSpec
@@ -66,7 +69,10 @@ class Failure:
 
 
 def run_passes_on_entry(module: ModuleOp, target: TargetSpec, passes: str) -> None:
-    """Run passes on the entry function of a module."""
+    """
+    Run the pipeline `passes` for `target` on `module` in place, after a reduction of
+    the module to its entry function.
+    """
     isolate_entry_function(module, entry_function_of(module, None))
     target.attach_to_module(module)
     pass_list = build_passes(passes, PASSES, pipelines_for(target))
@@ -84,7 +90,7 @@ def program_bounds_of(program: Program, target: TargetSpec) -> LowerBounds:
 
 
 def main_function_of(module: ModuleOp) -> func.FuncOp:
-    """Return the function that runs at every call."""
+    """Return the only function of `module` that is no weight preparation."""
     (function,) = (
         op
         for op in module.ops

@@ -25,7 +25,10 @@ Options = Mapping[str, ParameterListType]
 
 @dataclass(frozen=True)
 class PipelineChange:
-    """Changed options of the passes of a pipeline."""
+    """
+    Changes to the default pipeline of a target: pass options to set, and passes to
+    omit.
+    """
 
     outermost_options: Mapping[str, Options] = field(default_factory=dict[str, Options])
     """Options of passes on tiles of the outermost level, by pass name."""

@@ -13,7 +13,9 @@ Cell = str | int | float | None
 
 @dataclass
 class Table:
-    """Rows of figures, with notes."""
+    """
+    Table of results under construction: formats of columns, rows of cells, and notes.
+    """
 
     formats: Mapping[str, str]
     """Format of each column, by its title."""

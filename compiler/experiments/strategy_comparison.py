@@ -142,7 +142,10 @@ def _run_search(
 
 
 def _step_key_of(step: Step) -> tuple[object, ...]:
-    """Return a key that equivalent steps share."""
+    """
+    Return a hashable key of a schedule step, equal for the same group, context and
+    plan.
+    """
     plan = step.option.plan
     if not isinstance(plan, OuterPlan):
         return step.group, step.context

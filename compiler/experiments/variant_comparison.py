@@ -41,7 +41,10 @@ Results = Mapping[str, Measurement | Failure]
 
 
 def figure_cells(result: Measurement, bounds: LowerBounds) -> tuple[Cell, ...]:
-    """Return the cells of `FIGURES`."""
+    """
+    Return the cells of the columns `FIGURES`: traffic in MB and cycles, each followed
+    by its ratio to the lower bound.
+    """
     return (
         result.bytes / 1e6,
         result.bytes / max(1, bounds.payload_bytes),
@@ -94,7 +97,10 @@ def tabulate_baselines(
 
 
 def _speedup_cells(results: Results, cycles: int) -> tuple[Cell, Cell]:
-    """Return the speedups over `unfused` and over `naive`."""
+    """
+    Return the cycles of `unfused` and of `naive`, each divided by `cycles`; `None` for
+    a variant that failed.
+    """
     unfused, naive = (results[name] for name in ("unfused", "naive"))
     return (
         unfused.cycles / max(1, cycles) if isinstance(unfused, Measurement) else None,

@@ -36,7 +36,9 @@ from tlf.planner.cost.npu.tiled_group import TiledGroup
 
 @dataclass(frozen=True)
 class PredictedCost:
-    """Predicted cost of a group."""
+    """
+    Cost of one planned group by the cost model: cycles, bytes moved, and footprint.
+    """
 
     cycles: int
     bytes: int
@@ -50,7 +52,10 @@ class PredictedCost:
 
 @dataclass(frozen=True)
 class GroupEstimate:
-    """Cost of one group, with the inputs of its computation."""
+    """
+    Predicted cost and lower bounds of one planned group, with the inputs of their
+    computation.
+    """
 
     group: graph.GroupOp
     level: Level
@@ -78,7 +83,10 @@ class GroupEstimator:
             )
 
     def estimate_group(self, group: graph.GroupOp) -> GroupEstimate | None:
-        """Return the cost of a group, or `None` if it has no plan."""
+        """
+        Predict the cost of `group` under its attached plan; return `None` if it has no
+        plan.
+        """
         if (plan := group.plan) is None:
             return None
         level = find_tile_level(self.target, plan.level.data)
@@ -161,7 +169,10 @@ def has_cost_model(target: TargetSpec) -> bool:
 def _tally_contributions(
     items: Sequence[Item], repetitions: int = 1
 ) -> Iterator[tuple[Key, int]]:
-    """Yield the contributions of instructions to totals."""
+    """
+    Yield the counter and amount of each increment by an instruction in `items`, times
+    the trips of enclosing loops.
+    """
     for item in items:
         if isinstance(item, Task):
             yield from (

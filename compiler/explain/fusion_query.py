@@ -65,7 +65,10 @@ class FusionQuery:
 
     @cached_property
     def best(self) -> SearchResult | None:
-        """The best schedule, or `None` if there is none."""
+        """
+        Search result with the best schedule by the cost model, joint or not, that the
+        strategy of `partitioner` finds; `None` if there is no schedule.
+        """
         options = self.partitioner
         try:
             return search_schedule(
@@ -128,7 +131,10 @@ class FusionQuery:
         return replace(self, target=resized)
 
     def without_limits(self) -> FusionQuery:
-        """Return the query without limits on the size of groups."""
+        """
+        Return a copy of the query without limits on operations and contractions per
+        group.
+        """
         indices = range(len(self.nodes))
         contractions = self.costs.count_contractions(mask_of(indices))
         unlimited = replace(

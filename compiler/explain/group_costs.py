@@ -29,7 +29,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class GroupCost:
-    """Predicted cost of a group, recorded before lowering."""
+    """
+    Predicted cycles of one planned group, recorded before lowering, with their lower
+    bound.
+    """
 
     title: str
     """Names of its first and last operation."""
@@ -52,7 +55,10 @@ class GroupTable:
     """Lower bound of the cycles of the function."""
 
     def record_module(self, module: ModuleOp) -> None:
-        """Record the groups of a module in which groups are planned."""
+        """
+        Append the predicted costs of the planned groups in `module` to the table; do
+        nothing if its target has no cost model.
+        """
         if not has_cost_model(TargetSpec.read_from_module(module)):
             return
         for report in report_functions(module):

@@ -64,7 +64,10 @@ def _describe_cascade(tiling: GroupTiling) -> str:
 
 
 def _format_kernel_cost(cost: KernelCost, clock: float) -> str:
-    """Return a cost as text; `clock` is in cycles per microsecond."""
+    """
+    Format time in us, bottleneck and resources of a kernel; `clock` is in cycles per
+    us.
+    """
     resources = cost.resources
     return (
         f"predicted {cost.cycles / clock:,.1f} us, {cost.bottleneck} "

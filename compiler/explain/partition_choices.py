@@ -33,7 +33,9 @@ ALTERNATIVES = 3
 
 @dataclass(frozen=True)
 class Cost:
-    """Cost of a schedule by the cost model."""
+    """
+    Cost of a schedule: its cycles, and the bytes moved from and to the outer level.
+    """
 
     cycles: int
     bytes: int
@@ -54,7 +56,10 @@ class AlternativeGroup:
 
 @dataclass(frozen=True)
 class PartitionChoice:
-    """Partition of an independent part of a program into groups."""
+    """
+    Record of the groups that `graph-partition` chose for one independent part of a
+    program, with costs and alternatives.
+    """
 
     groups: Sequence[graph.GroupOp | None]
     """Groups in order; `None` for steps without a group."""
@@ -145,7 +150,7 @@ def _make_partition_choice(
     alternatives: Sequence[Sequence[AlternativeGroup]],
     unfused: Cost | None,
 ) -> PartitionChoice:
-    """Return the record of an executed partition."""
+    """Return the record of `partition`, whose groups are already merged in the IR."""
     chosen = partition.schedule
     steps = zip(partition.merged_groups, chosen.steps, strict=True)
     planned = [
@@ -182,7 +187,10 @@ def operations_of_node(node: Operation) -> Sequence[Operation]:
 
 
 def _alternatives_by_step(partition: PartitionResult) -> list[list[AlternativeGroup]]:
-    """Return the alternatives to each step of the chosen schedule."""
+    """
+    Return the alternatives to each step of the executed schedule, in order; for a step
+    that the best one lacks, the overlapping steps of the best one.
+    """
     result = partition.search_result
     by_group = {
         step.group: [

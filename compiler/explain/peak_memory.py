@@ -22,7 +22,7 @@ MAX_VISITS = 20_000
 
 
 class MemoryUse(StrEnum):
-    """Use of bytes in a memory level."""
+    """Category of bytes in a memory level, for the breakdown of the peak."""
 
     INPUTS = auto()
     """Tiles of operands of the group, except for the uses below."""
@@ -45,7 +45,10 @@ class MemoryUse(StrEnum):
 
 @dataclass(frozen=True)
 class MemoryPeak:
-    """Peak memory use of a group in a level, in bytes."""
+    """
+    Predicted peak use of a memory level while a group runs, in bytes, with its
+    breakdown.
+    """
 
     capacity: int
     live: int
@@ -107,7 +110,10 @@ def _buffers_live_at_peak(rows: Collection[BufferRow]) -> list[BufferRow]:
 def _split_buffer_by_use(
     buffer_row: BufferRow, estimate: GroupEstimate, weights: Collection[SSAValue]
 ) -> Iterator[tuple[MemoryUse, int]]:
-    """Yield the uses of a buffer, with their bytes."""
+    """
+    Yield each use of a buffer with its bytes, maybe 0, which add up to the buffer's
+    size.
+    """
     value, size = buffer_row.value, buffer_row.byte_count - buffer_row.in_flight_bytes
     yield MemoryUse.DOUBLE_BUFFERS, buffer_row.in_flight_bytes
     if value in estimate.residency.retained_results:

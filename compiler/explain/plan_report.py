@@ -32,7 +32,9 @@ from tlf.dialects.weight_preparation_attributes import (
 
 @dataclass(frozen=True)
 class GroupReport:
-    """Report on one planned group, before lowering."""
+    """
+    Predicted cost, peak memory and recomputation of one planned group, before lowering.
+    """
 
     estimate: GroupEstimate
     weights: frozenset[SSAValue]
@@ -68,7 +70,9 @@ class GroupReport:
 
 @dataclass(frozen=True)
 class FunctionReport:
-    """Report on a function with planned groups."""
+    """
+    Predicted costs of the planned groups of one function, with bounds of the function.
+    """
 
     function: func.FuncOp
     groups: Sequence[GroupReport]

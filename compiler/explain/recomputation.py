@@ -21,7 +21,10 @@ from tlf.support.affine.index_access import Box
 
 @dataclass(frozen=True)
 class Recomputation:
-    """Work of the tiles of a group, with and without recomputation."""
+    """
+    Numbers of products and elements that the tiles of a group compute, each in total
+    and without recomputed ones.
+    """
 
     products: int
     """Multiply-accumulates over all tiles."""
@@ -32,7 +35,9 @@ class Recomputation:
 
     @staticmethod
     def sum_over_groups(parts: Sequence[Recomputation]) -> Recomputation:
-        """Return the sum over several groups."""
+        """
+        Return the field-wise sum of `parts` as a new object; all 0 if `parts` is empty.
+        """
         return Recomputation(
             sum(each.products for each in parts),
             sum(each.distinct_products for each in parts),

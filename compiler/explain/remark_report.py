@@ -75,7 +75,10 @@ def collect_remarks(records: CompilationRecords) -> Mapping[str, Sequence[Remark
 def _added_remarks(
     before: Sequence[RemarkAttr], after: Sequence[RemarkAttr]
 ) -> Iterator[RemarkAttr]:
-    """Yield the remarks that were added, with new locations only."""
+    """
+    Yield the remarks of `after` that are not in `before`; a remark in both with new
+    locations is yielded with those only.
+    """
     locations = {each.with_locations(()): each.location_names for each in before}
     for each in after:
         known_locations = locations.get(each.with_locations(()))

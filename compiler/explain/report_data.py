@@ -26,7 +26,10 @@ from tlf.planner.partition.schedule_refinement import EvaluatedTimes
 
 @dataclass(frozen=True)
 class GroupMember:
-    """An operation of a group."""
+    """
+    Report entry of one operation of a group: its name without the dialect, and its
+    origin.
+    """
 
     operation: str
     name: str | None
@@ -37,7 +40,7 @@ class GroupMember:
 
 @dataclass(frozen=True)
 class Plan:
-    """Tiling of a group."""
+    """Report entry of the tiling plan of one group."""
 
     level: str
     tile: Sequence[int]
@@ -71,7 +74,7 @@ class Figures:
 
 @dataclass(frozen=True)
 class Memory:
-    """Peak use of a memory level, in bytes."""
+    """Report entry of the peak use of a memory level by one group, in bytes."""
 
     level: str
     capacity: int
@@ -98,7 +101,7 @@ class Alternative:
 
 @dataclass(frozen=True)
 class Group:
-    """A group of a function."""
+    """Report entry of one planned group: operations, plan, costs and alternatives."""
 
     number: int
     title: str
@@ -123,7 +126,10 @@ class Group:
 
 @dataclass(frozen=True)
 class Search:
-    """Search that found the groups, with its result."""
+    """
+    Report entry of a search that chose groups: strategy, whether it is exact, and
+    costs.
+    """
 
     strategy: str
     exact: bool
@@ -136,7 +142,7 @@ class Search:
 
 @dataclass(frozen=True)
 class Function:
-    """A function with its groups in order."""
+    """Report entry of one function on a target, with its groups in program order."""
 
     name: str
     target: str
@@ -157,7 +163,10 @@ def make_function_report(
     choices: Sequence[PartitionChoice],
     names: SourceNames,
 ) -> Function:
-    """Return the report of a function."""
+    """
+    Return the data of `report` and of the `choices` of its function, without remarks
+    and simulated costs.
+    """
     own_choices = [
         _include_planned_groups(item, report)
         for item in choices
@@ -209,7 +218,10 @@ def _make_search_entry(choice: PartitionChoice) -> Search:
 def _make_alternative_entry(
     alternative: AlternativeGroup, choice: PartitionChoice, names: SourceNames
 ) -> Alternative:
-    """Return the report of an alternative to the chosen group."""
+    """
+    Return the report entry of `alternative`, with its cycles relative to those of
+    `choice`.
+    """
     cycles, chosen = alternative.cost.cycles, max(choice.cost.cycles, 1)
     return Alternative(
         title_of_operations(names, alternative.operations),
@@ -309,7 +321,10 @@ def _make_group_entry(
 def make_member_entries(
     operations: Sequence[Operation], names: SourceNames
 ) -> list[GroupMember]:
-    """Return the report entries of operations."""
+    """
+    Return a report entry for each of `operations`, with its name and location in the
+    source.
+    """
     return [
         GroupMember(
             op.name.removeprefix("graph."),

@@ -20,7 +20,7 @@ WIDTH = 96
 
 
 def format_overview(function: Function) -> Iterator[str]:
-    """Yield a line for each group, and one for the function."""
+    """Yield the table of groups with a total row, then lines about searches."""
     count = len(function.groups)
     groups = f"{count} group{'s' if count != 1 else ''}"
     yield f"@{function.name} on {function.target}, {groups}"

@@ -40,7 +40,10 @@ BISECTIONS = 3
 
 
 class BindingConstraint(StrEnum):
-    """Constraint that keeps operations apart."""
+    """
+    Constraint that keeps two operations in different groups; `NOTHING` if they share
+    one.
+    """
 
     NOTHING = auto()
     """The operations run in one group."""
@@ -66,7 +69,10 @@ class FusingChange:
 
 @dataclass(frozen=True)
 class FusionVerdict:
-    """Explanation of why two operations are not in one group."""
+    """
+    Explanation of why two operations are not in one group, or that they are, with costs
+    of schedules and a change that fuses them.
+    """
 
     binding: BindingConstraint
     reason: str

@@ -52,7 +52,10 @@ class AccumulatorTypedOperation(IRDLOperation, abc.ABC):
         return promote_to_f32(np.empty(0, dtype_of(self.accumulator_type))).dtype
 
     def verify_accumulator_types(self) -> None:
-        """Check the accumulator type, and the type of the result."""
+        """
+        Raise `VerifyException` unless the accumulator type is the operand's element
+        type or a wider one of its kind, and the result has one of both.
+        """
         element, acc = element_type_of_value(self.operands[0]), self.accumulator_type
         if acc not in NUMBERS or is_float(acc) != is_float(element):
             raise VerifyException(f"expected an accumulator for {element}, got {acc}")

@@ -49,7 +49,8 @@ class GeluKind(StrEnum):
 @irdl_attr_definition
 class GeluKindAttr(Data[GeluKind]):
     """
-    Formula for the cumulative normal distribution in gelu.
+    Formula of gelu for the cumulative normal distribution: `erf`, or `tanh` as its
+    approximation.
 
     ```mlir
     #graph.gelu_kind<tanh>

@@ -70,7 +70,7 @@ class AffineTensor:
         return None if any(self.coefficients) else self.constant_term
 
     def to_array(self) -> NDArray[np.int64]:
-        """Return the elements as an array."""
+        """Return all elements as a read-only i64 numpy array."""
         elements = np.full((1,) * len(self.shape), self.constant_term, np.int64)
         for axis, factor in enumerate(self.coefficients):
             ones = [1] * (len(self.shape) - axis - 1)
@@ -90,7 +90,7 @@ class AffineTensor:
         return IndexAccess(tuple(terms), start)
 
     def broadcast_to(self, shape: Sequence[int]) -> AffineTensor:
-        """Return the tensor, broadcast to a shape."""
+        """Return a new affine tensor, broadcast to `shape`; no operation is built."""
         ones = len(shape) - len(self.shape)
         return AffineTensor(
             self.constant_term, (0,) * ones + self.coefficients, tuple(shape)
@@ -108,7 +108,7 @@ class AffineTensor:
         return self + other.multiply_by_constant(-1)
 
     def multiply_by_constant(self, multiplier: int) -> AffineTensor:
-        """Return the tensor, multiplied by a constant."""
+        """Return a new affine tensor, with all elements multiplied by `multiplier`."""
         factors = tuple(multiplier * factor for factor in self.coefficients)
         return replace(
             self, constant_term=multiplier * self.constant_term, coefficients=factors
@@ -244,7 +244,10 @@ def _transfer_reshape(
 def _transfer_product(
     _: Operation, operands: Sequence[AffineTensor | None]
 ) -> AffineTensor | None:
-    """Multiply by a uniform tensor."""
+    """
+    Return the product of two affine tensors; `None` unless both are known and one of
+    them is uniform.
+    """
     lhs, rhs = operands
     if lhs is None or rhs is None:
         return None
@@ -290,7 +293,10 @@ _RELATION_TESTS: Mapping[Relation, Callable[[int, int], bool]] = {
 def _transfer_select(
     _: Operation, operands: Sequence[AffineTensor | None]
 ) -> AffineTensor | None:
-    """Select by a uniform condition."""
+    """
+    Return the operand that a uniform condition selects; `None` if that operand is
+    unknown, or the condition is not uniform.
+    """
     condition, lhs, rhs = operands
     if condition is None or condition.uniform_value is None:
         return None

@@ -71,7 +71,9 @@ def _greatest_value_of_integer_type(element_type: Attribute) -> Scalar | None:
 
 
 class LawOperandResult(Enum):
-    """Non-constant result of a law."""
+    """
+    Operand, maybe negated, that a binary operation is equal to by an algebraic law.
+    """
 
     OTHER = auto()
     """The other operand."""
@@ -240,7 +242,7 @@ CONSTANT_OPERAND_LAWS: Sequence[ConstantOperandLaw] = (
 
 @dataclass(frozen=True)
 class SameOperandLaw:
-    """Law of a binary operation whose operands are the same value."""
+    """Algebraic law `x op x = result` of a binary operation."""
 
     operation_type: OperationType
     result: LawOperandResult | TypedConstant
@@ -260,7 +262,7 @@ SAME_OPERAND_LAWS: Sequence[SameOperandLaw] = (
 
 
 class CompositionResult(Enum):
-    """Result of a composition of two unary operations."""
+    """Value that equals a composition `outer(inner(x))` of two unary operations."""
 
     ARGUMENT = auto()
     """The operand x of the inner operation."""

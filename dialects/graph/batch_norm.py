@@ -128,7 +128,10 @@ class BatchNormOp(NormalizationOperation):
     def _reshape_parameter_for_broadcast(
         self, tensor_builder: TensorBuilder, value: SSAValue
     ) -> SSAValue:
-        """Reshape a parameter so that it broadcasts to the operand."""
+        """
+        Build a reshape that appends unit axes to a parameter per channel, so that it
+        broadcasts to the operand; return `value` itself for rank 2.
+        """
         tail = len(shape_of(self.operand)) - 2
         if not tail:
             return value

@@ -50,7 +50,7 @@ from tlf.dialects.types import (
 
 
 class Relation(StrEnum):
-    """Relation of a comparison of two numbers."""
+    """Relation of the left to the right operand that a comparison tests."""
 
     EQ = "eq"
     NE = "ne"
@@ -73,7 +73,7 @@ _COMPARE: Mapping[Relation, Callable[[Array, Array], Array]] = {
 @irdl_attr_definition
 class RelationAttr(Data[Relation]):
     """
-    Relation of a comparison of two numbers.
+    Relation of the left to the right operand that a comparison tests.
 
     ```mlir
     #graph.relation<lt>

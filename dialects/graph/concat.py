@@ -66,7 +66,7 @@ def _infer_concat_shape(shapes: Sequence[Sequence[int]], axis: int) -> tuple[int
 @irdl_op_definition
 class ConcatOp(IRDLOperation, ConcatLikeInterface, DecompositionInterface):
     """
-    Concatenation of tensors along an axis.
+    Concatenation of tensors along one of their axes, in the order of the operands.
 
     ```mlir
     %y = graph.concat %a, %b axis 1
@@ -157,7 +157,10 @@ class ConcatOp(IRDLOperation, ConcatLikeInterface, DecompositionInterface):
         return [reduce(build_maximum, padded)]
 
     def _pad_operands(self, builder: Builder) -> Iterable[SSAValue]:
-        """Pad each operand to its position in the result."""
+        """
+        Build and yield each operand, padded to the shape of the result with the least
+        value of its type.
+        """
         shape = shape_of(self.result)
         for value, low in zip(self.inputs, self.operand_offsets(), strict=True):
             ends = map(sum, zip(low, shape_of(value), strict=True))

@@ -60,7 +60,7 @@ from tlf.support.affine.index_access import Accesses, identity_accesses
 @irdl_attr_definition
 class SideFileAttr(ParametrizedAttribute):
     """
-    Array in a side file.
+    Reference to an array in a side file, which the IR does not contain.
 
     `path` is the path of an `.npz` archive or a `.safetensors` file, relative to the
     current directory, `key` is the name of the array in the file, and `sha256` is the
@@ -90,7 +90,7 @@ class SideFileAttr(ParametrizedAttribute):
             return cls.parse_body(parser)
 
     def print_body(self, printer: Printer) -> None:
-        """Print without angle brackets."""
+        """Print the path, the key, and the digest if known, without angle brackets."""
         printer.print_attribute(self.path)
         printer.print_string(" key ")
         printer.print_attribute(self.key)
@@ -100,7 +100,10 @@ class SideFileAttr(ParametrizedAttribute):
 
     @staticmethod
     def parse_body(parser: AttrParser) -> tuple[StringAttr, StringAttr, StringAttr]:
-        """Parse without angle brackets."""
+        """
+        Parse the path, the key, and the digest (empty if absent), without angle
+        brackets.
+        """
         path = parser.parse_str_literal()
         parser.parse_keyword("key")
         key = parser.parse_str_literal()
@@ -232,7 +235,8 @@ class ConstantOp(IRDLOperation, ConstantInterface):
 
     def to_array(self) -> Array:
         """
-        Return the elements as a numpy array.
+        Return the elements as a numpy array, read from the side file if they are in
+        one.
 
         Raise a `DiagnosticException` if the side file cannot be read or lacks the
         array, and a `VerifyException` if the array has another shape or dtype.

@@ -134,7 +134,10 @@ def _dims_used_by_map(map_: AffineMap) -> tuple[int, ...]:
 def _infer_iterator_extents(
     maps: Sequence[AffineMap], shapes: Sequence[Sequence[int]]
 ) -> dict[int, int]:
-    """Infer the extent of each iterator that an input map uses."""
+    """
+    Return the extent of each iterator that an input map uses; raise `VerifyException`
+    if inputs disagree.
+    """
     extents: dict[int, int] = {}
     for map_, shape in zip(maps, shapes, strict=False):
         for iterator, extent in zip(_dims_used_by_map(map_), shape, strict=True):

@@ -106,7 +106,9 @@ class Conv2dOp(ContractionOperation, PaddingInterface, WindowInterface):
 
     @property
     def window(self) -> Window:
-        """Sliding windows of filters over images."""
+        """
+        Geometry of the sliding windows: filter taps, strides, padding and dilation.
+        """
         return Window(
             filter_tap_extents(shape_of(self.lhs), shape_of(self.rhs), 2),
             tuple(self.strides.get_values()),

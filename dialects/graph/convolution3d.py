@@ -115,7 +115,10 @@ class Conv3dOp(AccumulatorTypedOperation, DecompositionInterface):
 
     @property
     def correlation(self) -> Correlation:
-        """Correlation of images with filters."""
+        """
+        Geometry of the convolution: sliding windows over three axes, and channel
+        groups.
+        """
         window = Window(
             filter_tap_extents(shape_of(self.lhs), shape_of(self.rhs), 3),
             tuple(self.strides.get_values()),

@@ -203,7 +203,7 @@ class AddOp(BinaryOperation):
 @irdl_op_definition
 class SubOp(BinaryOperation):
     """
-    Elementwise difference.
+    Elementwise difference: the first operand minus the second.
 
     ```mlir
     %difference = graph.sub %a, %b : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>

@@ -17,7 +17,7 @@ from tlf.dialects.graph.unary_functions import MathFunctionOperation
 @irdl_op_definition
 class Exp2Op(MathFunctionOperation):
     """
-    Elementwise power of 2.
+    Elementwise 2 to the power of x.
 
     ```mlir
     %y = graph.exp2 %x : tensor<4xf32>

@@ -34,7 +34,10 @@ FillAttribute: TypeAlias = FloatAttr[AnyFloat] | IntegerAttr[IntegerType | Index
 
 
 def parse_number(parser: Parser) -> float:
-    """Parse a number, `true`, `false`, `inf`, `-inf` or `nan`."""
+    """
+    Parse a number, `true`, `false`, `inf`, `-inf` or `nan`, and return its Python
+    value.
+    """
     if parser.parse_optional_keyword("nan") is not None:
         return math.nan
     if parser.parse_optional_keyword("inf") is not None:
@@ -109,7 +112,10 @@ class FilledMovementOperation(MovementOperation, abc.ABC):
         printer.print_function_type(self.operand_types, self.result_types)
 
     def verify_fill_element_type(self) -> None:
-        """Check that operand, result and fill have one element type."""
+        """
+        Raise `VerifyException` unless operand, result and fill have the same element
+        type.
+        """
         element = element_type_of_value(self.operand)
         verify_element_type(self.result, element)
         if self.fill.type != element:

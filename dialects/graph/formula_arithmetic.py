@@ -20,7 +20,10 @@ Value = TypeVar("Value")
 
 
 class FormulaArithmetic(Protocol[Value]):
-    """Operations that the formulas of composites use."""
+    """
+    Protocol of the scalar operations that formulas of composites use, implemented by
+    builders of IR and by numpy.
+    """
 
     def constant(self, value: float, /) -> Value: ...
     def add(self, lhs: Value, rhs: Value, /) -> Value: ...
@@ -31,7 +34,9 @@ class FormulaArithmetic(Protocol[Value]):
 
 
 class ScalarBuilder:
-    """Builder of operations on scalars of one floating-point type."""
+    """
+    Builder of `arith` and `math` operations on scalars of one floating-point type.
+    """
 
     def __init__(self, builder: Builder, element: Attribute) -> None:
         self.builder = builder
@@ -67,7 +72,9 @@ class ScalarBuilder:
 
 
 class ArrayArithmetic:
-    """Arithmetic on numpy arrays of one floating-point type."""
+    """
+    Numpy implementation of `FormulaArithmetic` on arrays of one floating-point dtype.
+    """
 
     def __init__(self, dtype: np.dtype[np.generic]) -> None:
         self.dtype = dtype

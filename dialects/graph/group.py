@@ -264,7 +264,9 @@ class GroupOp(IRDLOperation, CanonicalizableOperation):
 
 
 def _parse_optional_plan(parser: Parser) -> Attribute | None:
-    """Parse the plan of a group, if there is one."""
+    """
+    Parse `plan` and the plan attribute of a group; return `None` if there is none.
+    """
     plan = None
     if parser.parse_optional_keyword("plan") is not None:
         plan = parser.parse_attribute()

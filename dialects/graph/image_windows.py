@@ -166,7 +166,10 @@ class Window:
     def _image_slices_of_tap(
         self, tap_index: Sequence[int], window_counts: Sequence[int]
     ) -> list[slice]:
-        """Return the slices of the padded images that one tap reads."""
+        """
+        Return, per axis that windows slide over, the strided slice of the padded images
+        that one tap of all windows reads.
+        """
         return [
             slice(
                 index * dilation, index * dilation + stride * (extent - 1) + 1, stride

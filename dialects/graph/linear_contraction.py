@@ -124,7 +124,7 @@ class LinearContractOp(ContractionOperation):
 
     @property
     def _result_dim_orders(self) -> list[list[int]]:
-        """Dimensions of each axis of the result, outermost first."""
+        """Domain dimensions that share each axis of the result, outermost first."""
         result = self.affine_maps[2]
         return [
             _order_dims_of_result_axis(each, self.domain_extents, result)

@@ -43,7 +43,9 @@ from tlf.support.affine.index_access import Accesses, identity_accesses
 class PoolOperation(
     WindowedOperation, CombiningOperation, PaddingInterface, WindowInterface, abc.ABC
 ):
-    """Base of reductions of every window of N x C x H x W images."""
+    """
+    Base of poolings: reductions of each window of N x C x H x W images to one element.
+    """
 
     assembly_format = (
         "$operand (`init` $init^)? `kernel` $kernel (`strides` $strides^)?"

@@ -91,7 +91,10 @@ class MaxPool3dOp(Windowed3dOperation, DecompositionInterface, SimplifiableOpera
             return (round_to_type(reduce(np.maximum, elements), element),)
 
     def decompose(self, builder: Builder) -> Sequence[SSAValue]:
-        """Build the maximum of each window of the unfolded images."""
+        """
+        Build an unfold of the images and the maximum of each window, and return the
+        latter.
+        """
         element = element_type_of_value(self.result)
         kind = ReduceKind.MAX
         return [

@@ -211,7 +211,10 @@ class PrefixScanBuilder:
         return self.mask_builder.insert(ReshapeOp(value, block_shape))
 
     def _merge_blocks(self, value: SSAValue, extent: int) -> SSAValue:
-        """Merge blocks into one axis of `extent` elements."""
+        """
+        Build a reshape of the axes of blocks and of their elements into one axis, and a
+        slice of its first `extent` elements if there are more.
+        """
         *front, count, size = shape_of(value)[: self.axis + 2]
         shape = (*front, count * size, *shape_of(value)[self.axis + 2 :])
         merged = self.mask_builder.insert(ReshapeOp(value, shape))

@@ -58,7 +58,7 @@ Combine: TypeAlias = (
 
 
 class ReduceKind(StrEnum):
-    """Combining operation of a reduction."""
+    """Combining operation of a reduction: sum, maximum, minimum or product."""
 
     SUM = auto()
     MAX = auto()
@@ -83,7 +83,10 @@ _SCALAR: Mapping[ReduceKind, tuple[type[Combine], type[Combine]]] = {
 
 
 def neutral_element_of(kind: ReduceKind, element_type: Attribute) -> Scalar:
-    """Return the neutral element of a reduction kind."""
+    """
+    Return the neutral element of `kind` as a Python number: 0, 1, or for extremes the
+    least or greatest value of `element_type`.
+    """
     if kind in (ReduceKind.SUM, ReduceKind.PROD):
         return 0 if kind is ReduceKind.SUM else 1
     is_max = kind is ReduceKind.MAX
@@ -141,7 +144,9 @@ class CombiningOperation(AccumulatingOperation, ReductionInterface, abc.ABC):
         return builder.insert(kind(element, accumulator)).results[0]
 
     def reduce_array(self, value: Array, axes: Sequence[int], keepdims: bool) -> Array:
-        """Reduce an array along axes."""
+        """
+        Return the reduction of a numpy array along `axes` by the kind of the operation.
+        """
         combine = _COMBINE[self.reduce_kind]
         with np.errstate(all="ignore"):
             total = combine.reduce(value, axis=tuple(axes), keepdims=keepdims)
@@ -157,7 +162,7 @@ class CombiningOperation(AccumulatingOperation, ReductionInterface, abc.ABC):
 @irdl_attr_definition
 class ReduceKindAttr(Data[ReduceKind]):
     """
-    Combining operation of a reduction.
+    Combining operation of a reduction: `sum`, `max`, `min` or `prod`.
 
     ```mlir
     #graph.reduce_kind<sum>

@@ -80,7 +80,7 @@ class RemarkAttr(ParametrizedAttribute):
         return tuple(place.data for place in self.locations)
 
     def with_locations(self, remark_locations: Sequence[str]) -> RemarkAttr:
-        """Return the remark with other locations."""
+        """Return a copy of the remark whose locations are `remark_locations`."""
         words = (self.kind, self.source, self.text)
         kind, source, text = (each.data for each in words)
         return RemarkAttr(
@@ -151,7 +151,9 @@ def format_remark(
 
 
 def remarks_of(function: func.FuncOp) -> tuple[RemarkAttr, ...]:
-    """Return the remarks on a function, in insertion order."""
+    """
+    Return the remarks in the attribute of a function, oldest first; empty if none.
+    """
     listed = function.attributes.get(REMARKS_ATTRIBUTE)
     if not isinstance(listed, ArrayAttr):
         return ()

@@ -118,7 +118,7 @@ class ScatterOp(
     ValueCheckInterface,
 ):
     """
-    Scatter of updates into a tensor along an axis.
+    Copy of a tensor with updates scattered into it along an axis.
 
     An update is combined with the operand element at the position of the update, with
     the coordinate along `axis` replaced by its index. It replaces the element (`set`;
@@ -321,7 +321,10 @@ class ScatterOp(
         return self.indices if is_whole and shape == ones else None
 
     def _broadcast_indices_to_updates(self, mask_builder: MaskBuilder) -> SSAValue:
-        """Broadcast the indices to the shape of the updates."""
+        """
+        Build a broadcast of the indices to the shape of the updates; return them as
+        they are if they have it.
+        """
         shape = shape_of(self.updates)
         if shape_of(self.indices) == shape:
             return self.indices
@@ -330,7 +333,10 @@ class ScatterOp(
     def _pad_to_operand_extents(
         self, mask_builder: MaskBuilder, value: SSAValue, fill: int
     ) -> SSAValue:
-        """Pad a value to the operand's extents along the other axes."""
+        """
+        Build a pad of `value` with `fill`, behind its elements, to the operand's
+        extents along all axes but the scatter axis; none if it has them.
+        """
         shape, axis = shape_of(value), self.axis.value.data
         wanted = replace_axis_extent(shape_of(self.operand), axis, shape[axis])
         if shape == wanted:

@@ -18,7 +18,10 @@ from tlf.dialects.types import AnyTensor, scalar_value
 
 
 def splat_scalar_of(value: SSAValue) -> Scalar | None:
-    """Return the value of all elements of a tensor, if it is known."""
+    """
+    Return the number that all elements of a tensor equal, traced through movements to a
+    constant; `None` if unknown.
+    """
     owner = value.owner
     if isinstance(owner, ConstantInterface):
         splat = owner.splat_attribute()

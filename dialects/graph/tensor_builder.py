@@ -28,7 +28,7 @@ from tlf.dialects.types import AnyTensor, accumulator_type_of, tensor_type_like
 
 @dataclass(frozen=True)
 class TensorBuilder:
-    """Builder of operations on tensors of one floating-point type."""
+    """Builder of `graph` operations on tensors of one floating-point type."""
 
     builder: Builder
     element: Attribute

@@ -128,7 +128,7 @@ def default_accumulator_type(element_type: Attribute) -> Attribute:
 
 
 def verify_shape(result: SSAValue, expected: Sequence[int]) -> None:
-    """Check the shape of a result."""
+    """Raise `VerifyException` unless `result` has the shape `expected`."""
     if (found := shape_of(result)) != tuple(expected):
         raise VerifyException(
             f"expected a result of shape {format_shape(expected)}, "
@@ -145,7 +145,7 @@ def verify_element_type(
 
 
 def verify_same_element_types(operands: Sequence[SSAValue]) -> None:
-    """Check that all operands have one element type."""
+    """Raise `VerifyException` unless all operands have the same element type."""
     elements = [element_type_of_value(operand) for operand in operands]
     if any(element != elements[0] for element in elements):
         listed = " and ".join(map(str, elements))
@@ -158,7 +158,9 @@ def to_integers_attribute(values: Sequence[int]) -> DenseArrayBase[IntegerType]:
 
 
 def parse_integers(parser: Parser) -> DenseArrayBase[IntegerType]:
-    """Parse a list of integers as an array property."""
+    """
+    Parse integers in square brackets, and return them as a dense i64 array attribute.
+    """
     square = parser.Delimiter.SQUARE
     return to_integers_attribute(
         parser.parse_comma_separated_list(square, parser.parse_integer)
@@ -171,7 +173,9 @@ def print_integers(printer: Printer, values: DenseArrayBase[IntegerType]) -> Non
 
 
 def verify_axes(axes: Sequence[int], rank: int) -> None:
-    """Check that axes exist and are distinct."""
+    """
+    Raise `VerifyException` unless axes are distinct, not negative and less than `rank`.
+    """
     for axis in axes:
         if not 0 <= axis < rank:
             raise VerifyException(

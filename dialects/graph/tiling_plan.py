@@ -311,7 +311,7 @@ class PlanAttr(ParametrizedAttribute):
 
 
 def _report_unknown_key(parser: AttrParser, key: str, position: int) -> NoReturn:
-    """Raise the error for a key that plans do not have."""
+    """Raise a parse error for a key that plans do not have, or that was renamed."""
     if key in PLAN_KEYS:
         parser.raise_error(f"{key} was renamed to {PLAN_KEYS[key]}", position)
     parser.raise_error(

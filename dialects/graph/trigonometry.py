@@ -21,7 +21,7 @@ from tlf.dialects.interfaces import Array
 @irdl_op_definition
 class TanOp(MathFunctionOperation):
     """
-    Elementwise tangent.
+    Elementwise tangent of x in radians.
 
     ```mlir
     %y = graph.tan %x : tensor<4xf32>
@@ -36,7 +36,7 @@ class TanOp(MathFunctionOperation):
 @irdl_op_definition
 class AsinOp(MathFunctionOperation):
     """
-    Elementwise inverse sine, NaN outside of -1 to 1.
+    Elementwise inverse sine in radians, -pi/2 to pi/2; NaN outside of -1 to 1.
 
     ```mlir
     %y = graph.asin %x : tensor<4xf32>
@@ -51,7 +51,7 @@ class AsinOp(MathFunctionOperation):
 @irdl_op_definition
 class AcosOp(MathFunctionOperation):
     """
-    Elementwise inverse cosine, NaN outside of -1 to 1.
+    Elementwise inverse cosine in radians, 0 to pi; NaN outside of -1 to 1.
 
     ```mlir
     %y = graph.acos %x : tensor<4xf32>
@@ -66,7 +66,7 @@ class AcosOp(MathFunctionOperation):
 @irdl_op_definition
 class AtanOp(MathFunctionOperation):
     """
-    Elementwise inverse tangent.
+    Elementwise inverse tangent in radians, -pi/2 to pi/2.
 
     ```mlir
     %y = graph.atan %x : tensor<4xf32>

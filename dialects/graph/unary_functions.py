@@ -64,7 +64,7 @@ class MathFunctionOperation(UnaryOperation, abc.ABC):
 @irdl_op_definition
 class ExpOp(MathFunctionOperation):
     """
-    Elementwise exponential.
+    Elementwise e to the power of x.
 
     ```mlir
     %power = graph.exp %x : tensor<4xf32>
@@ -148,7 +148,7 @@ class ErfOp(MathFunctionOperation):
 @irdl_op_definition
 class NegOp(UnaryOperation):
     """
-    Elementwise negation.
+    Elementwise arithmetic negation, -x.
 
     ```mlir
     %y = graph.neg %x : tensor<4xf32>
@@ -215,7 +215,7 @@ class LogOp(MathFunctionOperation):
 @irdl_op_definition
 class SinOp(MathFunctionOperation):
     """
-    Elementwise sine.
+    Elementwise sine of x in radians.
 
     ```mlir
     %y = graph.sin %x : tensor<4xf32>
@@ -230,7 +230,7 @@ class SinOp(MathFunctionOperation):
 @irdl_op_definition
 class CosOp(MathFunctionOperation):
     """
-    Elementwise cosine.
+    Elementwise cosine of x in radians.
 
     ```mlir
     %y = graph.cos %x : tensor<4xf32>

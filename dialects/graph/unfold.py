@@ -92,7 +92,9 @@ class UnfoldOp(FilledMovementOperation):
         return self.fill_value if self._has_out_of_bounds_reads() else None
 
     def _has_out_of_bounds_reads(self) -> bool:
-        """Return `True` if the map reads outside of the operand."""
+        """
+        Return `True` if an element of the result is read from outside of the operand.
+        """
         extents = shape_of(self.result)
         accesses = linear_accesses_of_map(self.map.data)
         for access, extent in zip(accesses, shape_of(self.operand), strict=True):

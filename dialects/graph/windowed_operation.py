@@ -37,7 +37,7 @@ class WindowedOperation(IRDLOperation, abc.ABC):
 
     @property
     def window(self) -> Window:
-        """Sliding windows over images."""
+        """Geometry of the sliding windows: taps, strides, padding and dilation."""
         return Window(
             tuple(self.kernel.get_values()),
             tuple(self.strides.get_values()),
@@ -89,7 +89,9 @@ class Windowed3dOperation(WindowedOperation, abc.ABC):
 
 
 def properties_of_window(window: Window) -> dict[str, Attribute]:
-    """Return the properties of an operation with this window."""
+    """
+    Return the properties `kernel`, `strides`, `padding` and `dilation` for a window.
+    """
     return {
         "kernel": to_integers_attribute(window.taps),
         "strides": to_integers_attribute(window.strides),
@@ -107,7 +109,10 @@ def build_window_reduction(
     init: SSAValue | None = None,
     acc: Attribute | None = None,
 ) -> SSAValue:
-    """Build the reduction of the unfolded images over each window."""
+    """
+    Build an unfold of `images` and the reduction of each window, combined with `init`
+    if given; return the result of the reduction.
+    """
     unfolded = window.build_unfold(
         images, neutral_element_of(kind, element_type_of_value(images))
     )

@@ -59,7 +59,7 @@ class InFlightMove:
 
 @dataclass
 class InFlightMoves:
-    """Moves that have started and have not been waited for."""
+    """Moves of an interpreter run that have started and have not been waited for."""
 
     moves: list[InFlightMove] = field(default_factory=list[InFlightMove])
 
@@ -69,7 +69,10 @@ class InFlightMoves:
         self.moves.append(move)
 
     def finish_move(self, move: InFlightMove) -> None:
-        """Write the values of a move, unless it has finished before."""
+        """
+        Write the values of a move to its destination and remove it; do nothing if it is
+        not in flight.
+        """
         if move not in self.moves:
             return
         self.moves.remove(move)

@@ -31,7 +31,8 @@ def interpret(
     module: ModuleOp, inputs: Mapping[str, Array], entry: str | None = None
 ) -> tuple[Array, ...]:
     """
-    Run a function on arrays by name, and return its results.
+    Interpret an entry function of a module on inputs by argument name, after its
+    preparation function if any, and return its results.
 
     Arrays have the shapes and dtypes of the arguments; results have the declared ones.
     Undefined elements of results are poison.

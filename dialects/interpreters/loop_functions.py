@@ -18,7 +18,9 @@ from xdsl.utils.exceptions import InterpretationError
 
 @register_impls
 class LoopFunctions(InterpreterFunctions):
-    """Interpreter functions of loops and of index arithmetic."""
+    """
+    Interpreter functions of `scf` loops, and of `arith` and `affine` index arithmetic.
+    """
 
     @impl(scf.ForOp)
     def run_for(

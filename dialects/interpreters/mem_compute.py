@@ -39,7 +39,9 @@ def _to_scalar_array(value: float, type_: Attribute) -> Array:
 
 @register_impls
 class MemComputeFunctions(InterpreterFunctions):
-    """Interpreter functions of structured compute, fills and masks."""
+    """
+    Interpreter functions of structured compute, fills and masks of the `mem` dialect.
+    """
 
     def __init__(self, in_flight_moves: InFlightMoves | None = None) -> None:
         self._flight = in_flight_moves or InFlightMoves()

@@ -51,7 +51,10 @@ from tlf.dialects.types import dtype_of
 
 @register_impls
 class MemMoveFunctions(InterpreterFunctions):
-    """Interpreter functions of allocations, moves and views."""
+    """
+    Interpreter functions of buffer allocations, moves, waits and views at the mem
+    level.
+    """
 
     def __init__(
         self,

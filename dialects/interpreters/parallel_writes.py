@@ -22,7 +22,9 @@ Point = tuple[int, ...]
 
 @dataclass
 class _NestExecution:
-    """One execution of a parallel loop nest."""
+    """
+    Record of one execution of a parallel loop nest: its iterations and their writes.
+    """
 
     induction_values: list[Point] = field(default_factory=list[Point])
     """Induction variables of the iterations so far."""
@@ -37,7 +39,9 @@ class _NestExecution:
 
 @dataclass
 class ParallelWriteChecker:
-    """Elements written so far by the running parallel nests."""
+    """
+    Checker that iterations of running parallel `tile` nests write disjoint elements.
+    """
 
     _nest_executions: dict[tile.WhileOp, _NestExecution] = field(
         default_factory=dict[tile.WhileOp, _NestExecution]

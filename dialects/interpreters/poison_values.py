@@ -28,7 +28,10 @@ UNAWAITED = "an element that no `mem.wait` waits for"
 
 
 def poison_value(dtype: np.dtype[np.generic]) -> int | float | bool:
-    """Return the value of undefined elements of a dtype."""
+    """
+    Return the value that marks undefined elements of a dtype: NaN, the least integer,
+    or true.
+    """
     if dtype.kind == "b":
         return True
     if dtype.kind == "i":
@@ -43,7 +46,7 @@ def _alternative_poison_value(dtype: np.dtype[np.generic]) -> int | float | bool
 
 @dataclass
 class PoisonTracker:
-    """Undefined elements of one run."""
+    """Record of the undefined elements of one interpreter run, and of their values."""
 
     alternative_origins: frozenset[Origin] = frozenset()
     """Origins whose elements get the alternative value."""
@@ -68,7 +71,10 @@ class PoisonTracker:
     def make_undefined_array(
         self, op: Operation, elements_text: str, type_: AnyTensor
     ) -> Array:
-        """Return an undefined array of a tensor type."""
+        """
+        Return a new array filled with the poison of its dtype, and record `op` as
+        origin.
+        """
         dtype = dtype_of(type_.element_type)
         return np.full(
             type_.get_shape(),

@@ -52,7 +52,9 @@ def clip_box_to_slices(
 def resolve_mixed_offsets(
     mixed_offsets: Sequence[Index], operand_values: Iterator[int]
 ) -> list[int]:
-    """Return offsets, those that are operands by their values."""
+    """
+    Return offsets as numbers; each SSA value takes the next number of `operand_values`.
+    """
     return [
         each if isinstance(each, int) else int(next(operand_values))
         for each in mixed_offsets

@@ -49,7 +49,7 @@ from tlf.dialects.mixed_offsets import (
 @irdl_attr_definition
 class TokenType(ParametrizedAttribute, TypeAttribute):
     """
-    Completion token of an asynchronous move.
+    Type of the completion token of an asynchronous move.
 
     ```mlir
     !mem.token
@@ -223,7 +223,7 @@ class DmaOp(
 @irdl_op_definition
 class WaitOp(IRDLOperation):
     """
-    Wait for the completion of moves.
+    Wait until the moves of all given tokens are complete.
 
     ```mlir
     mem.wait %t0, %t1

@@ -12,7 +12,7 @@ from tlf.dialects.types import memref_type
 
 
 class SourceOperation(IRDLOperation):
-    """Operation that reads a buffer."""
+    """Base of `mem` operations that read the buffer `source`."""
 
     source = operand_def(MemRefType)
 
@@ -22,7 +22,7 @@ class SourceOperation(IRDLOperation):
 
 
 class DestinationOperation(IRDLOperation):
-    """Operation that writes a buffer."""
+    """Base of `mem` operations that write the buffer `destination`."""
 
     destination = operand_def(MemRefType)
 
@@ -32,7 +32,7 @@ class DestinationOperation(IRDLOperation):
 
 
 class BoxOperation(IRDLOperation):
-    """Operation on a box of elements."""
+    """Base of `mem` operations on a box of elements with static sizes."""
 
     sizes = prop_def(DenseArrayBase.constr(i64))
 
@@ -43,7 +43,10 @@ class BoxOperation(IRDLOperation):
 
 
 class OutOfBoundsFillOperation(IRDLOperation):
-    """Operation that may read elements outside of its source."""
+    """
+    Base of operations that may read elements outside of their source, as `fill` if
+    given.
+    """
 
     fill = opt_prop_def()
 
@@ -60,7 +63,7 @@ class OutOfBoundsFillOperation(IRDLOperation):
 def verify_same_element_type(
     source: MemRefType[Attribute], destination: MemRefType[Attribute]
 ) -> None:
-    """Check that two buffers have the same element type."""
+    """Raise `VerifyException` unless two buffer types have the same element type."""
     if source.element_type != destination.element_type:
         raise VerifyException(
             f"cannot move elements of type {source.element_type} into a buffer of "

@@ -248,7 +248,10 @@ class ReduceOp(AccumulatingOp):
 
     @property
     def combiners(self) -> tuple[Operation, ...]:
-        """Combining operation of each output."""
+        """
+        Operations of the body that compute the yielded scalars, in the order of the
+        outputs.
+        """
         terminator = self.body.block.last_op
         assert isinstance(terminator, YieldOp)
         owners = [value.owner for value in terminator.values]

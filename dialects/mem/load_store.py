@@ -36,7 +36,7 @@ from tlf.support.affine.linear_access import linear_accesses_of_map
 
 
 class ValueResultOperation(SourceOperation):
-    """Operation that loads elements of a buffer into a value."""
+    """Base of operations that load elements of a buffer into a value, an SSA tensor."""
 
     value = result_def(TensorType)
 
@@ -205,7 +205,7 @@ def _shape_of(value: SSAValue) -> tuple[int, ...]:
 def verify_box_fits_value(
     value: TensorType[Attribute], box_sizes: Sequence[int]
 ) -> None:
-    """Check that a value is at least as large as a box."""
+    """Raise `VerifyException` if a box is larger than a value along a dimension."""
     pairs = zip(box_sizes, value.get_shape(), strict=True)
     if any(size > extent for size, extent in pairs):
         raise VerifyException(

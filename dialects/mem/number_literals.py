@@ -50,7 +50,7 @@ def number_of_attribute(attribute: Attribute) -> float:
 
 def verify_number(attribute: Attribute, element_type: Attribute) -> None:
     """
-    Check that a number is a valid element of a buffer.
+    Raise `VerifyException` unless an attribute is a valid element of a buffer.
 
     Floating-point numbers are valid for floating-point elements, integers for integers.
     """
@@ -74,7 +74,9 @@ def format_number(value: float) -> str:
 
 
 def parse_number(parser: Parser) -> float:
-    """Parse an integer, a float, `inf`, `-inf` or `nan`."""
+    """
+    Parse an integer, a float, `inf`, `-inf` or `nan`, and return its Python value.
+    """
     if parser.parse_optional_keyword("inf"):
         return math.inf
     if parser.parse_optional_keyword("nan"):
@@ -88,7 +90,7 @@ def parse_number(parser: Parser) -> float:
 
 @irdl_custom_directive
 class Number(CustomDirective):
-    """Number literal without a type: `0`, `0.0`, `-inf`."""
+    """Assembly directive for a number literal without a type: `0`, `0.0`, `-inf`."""
 
     value: AttributeVariable
 

@@ -11,7 +11,7 @@ from xdsl.utils.exceptions import VerifyException
 
 
 class PrefetchableOperation(IRDLOperation):
-    """Operation that may start some iterations of a loop early."""
+    """Base of `mem` operations in a loop that may start `ahead` iterations early."""
 
     ahead = opt_prop_def(IntegerAttr.constr(i64))
 
@@ -21,7 +21,9 @@ class PrefetchableOperation(IRDLOperation):
         return 0 if self.ahead is None else self.ahead.value.data
 
     def verify_prefetch_distance(self) -> None:
-        """Check that the prefetch distance, if given, is at least 1."""
+        """
+        Raise `VerifyException` if the prefetch distance is given, but less than 1.
+        """
         if self.ahead is not None and self.prefetch_distance < 1:
             raise VerifyException(
                 f"expected at least 1 iteration ahead, got {self.prefetch_distance}"

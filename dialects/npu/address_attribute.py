@@ -93,7 +93,8 @@ def read_accesses(
     attributes: ArrayAttr[Attribute], bases: Sequence[SSAValue]
 ) -> tuple[Access | float, ...]:
     """
-    Return the addresses and immediate numbers of an instruction.
+    Return an instruction's addresses, dynamic ones with the SSA value of their base,
+    and immediate numbers, in the order of `attributes`.
 
     Raises `VerifyException` unless there is one base per dynamic address.
     """

@@ -46,7 +46,10 @@ from tlf.dialects.npu.engine_operation import EngineOp, to_ints
 
 @dataclass(frozen=True)
 class IndexedRows:
-    """Indexed rows of a move along one axis of a table."""
+    """
+    Indexing of an `npu.dma` that gathers or scatters elements along one axis of a
+    table.
+    """
 
     indices: Access
     """Indices: one per element, or one per row with strides of 0."""
@@ -164,7 +167,9 @@ class DmaOp(EngineOp):
 
     @property
     def indexed_rows(self) -> IndexedRows | None:
-        """Indexed side of the move, or None."""
+        """
+        Indexing of the gathered or scattered table; `None` for a move without indices.
+        """
         table = self.gather or self.scatter
         if table is None:
             return None
@@ -221,7 +226,10 @@ class DmaOp(EngineOp):
             verify_offset_counts(static, values, bounds, "bounds")
 
     def _verify_indexed_table(self) -> None:
-        """Check the attributes of an indexed table."""
+        """
+        Raise `VerifyException` if `gather`, `scatter`, `accumulate` and `inside` are
+        inconsistent, or a table has a wrong step or bound.
+        """
         tables = [each for each in (self.gather, self.scatter) if each is not None]
         if len(tables) > 1:
             raise VerifyException("expected one of `gather` and `scatter`, got both")

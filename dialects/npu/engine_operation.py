@@ -26,7 +26,7 @@ ELEMENT_TYPES = ("bf16", "f16", "f32", "i1", "i32", "i64", "i8")
 
 
 class EngineOp(IRDLOperation, ABC):
-    """Instruction with addresses that is queued on an engine."""
+    """Base of `npu` instructions with addresses that are queued on an engine."""
 
     accesses = prop_def(ArrayAttr)
 
@@ -81,7 +81,10 @@ class EngineOp(IRDLOperation, ABC):
                 )
 
     def verify_addresses_in_level(self, level: str) -> None:
-        """Check that all addresses are in one level."""
+        """
+        Raise `VerifyException` unless all addresses are in the memory level named
+        `level`.
+        """
         for access in self.addresses:
             if isinstance(access, Access) and access.level != level:
                 raise VerifyException(

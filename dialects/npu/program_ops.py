@@ -102,7 +102,9 @@ class ProgramOp(IRDLOperation):
 
 
 class HostArrayOp(IRDLOperation):
-    """Base of inputs and outputs: a named array at an address."""
+    """
+    Base of program inputs and outputs: a named array at a fixed address of a level.
+    """
 
     sym_name = prop_def(StringAttr)
     level = prop_def(StringAttr)
@@ -161,7 +163,7 @@ class OutputOp(HostArrayOp):
 @irdl_op_definition
 class ConstantOp(IRDLOperation):
     """
-    Array that is part of the program.
+    Named array with constant elements, stored in the program, at an address of a level.
 
     ```mlir
     npu.constant "c0" in "L3" at 8192 dense<[1.0, 2.0]> : tensor<2xf32>
@@ -237,7 +239,7 @@ class SignalOp(SemaphoreOp):
 @irdl_op_definition
 class WaitOp(SemaphoreOp):
     """
-    Block an engine until it can decrement a semaphore.
+    Block an engine until a semaphore is positive, then decrement it.
 
     ```mlir
     npu.wait "vector" 0
@@ -250,7 +252,9 @@ class WaitOp(SemaphoreOp):
 def arrays_in_memory_map(
     program: ProgramOp,
 ) -> Sequence[InputOp | OutputOp | ConstantOp]:
-    """Return the arrays of a program, in order."""
+    """
+    Return the input, output and constant operations of a program, in program order.
+    """
     return [
         op
         for op in program.body.block.ops

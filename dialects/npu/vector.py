@@ -134,7 +134,9 @@ class VectorOp(EngineOp):
 
 
 def verify_vector_rank(rank: int) -> None:
-    """Check that the vector engine supports a number of dimensions."""
+    """
+    Raise `VerifyException` if the vector engine does not support `rank` dimensions.
+    """
     if rank > MAX_VECTOR_RANK:
         raise VerifyException(
             f"expected at most {MAX_VECTOR_RANK} dimensions, got {rank}"
@@ -144,7 +146,7 @@ def verify_vector_rank(rank: int) -> None:
 @irdl_op_definition
 class ReduceOp(AccumulatingOp):
     """
-    Combine the elements along some axes.
+    Reduction on the vector engine, which combines the elements along some axes.
 
     The strides of the destination are 0 along these axes. With `accumulate`, or with
     `accumulate if %i` if `%i` is not 0, the result is combined with the destination.

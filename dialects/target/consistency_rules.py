@@ -183,7 +183,7 @@ def _find_core_level_faults(
 def _find_unknown_function_faults(
     description: TargetDescription,
 ) -> Iterator[DescriptionFault]:
-    """Yield the faults of step tables that name unknown functions."""
+    """Yield one fault per unknown function in the step tables of the vector engine."""
     operations = (*Math.operations, *Arith.operations)
     known = [op.name.partition(".")[2] for op in operations]
     vector = description.engines.get("vector", {})

@@ -63,7 +63,9 @@ _TOML_ERROR = re.compile(
 
 
 class DescriptionError(DiagnosticException):
-    """Fault of a description file, with its location."""
+    """
+    Exception for a fault of a target description file, with file, line and column.
+    """
 
     def __init__(self, message: str, file: str, line: int, column: int) -> None:
         super().__init__(f"{file}:{line}:{column}: error: {message}")
@@ -75,7 +77,7 @@ class DescriptionError(DiagnosticException):
 
 @dataclass(frozen=True)
 class TargetSpec:
-    """Chip: its memory levels, innermost first, and its engines."""
+    """Description of a target chip: memory levels, innermost first, and engines."""
 
     name: str
     backend: str
@@ -185,7 +187,7 @@ def load_target_spec(
     name_or_path: str, other_target_names: Sequence[str] = ()
 ) -> TargetSpec:
     """
-    Load a preset by name, or a description from a `.toml` file.
+    Return the target of a preset by name, or of a description in a `.toml` file.
 
     `triton` is an alias of a GPU preset. Capacities of levels may follow, as in
     `npu:L2=512K`, and a number of cores, as in `npu:cores=4`. The error message for an
@@ -253,7 +255,10 @@ def _find_fault_location(fault: DescriptionFault, text: str) -> LineColumn:
 
 
 def _format_unknown_target_message(name: str, other_target_names: Sequence[str]) -> str:
-    """Return the error message for an unknown target name."""
+    """
+    Return the error message for an unknown target name, or for unknown settings behind
+    a known one.
+    """
     target, mark, settings = name.partition(":")
     names = [*preset_names(), *ALIASES]
     if mark and target in names:
@@ -295,7 +300,9 @@ def target_from_data(data: Mapping[str, Data], name: str | None = None) -> Targe
 
 
 def find_description_faults(data: Mapping[str, Data]) -> Iterator[DescriptionFault]:
-    """Yield the faults of a description."""
+    """
+    Yield the schema faults of a description, or if there are none, its inconsistencies.
+    """
     is_valid = True
     for fault in find_schema_faults(data, schema_of(TargetDescription)):
         is_valid = False

@@ -16,7 +16,7 @@ Precision: TypeAlias = Literal["f64", "f32", "tf32", "f16", "bf16", "i64", "i32"
 
 
 class SystolicArray(Struct, frozen=True, forbid_unknown_fields=True):
-    """Matrix engine of an NPU."""
+    """Schema of the matrix engine of an NPU in target descriptions."""
 
     rows: Count
     cols: Count
@@ -31,7 +31,7 @@ class SystolicArray(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class VectorUnit(Struct, frozen=True, forbid_unknown_fields=True):
-    """Vector engine of an NPU."""
+    """Schema of the vector engine of an NPU in target descriptions."""
 
     lanes: Count
     transcendental: Rate = 1
@@ -48,7 +48,7 @@ class NpuEngines(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class TensorCores(Struct, frozen=True, forbid_unknown_fields=True):
-    """Matrix units of a GPU."""
+    """Schema of the matrix units of a GPU in target descriptions."""
 
     flops_per_cycle: Annotated[dict[Precision, Rate], Meta(min_length=1)]
     """FLOPs per cycle of each processor, by element type."""
@@ -57,7 +57,9 @@ class TensorCores(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Lanes(Struct, frozen=True, forbid_unknown_fields=True):
-    """Units of a GPU for all arithmetic except matrix products."""
+    """
+    Schema of a GPU's units for all arithmetic but matrix products, in descriptions.
+    """
 
     lanes: Count
     """Lanes of each processor."""

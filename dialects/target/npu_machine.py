@@ -21,7 +21,9 @@ from tlf.machine.machine_spec import (
 
 
 def build_npu_machine(target: TargetSpec) -> Machine:
-    """Return the machine model of a target of the backend `npu`."""
+    """
+    Build the machine model of an `npu` target: levels, engines, and DMA between levels.
+    """
     innermost = next(iter(target.levels))
     levels = _build_levels(target)
     engines: dict[str, Engine] = {}
@@ -61,7 +63,9 @@ def build_npu_machine(target: TargetSpec) -> Machine:
 
 
 def _build_levels(target: TargetSpec) -> dict[str, Level]:
-    """Return the memory levels of the machine model."""
+    """
+    Return new machine-model levels by name, in the target's order: innermost first.
+    """
     return {
         level.name: Level(
             level.name,

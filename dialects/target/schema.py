@@ -69,7 +69,7 @@ class Level(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class TilingConstraints(Struct, frozen=True, forbid_unknown_fields=True):
-    """Constraints on the shapes of tiles on the target."""
+    """Constraints on tile shapes of a target, and preferences among the valid ones."""
 
     power_of_two: bool = False
     """True if every dimension of a tile is a power of two."""
@@ -95,7 +95,7 @@ class TilingConstraints(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class TargetDescription(Struct, frozen=True, forbid_unknown_fields=True):
-    """Target description as written."""
+    """Schema of a target description as written in TOML, with defaults."""
 
     levels: Annotated[list[Level], Meta(min_length=1)]
     name: str = "unnamed"

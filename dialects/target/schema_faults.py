@@ -28,7 +28,7 @@ MAX_LISTED_NAMES = 3
 
 @dataclass(frozen=True)
 class DescriptionFault:
-    """Fault of a description."""
+    """Fault of a target description at a key or value: a message, not an exception."""
 
     path: KeyPath
     message: str
@@ -88,7 +88,10 @@ def format_path(path: KeyPath) -> str:
 def make_unknown_key_fault(
     key: str, path: KeyPath, known: Sequence[str]
 ) -> DescriptionFault:
-    """Return the fault of an unknown key of a table."""
+    """
+    Return the fault of an unknown key of the table at `path`, with a hint at known
+    keys.
+    """
     hint = "" if len(known) <= MAX_LISTED_NAMES else suggest_name(key, known)
     hint = hint or f", expected one of {_format_list_of_names(known)}"
     return DescriptionFault(

@@ -38,7 +38,9 @@ class TomlLocations:
 
     @staticmethod
     def from_text(text: str) -> TomlLocations:
-        """Locate all keys and values of a text."""
+        """
+        Scan a valid TOML text, and return the locations of all its keys and values.
+        """
         locations = TomlLocations(text)
         locations.value_offsets[()] = 0
         locations._scan_document()
@@ -131,7 +133,7 @@ class TomlLocations:
             self._offset = len(self.text) if scalar is None else scalar.end()
 
     def _scan_array_or_inline_table(self, path: KeyPath, is_array: bool) -> None:
-        """Scan an array or an inline table."""
+        """Advance past an array or an inline table, and record the locations in it."""
         self._offset += 1
         index = 0
         while self.text[self._skip_space()] not in "]}":
@@ -145,7 +147,7 @@ class TomlLocations:
         self._offset += 1
 
     def _scan_dotted_key(self) -> list[str]:
-        """Scan a dotted key, and return its parts."""
+        """Advance past a dotted key, and return its parts, without quotes."""
         parts = [self._scan_key()]
         while self.text[self._skip_space()] == ".":
             self._offset += 1
@@ -153,7 +155,7 @@ class TomlLocations:
         return parts
 
     def _scan_key(self) -> str:
-        """Scan a bare or quoted key, and return it without its quotes."""
+        """Advance past a bare or quoted key, and return it without its quotes."""
         pattern = _STRING if self.text[self._skip_space()] in "\"'" else _BARE_KEY
         match = pattern.match(self.text, self._offset)
         assert match is not None
@@ -161,7 +163,7 @@ class TomlLocations:
         return match[0].strip("\"'")
 
     def _skip_space(self) -> int:
-        """Skip spaces and comments, and return the new offset."""
+        """Advance past whitespace, newlines and comments, and return the new offset."""
         space = _SPACE.match(self.text, self._offset)
         assert space is not None
         self._offset = space.end()

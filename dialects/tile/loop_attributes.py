@@ -15,7 +15,9 @@ from tlf.dialects.keyword_params import parse_keyword_param
 
 
 class LoopKind(StrEnum):
-    """Dependence between the iterations of a loop nest."""
+    """
+    Dependence between the iterations of a loop nest: none, or each on the previous one.
+    """
 
     PARALLEL = auto()
     """No dependence: iterations write disjoint elements of carried destinations."""
@@ -24,7 +26,10 @@ class LoopKind(StrEnum):
 
 
 class Mapping(StrEnum):
-    """Mapping of the iterations of a loop nest."""
+    """
+    Mapping of the iterations of a loop nest to programs, cores, loops or copies of the
+    body.
+    """
 
     GRID = auto()
     """Programs of one kernel."""
@@ -41,7 +46,7 @@ class Mapping(StrEnum):
 @irdl_attr_definition
 class LoopKindAttr(Data[LoopKind]):
     """
-    Dependence between the iterations of a loop nest.
+    Dependence between the iterations of a loop nest: `parallel` or `sequential`.
 
     ```mlir
     #tile.kind<parallel>
@@ -62,7 +67,8 @@ class LoopKindAttr(Data[LoopKind]):
 @irdl_attr_definition
 class MappingAttr(Data[Mapping]):
     """
-    Mapping of the iterations of a loop nest.
+    Mapping of the iterations of a loop nest: `grid`, `core`, `loop`, `unroll` or
+    `host`.
 
     ```mlir
     #tile.mapping<grid>

@@ -34,12 +34,17 @@ def valid_extents_of_tile(valid: IntArray | None, tile: AnyTensor) -> tuple[int,
 
 
 class TileOperation(OffsetOperation):
-    """Operation on a box of a tensor that starts at some offsets."""
+    """
+    Base of `tile` operations on a box of a tensor, at constant or dynamic offsets.
+    """
 
     def verify_valid_extents(
         self, valid: IntArray | None, shape: Sequence[int]
     ) -> None:
-        """Check that valid extents are within a tile."""
+        """
+        Raise `VerifyException` unless valid extents, if given, are positive and within
+        a tile.
+        """
         if valid is None:
             return
         sizes = list(cast(Sequence[int], valid.get_values()))
@@ -53,7 +58,7 @@ class TileOperation(OffsetOperation):
 
 
 def verify_equal_element_types(lhs: AnyTensor, rhs: AnyTensor) -> None:
-    """Check that two tensors have the same element type."""
+    """Raise `VerifyException` unless two tensor types have the same element type."""
     if lhs.element_type != rhs.element_type:
         raise VerifyException(
             f"expected one element type, got {lhs.element_type} and {rhs.element_type}"
@@ -61,7 +66,9 @@ def verify_equal_element_types(lhs: AnyTensor, rhs: AnyTensor) -> None:
 
 
 def verify_equal_element_types_and_ranks(lhs: AnyTensor, rhs: AnyTensor) -> None:
-    """Check that two tensors have the same element type and rank."""
+    """
+    Raise `VerifyException` unless two tensor types have the same element type and rank.
+    """
     verify_equal_element_types(lhs, rhs)
     if lhs.get_num_dims() != rhs.get_num_dims():
         raise VerifyException(
@@ -71,7 +78,9 @@ def verify_equal_element_types_and_ranks(lhs: AnyTensor, rhs: AnyTensor) -> None
 
 
 def verify_fill_element_type(fill: Attribute | None, type_: AnyTensor) -> None:
-    """Check that a fill value has the element type of a tensor."""
+    """
+    Raise `VerifyException` unless a fill, if given, has the element type of a tensor.
+    """
     if fill is None:
         return
     is_scalar = isinstance(fill, FloatAttr | IntegerAttr)

@@ -58,7 +58,7 @@ Bound: TypeAlias = UnresolvedOperand | int
 @irdl_op_definition
 class YieldOp(AbstractYieldOperation[Attribute]):
     """
-    End an iteration, and yield its carried values.
+    Terminator of a `tile.while` body, which yields the carried values of its iteration.
 
     ```mlir
     tile.yield %next : tensor<16xf32, #tile.encoding<L1>>
@@ -354,7 +354,7 @@ class WhileOp(IRDLOperation):
 
 
 def _parse_optional_mapping(parser: Parser) -> Mapping:
-    """Parse the mapping of the loops, by default `loop`."""
+    """Parse `mapping(...)`, and return the mapping of the loops; `loop` if absent."""
     mapping = Mapping.LOOP
     if parser.parse_optional_keyword("mapping") is not None:
         with parser.in_parens():

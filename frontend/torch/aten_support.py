@@ -39,7 +39,9 @@ decomposes is decomposed.
 
 
 def core_operations() -> Iterator[Any]:
-    """Iterate over the overloads of core ATen, sorted by name."""
+    """
+    Yield the overloads of ATen that PyTorch tags as core, converted or not, by name.
+    """
     library: Any = torch
     registered: list[str] = library._C._dispatch_get_all_op_names()
     for name in sorted(registered):
@@ -60,7 +62,7 @@ def import_kind_of(operation: Any) -> str:
 
 
 def format_support_page() -> str:
-    """Format the table as a page of the manual."""
+    """Return the page of the manual with a table of core operations, as Markdown."""
     core = list(core_operations())
     others = len(set(CONVERTERS) - set(core))
     rows = [

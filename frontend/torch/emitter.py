@@ -107,7 +107,10 @@ class Emitter:
         return self.emit(graph.ConstantOp(array, TensorType(element, array.shape)))
 
     def cast(self, value: Operand, element: Attribute) -> SSAValue:
-        """Emit a cast to an element type."""
+        """
+        Return `value` cast to an element type: a new scalar for numbers, and `value`
+        itself if it has the type.
+        """
         if not isinstance(value, SSAValue):
             return self.emit_scalar(value, element)
         if element_type_of_value(value) == element:
@@ -187,7 +190,9 @@ class Emitter:
     def compare(
         self, lhs: Operand, rhs: Operand, relation: str, element: Attribute
     ) -> SSAValue:
-        """Emit a comparison of two tensors in an element type."""
+        """
+        Emit an elementwise comparison of operands cast to `element`, f32 for Booleans.
+        """
         if element == i1:
             lhs, rhs = (self.cast(each, f32) for each in (lhs, rhs))
         else:
@@ -243,7 +248,9 @@ class Emitter:
     def slice(
         self, value: SSAValue, axis: int, start: int, stop: int, step: int = 1
     ) -> SSAValue:
-        """Emit a slice along an axis."""
+        """
+        Emit `start:stop:step` of one axis; return `value` if the shape stays the same.
+        """
         shape = shape_of(value)
         offsets, sizes, strides = [0] * len(shape), list(shape), [1] * len(shape)
         offsets[axis], strides[axis] = start, step
@@ -255,7 +262,10 @@ class Emitter:
     def pad(
         self, value: SSAValue, low: Sequence[int], high: Sequence[int], fill: Number = 0
     ) -> SSAValue:
-        """Emit a padding with `fill`; negative widths crop."""
+        """
+        Emit a padding with `fill` by `low` and `high` elements per axis; negative
+        numbers crop.
+        """
         extents = shape_of(value)
         bounds = zip(extents, low, high, strict=True)
         if any(

@@ -71,7 +71,7 @@ def from_torch(
     options: Mapping[str, Any] | None = None,
 ) -> ImportedProgram:
     """
-    Import a PyTorch module, or a program from `torch.export`.
+    Import a PyTorch module, or a program from `torch.export`, as graph IR.
 
     `inputs` and `options` are example arguments of `forward`; their shapes and dtypes
     become those of the program. Raises `ImportFailure`.
@@ -83,7 +83,9 @@ def from_torch(
 
 @contextmanager
 def _apply_import_settings() -> Generator[None]:
-    """Decompose attention, and save nothing for gradients."""
+    """
+    Use the decomposable attention, and record no gradients, inside of the context.
+    """
     with warnings.catch_warnings(), sdpa_kernel([SDPBackend.MATH]), torch.no_grad():
         # PyTorch's copies of its own trees emit a FutureWarning.
         warnings.filterwarnings("ignore", category=FutureWarning, module="copyreg")
@@ -96,7 +98,10 @@ def export_module(
     inputs: Sequence[Any],
     options: Mapping[str, Any] | None = None,
 ) -> ExportedProgram:
-    """Export a module with `torch.export`. Raises `ImportFailure`."""
+    """
+    Trace a module into an `ExportedProgram` by `torch.export`, without decomposing it.
+    Raises `ImportFailure`.
+    """
     if not isinstance(inputs, tuple | list):
         kind = type(inputs).__name__
         raise ImportFailure(f"expected a tuple of example inputs, got {kind}")
@@ -177,7 +182,7 @@ def _run_decompositions(program: Any) -> ExportedProgram:
 
 
 def import_program(program: ExportedProgram) -> ImportedProgram:
-    """Import an exported program of ATen operations."""
+    """Import an exported, already decomposed program of ATen operations as graph IR."""
     _reject_side_effects(program)
     names, sources, constants = _classify_inputs(program)
     weights = {

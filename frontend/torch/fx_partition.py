@@ -90,7 +90,9 @@ class _NodeSupport(OperatorSupportBase):
 
 
 class _DeviceSupport(OperatorSupportBase):
-    """Support of the nodes that use at most one given accelerator."""
+    """
+    Filter for FX nodes that `support` allows and that use no accelerator but `device`.
+    """
 
     def __init__(self, support: _NodeSupport, device: torch.device) -> None:
         self.support = support

@@ -171,7 +171,7 @@ def _make_import_failure(node: fx.Node, text: str) -> ImportFailure:
 
 
 class _GraphImporter:
-    """Importer that visits the nodes of a graph in order."""
+    """Importer of one FX graph as a new function of graph operations, node by node."""
 
     def __init__(
         self,
@@ -255,7 +255,7 @@ class _GraphImporter:
             self.values[node] = convert_call(node, self.builder, self._value_of_node)
 
     def _import_attribute(self, node: fx.Node) -> SSAValue:
-        """Emit a tensor attribute of the graph as a constant."""
+        """Emit the tensor attribute that a `get_attr` node names as a constant."""
         tensor: Any = self.source
         for part in str(node.target).split("."):
             tensor = getattr(tensor, part)
@@ -269,7 +269,9 @@ class _GraphImporter:
         return self.builder.insert(op).result
 
     def _compute_known_result(self, node: fx.Node) -> Any:
-        """Execute the call of `node` in PyTorch on known tensors."""
+        """
+        Execute the call of `node` in PyTorch on known tensors, and return its result.
+        """
         function = cast(Callable[..., Any], node.target)
         arguments = map_nodes_in_arguments(node.args, self.known.__getitem__)
         options = map_nodes_in_arguments(node.kwargs, self.known.__getitem__)

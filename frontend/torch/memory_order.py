@@ -36,7 +36,10 @@ def is_dense(tensor: torch.Tensor) -> bool:
 
 
 def with_axis_order(tensor: torch.Tensor, order: Sequence[int] | None) -> torch.Tensor:
-    """Return a tensor with its axes in a memory order, if given."""
+    """
+    Return a tensor of the same shape and elements with `order` as its axes in memory,
+    outermost first; `tensor` itself for None.
+    """
     if order is None:
         return tensor
     inverse = sorted(range(len(order)), key=lambda axis: order[axis])
@@ -68,7 +71,9 @@ def with_strides(tensor: torch.Tensor, strides: Sequence[int]) -> torch.Tensor:
 
 
 def _may_share_offsets(shape: Sequence[int], strides: Sequence[int]) -> bool:
-    """Return `True` if some elements may share an offset in memory."""
+    """
+    Return `True` unless the strides prove that all elements have distinct offsets.
+    """
     reach = 0
     for stride, extent in sorted(zip(strides, shape, strict=True)):
         if extent > 1 and stride <= reach:

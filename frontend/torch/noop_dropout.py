@@ -22,7 +22,7 @@ DROPOUT = frozenset(
 
 
 def find_noop_dropout(graph: fx.Graph) -> list[fx.Node]:
-    """Return the calls of dropout that drop nothing."""
+    """Return the dropout calls outside of training or with `p` of 0, in graph order."""
     return [
         node
         for node in graph.nodes
@@ -52,7 +52,7 @@ def _is_noop_dropout(node: fx.Node) -> bool:
 
 
 def _argument_of(node: fx.Node, position: int, name: str, default: Any) -> Any:
-    """Return an argument of a call, given by position or by name."""
+    """Return an argument of an FX call by position, else by name, else `default`."""
     return (
         node.args[position]
         if len(node.args) > position

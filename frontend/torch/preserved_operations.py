@@ -39,7 +39,10 @@ def preserve_operations(operations: Collection[Any] = NEAREST) -> Generator[None
 
 
 def _remove_python_kernels(operations: Collection[Any]) -> Generator[None]:
-    """Remove the Python functions, and restore them at the end."""
+    """
+    Remove Python kernels of `operations` from PyTorch's tables, and restore them after
+    the yield.
+    """
     keys = [getattr(_LIBRARY._C.DispatchKey, name) for name in _KEYS]
     before = {each: dict(each.py_kernels) for each in operations}
     for operation in operations:

@@ -42,7 +42,7 @@ GroupResult: TypeAlias = tuple[SSAValue, bool]
 
 
 class GroupLoopBuilder:
-    """Builder of a group's loop nest from its tiling analysis."""
+    """Builder of the `tile` loop nest of one `graph.group` from its tiling analysis."""
 
     def __init__(
         self,
@@ -76,7 +76,10 @@ class GroupLoopBuilder:
     def _build_parallel_nest(
         self, mapping: tile.Mapping, loop_order: Sequence[int] | None
     ) -> ParallelNest:
-        """Return the nest of parallel loops, in execution order."""
+        """
+        Return a new nest of all parallel loops but the rolling loop; no IR is built
+        yet.
+        """
         loops = [
             loop
             for loop in self.tiling.loops.values()
@@ -228,7 +231,10 @@ class GroupLoopBuilder:
         result: SSAValue,
         is_retained: bool,
     ) -> SSAValue:
-        """Return a result without the padding of its last tile."""
+        """
+        Build a slice of a retained result to its unpadded shape, or return
+        `padded_result` if it needs none.
+        """
         shape = tensor_type(result).get_shape()
         if not is_retained or tensor_type(padded_result).get_shape() == shape:
             return padded_result

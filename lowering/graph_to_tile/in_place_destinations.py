@@ -30,7 +30,8 @@ def find_in_place_destinations(
     group: graph.GroupOp, tiling: GroupTiling, inputs: Mapping[SSAValue, SSAValue]
 ) -> dict[SSAValue, SSAValue]:
     """
-    Return the input that each yielded value overwrites in place.
+    Return, by yielded value, the value of `inputs` to overwrite in place; yielded
+    values without one are absent.
 
     `inputs` are the values that tiles are sliced from, by group argument. Candidates
     are marked in-place operands, loop-carried values, and initial values of

@@ -34,7 +34,7 @@ from tlf.passes.graph.correction_builder import (
 @dataclass
 class ReductionLoop:
     """
-    Builder of the reduction loop of an anchor.
+    Builder of the `tile` loop that accumulates the reduction of an anchor operation.
 
     Loop-carried values are the total of the anchor, the totals of the other reductions
     of its cascade, and values computed from totals that correct other totals.
@@ -97,7 +97,10 @@ class ReductionLoop:
         return [each.op.results[0] for each in self.carried_operations]
 
     def _build_initial_values(self, builder: Builder) -> list[SSAValue]:
-        """Build the initial values of the loop-carried values."""
+        """
+        Build the inits of the reduction loop, in loop-carried order, and bind them for
+        the operations before the loop.
+        """
         initial = dict[SSAValue, SSAValue]()
         values = self.tile_emitter.values
         for each in filter(
@@ -131,7 +134,10 @@ class ReductionLoop:
         return rows
 
     def _build_initial_total(self, builder: Builder, tiled: TiledOperation) -> SSAValue:
-        """Build the initial value of a reduction."""
+        """
+        Fetch the tile of a reduction's initial value, or build a fill with the neutral
+        element if it has none.
+        """
         op = _accumulating_operation_of(tiled)
         if op.init_value is not None:
             position = len(op.operands) - 1
@@ -189,7 +195,8 @@ class ReductionLoop:
         previous_values: Mapping[SSAValue, SSAValue],
     ) -> SSAValue:
         """
-        Correct a total and accumulate one more reduction tile on it.
+        Build the corrected `total` with one more reduction tile accumulated, and return
+        it.
 
         If tiles are tiled again for an inner level, the reduction tile is reduced
         separately and then combined: a reduction whose initial value depends on

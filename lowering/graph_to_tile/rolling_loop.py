@@ -38,7 +38,9 @@ class RollingLoop:
     def build_rolling_loop(
         self, builder: Builder, destinations: Sequence[SSAValue]
     ) -> Sequence[SSAValue]:
-        """Build the loop and return the updated destinations."""
+        """
+        Build the loop and a peeled iteration if any; return the updated destinations.
+        """
         windows = self.tile_emitter.tiling.windows
         initial_windows = self._build_initial_windows(builder)
         carried = [*destinations, *(initial_windows[key] for key in windows)]
@@ -100,7 +102,10 @@ class RollingLoop:
     def _peel_last_iteration(
         self, builder: Builder, destinations: Sequence[SSAValue], loop_body: Block
     ) -> Sequence[SSAValue]:
-        """Peel the last iteration, in which no producer runs ahead."""
+        """
+        Build the last iteration after the loop, without producers that run ahead, and
+        return the updated destinations.
+        """
         self.tile_emitter.indices.behind[self.loop] = AffineSum(self.loop.last_start)
         for slices in self.tile_emitter.cuts.values():
             slices[:] = [
@@ -112,7 +117,9 @@ class RollingLoop:
     def _slice_initial_input_window(
         self, builder: Builder, value: SSAValue, window: RollingWindow
     ) -> SSAValue:
-        """Build the window of an input before the first iteration."""
+        """
+        Build the slice and window of an input that the first iteration starts from.
+        """
         tiles, box = self.prologue_emitter, window.initial_tile
         part = tiles.slice_shared_input_tile(
             builder, value, box, LoopLevel.OUTER, window.fill

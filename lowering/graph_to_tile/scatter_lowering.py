@@ -26,7 +26,10 @@ LEVEL_FRACTION = 8
 
 @dataclass
 class ScatterPattern(RewritePattern):
-    """Lower a scatter to indexed moves of update tiles, in order."""
+    """
+    Replace a scatter outside groups by loops of indexed moves of update tiles, in
+    order.
+    """
 
     target: TargetSpec
 
@@ -110,7 +113,10 @@ class _ScatterLoops:
         offsets: tuple[Index, ...],
         end: int,
     ) -> SSAValue:
-        """Build the loop over the full tiles along the next axis."""
+        """
+        Build the loop over the full tiles along the first remaining axis, and return
+        the written destination.
+        """
         size, axis = self.sizes[len(offsets)], len(offsets)
         shape = tensor_type(self.op.operands[2]).get_shape()
         block = Block(arg_types=[IndexType(), destination.type])

@@ -65,7 +65,9 @@ WindowTiles: TypeAlias = Mapping[tuple[SSAValue, int], SSAValue]
 
 
 class TileEmitter:
-    """Emitter of the operations of a group on tiles."""
+    """
+    Builder of the operations of a group on `tile` slices, with the tile of each value.
+    """
 
     def __init__(
         self,
@@ -135,7 +137,10 @@ class TileEmitter:
     def build_operation_on_fetched_tiles(
         self, builder: Builder, tiled: TiledOperation
     ) -> SSAValue:
-        """Build an operation on the tiles of its operands."""
+        """
+        Fetch the operand tiles of an operation, build it on them, and return its result
+        tile.
+        """
         operands: list[SSAValue] = []
         for position, accesses in enumerate(tiled.op.indexing_maps()):
             value = tiled.op.operands[position]
@@ -161,7 +166,10 @@ class TileEmitter:
     def build_operation_on_tiles(
         self, builder: Builder, tiled: TiledOperation, operand_tiles: Sequence[SSAValue]
     ) -> SSAValue:
-        """Build an operation on the given operand tiles."""
+        """
+        Build the tiled form of an operation on the given operand tiles, and return its
+        result.
+        """
         op = tiled.op
         computed = tiled.computed_box
         types = [self.tile_type_of_box(tensor_type(op.results[0]), computed)]
@@ -367,7 +375,10 @@ class TileEmitter:
         window: RollingWindow | None,
         required_fill: Scalar | None,
     ) -> SSAValue:
-        """Slice a whole tile, or only the new part of a rolling window."""
+        """
+        Build the slice of a whole input tile, or append only its new part to the
+        rolling window, and return the tile.
+        """
         if window is None:
             return self.slice_input_tile(builder, key[0], covering_box, required_fill)
         else:

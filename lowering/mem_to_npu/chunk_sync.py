@@ -88,7 +88,10 @@ class ChunkedLoad:
         return {self.last_producer_op: signal, self.first_consumer_op: waits}
 
     def _build_wait_count(self, index_builder: IndexBuilder) -> Index:
-        """Return the number of waits in an iteration: 0 or 1."""
+        """
+        Build the number of waits, 0 or 1, in the current iteration of the consumer
+        loops.
+        """
         *outer, inner = map(for_op_of, self.consume_rate.loops)
         iteration = _build_iteration_index(index_builder, inner)
         remaining: Index = self.consume_rate.chunk_count
@@ -172,7 +175,9 @@ class ChunkedStore:
 
 @dataclass(frozen=True)
 class ChunkSync:
-    """Chunk-wise synchronisation between two streams."""
+    """
+    Plan of chunk-wise signals from the stream of an earlier item to a later item's.
+    """
 
     signalling_stream: EngineStream
     producer_index: int
@@ -195,7 +200,9 @@ class ChunkSync:
 
 
 def _insert_signal_after(op: Operation, engine: str, semaphore: int) -> Operation:
-    """Insert a signal directly after an operation."""
+    """
+    Insert a new signal of `engine` directly after an operation, and return the signal.
+    """
     signal, block = npu.SignalOp(engine, semaphore), op.parent
     assert block is not None
     block.insert_op_after(signal, op)
@@ -205,7 +212,7 @@ def _insert_signal_after(op: Operation, engine: str, semaphore: int) -> Operatio
 def _build_wait_loop(
     index_builder: IndexBuilder, wait_count: Index, engine: str, semaphore: int
 ) -> Operation:
-    """Build a loop of `wait_count` waits."""
+    """Build an `scf.for` of `wait_count` iterations with one wait of `engine` each."""
     body = Block(arg_types=[IndexType()])
     body.add_ops([npu.WaitOp(engine, semaphore), scf.YieldOp()])
     bounds = [index_builder.to_ssa_value(bound) for bound in (0, wait_count, 1)]
@@ -216,7 +223,7 @@ def _build_wait_loop(
 
 @dataclass(frozen=True)
 class _MovePair:
-    """A move that fills a buffer, and a move that reads it."""
+    """DMA move that fills a buffer, and later DMA move that reads the buffer."""
 
     producer_move: mem.DmaOp
     consumer_move: mem.DmaOp

@@ -49,7 +49,7 @@ def _convert_nest_to_cores(nest: scf.ParallelOp, core_count: int) -> None:
 
 
 def _convert_nest_to_loops(nest: scf.ParallelOp) -> None:
-    """Replace a nest by one loop per dim, the first outermost."""
+    """Replace an `scf.parallel` by nested `scf.for` loops, the first dim outermost."""
     if nest.results:
         raise PassFailedException(
             f"{nest.name}: expected no results, got {len(nest.results)}"

@@ -58,7 +58,7 @@ CONVERTED_OPERATIONS = (mem.Move, mem.FillOp, mem.MaskOp, mem.StructuredOp)
 @dataclass(frozen=True)
 class ConvertMemToNpuPass(ModulePass):
     """
-    Lower every function to an NPU program.
+    Replace every function with a body by an `npu.program`, and erase the globals.
 
     Requires planned buffers (`mem-plan`), maps of one operation (`mem-split-maps`), and
     moves between adjacent levels. Semaphores order instructions of different engines
@@ -84,7 +84,7 @@ class ConvertMemToNpuPass(ModulePass):
 
 @dataclass
 class _FunctionConversion:
-    """Conversion of one function."""
+    """Replacement of one `mem` function by an `npu.program`."""
 
     function: func.FuncOp
     machine: TargetSpec
@@ -278,7 +278,7 @@ def _build_program_constant(
 
 
 def _unique_program_name(name: str, used_names: set[str]) -> str:
-    """Return a unique name that is valid in program text."""
+    """Return `name` as an identifier not in `used_names`, and add it to them."""
     stem = re.sub(r"\W", "_", name)
     unique, count = stem, 0
     while unique in used_names:

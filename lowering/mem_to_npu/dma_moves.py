@@ -20,7 +20,7 @@ from tlf.lowering.mem_to_npu.memref_views import (
 
 @dataclass(frozen=True)
 class _MoveDim:
-    """One dim of a move."""
+    """Extent, read range and byte strides of one dim of a DMA instruction."""
 
     extent: Index
     """Number of elements that are written."""
@@ -35,7 +35,10 @@ class _MoveDim:
 
     @property
     def is_read_in_full(self) -> bool:
-        """`True` if all written elements are read."""
+        """
+        `True` if the extent is constant and every written element is read from the
+        source.
+        """
         return (
             self.read_begin == 0
             and self.read_end == self.extent
@@ -90,7 +93,7 @@ def _split_box_axis_at_ring_wraps(
     source: BufferView,
     destination: BufferView,
 ) -> list[_UnwrappedRange]:
-    """Return the written range along a dim, split at ring wraps."""
+    """Return the written box indices on `axis`, as ranges without a ring wrap."""
     source_offset = op.mixed_source_offsets[axis]
     destination_offset = op.mixed_destination_offsets[axis]
     first = index_builder.build_max(0, index_builder.build_sub(0, destination_offset))
@@ -162,7 +165,7 @@ def _build_dma_instruction(
     destination: BufferView,
     machine: TargetSpec,
 ) -> npu.DmaOp:
-    """Build the instruction for one span per dim."""
+    """Build the `npu.dma` of the part of the box of `op` in one range per axis."""
     dims: list[_MoveDim] = []
     source_start, destination_start = list[Index](), list[Index]()
     for axis, span in enumerate(box_ranges):
@@ -245,7 +248,10 @@ def check_dma_connects_levels(
 def _side_of_longest_burst(
     machine: TargetSpec, source: BufferView, destination: BufferView
 ) -> str:
-    """Return the side of a move whose level has the longer burst."""
+    """
+    Return `source` or `destination`: the side whose level has the longer burst,
+    `source` on a tie.
+    """
     bursts = {
         name: machine.levels[view.level].burst
         for name, view in (("source", source), ("destination", destination))

@@ -30,7 +30,10 @@ from tlf.passes.mem.mem_split_maps import is_constant_or_terminator
 
 
 def convert_map_to_vector_instructions(op: mem.MapOp, views: BufferViews) -> None:
-    """Lower a map of one scalar operation to vector instructions."""
+    """
+    Insert the vector instruction of each output before a `mem.map` of at most one
+    operation; the map remains.
+    """
     bodies = [each for each in op.body.block.ops if not is_constant_or_terminator(each)]
     terminator = op.body.block.last_op
     assert isinstance(terminator, mem.YieldOp)
@@ -120,7 +123,10 @@ def convert_fill_to_vector_instructions(op: mem.FillOp, views: BufferViews) -> N
 
 
 def convert_mask_to_fills(op: mem.MaskOp, views: BufferViews) -> None:
-    """Lower a mask to fills of the boxes outside the bounds."""
+    """
+    Insert vector fills of the boxes outside the bounds before a `mem.mask`, which
+    remains.
+    """
     view = views.view_of(op.source)
     index = index_builder_before(op)
     for dimension, (offset, bound, valid) in enumerate(

@@ -21,7 +21,9 @@ from tlf.support.affine.affine_expressions import evaluate_expression
 
 @dataclass
 class IndexBuilder:
-    """Builder of index arithmetic at an insertion point."""
+    """
+    Builder of constant-folded `arith` operations on indices at an insertion point.
+    """
 
     builder: Builder
 
@@ -71,7 +73,10 @@ class IndexBuilder:
         return self._build_arith_operation(arith.FloorDivSIOp, lhs, rhs)
 
     def build_mod(self, lhs: Index, rhs: Index) -> Index:
-        """Build the remainder of `floordiv`."""
+        """
+        Build `lhs` modulo `rhs` of floor division, or return a constant or `lhs` if
+        ranges suffice.
+        """
         low, high = index_range_of(lhs)
         if low >= 0 and high < index_range_of(rhs)[0]:
             return _to_constant_if_known(lhs)

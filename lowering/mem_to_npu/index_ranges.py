@@ -22,7 +22,10 @@ UNKNOWN: Range = (-math.inf, math.inf)
 
 
 def index_range_of(value: Index) -> Range:
-    """Return the minimum and maximum of an index value."""
+    """
+    Return inclusive lower and upper bounds of an index value, by interval arithmetic;
+    infinite if unknown.
+    """
     if (constant := constant_value_of(value)) is not None:
         return constant, constant
     assert isinstance(value, SSAValue)

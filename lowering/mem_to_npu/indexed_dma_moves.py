@@ -211,7 +211,10 @@ def _valid_ranges_unless_full(
 
 
 def _merge_contiguous_dims(dims: Sequence[_IndexedMoveDim]) -> list[_IndexedMoveDim]:
-    """Drop unit dims and merge contiguous adjacent dims."""
+    """
+    Return the dims of an indexed move without unit dims and with contiguous neighbours
+    merged into one.
+    """
     result: list[_IndexedMoveDim] = []
     for dim in dims:
         if dim.extent == 1 and dim.valid_end is None:

@@ -71,7 +71,7 @@ def build_loops_over_dims(
     op: Operation, views: Sequence[BufferView], dims: Sequence[InstructionDim]
 ) -> tuple[IndexBuilder, list[BufferView], list[SSAValue]]:
     """
-    Build loops over `dims` before an operation.
+    Build nested loops over `dims`, the first outermost, directly before an operation.
 
     Return the builder of the innermost body, the views at an iteration, and the
     induction variables, which start at 0.

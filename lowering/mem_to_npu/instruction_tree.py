@@ -64,7 +64,7 @@ class BufferAccess:
 
 
 class EngineStream(NamedTuple):
-    """Instructions of one engine that execute in program order."""
+    """Key of the instructions of one engine that execute in program order."""
 
     engine: str
     is_prefetched: bool = False
@@ -141,7 +141,10 @@ class BlockItem:
 
     @property
     def prefetching_engines(self) -> set[str]:
-        """Engines with instructions that the loop issues ahead."""
+        """
+        Names of engines with an instruction that this item's loop issues iterations
+        ahead.
+        """
         return {
             stream.engine
             for stream, leaves in self.leaves.items()
@@ -173,7 +176,7 @@ class BlockItem:
 
 @dataclass
 class InstructionTree:
-    """Instructions of a program, grouped by block."""
+    """Engine instructions of an `npu` program by operation, with accesses and order."""
 
     accesses: Mapping[Operation, Sequence[BufferAccess]]
     """Buffer accesses of each instruction."""

@@ -72,7 +72,10 @@ class LoopCarriedDependences:
         progress: Progress,
         progress_after: Mapping[tuple[int, EngineStream], Progress],
     ) -> None:
-        """Merge the progress implied by the waits before an item."""
+        """
+        Merge into `progress` the progress implied by the waits of an item on earlier
+        items.
+        """
         for edge in self.block_dependences.edges:
             if (edge.consumer_index, edge.waiting_stream, edge.is_late) == (
                 item_index,

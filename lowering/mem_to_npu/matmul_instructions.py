@@ -35,7 +35,8 @@ def convert_contraction_to_matmul(
     op: mem.ContractOp, views: BufferViews, machine: TargetSpec
 ) -> None:
     """
-    Lower a contraction to matrix instructions.
+    Insert an `npu.matmul`, in loops over excess dims, before a `mem.contract`; it
+    remains.
 
     A dim of the domain is a reduction dim (k) if the output does not have it. Other
     dims are indexed by the left input (m), the right input (n) or both (batch). The
@@ -81,7 +82,9 @@ class _Matmul:
 
     @classmethod
     def from_contraction(cls, op: mem.ContractOp, views: BufferViews) -> "_Matmul":
-        """Return the product with the operand order of `op`."""
+        """
+        Return a new description of `op` as a matrix product, `lhs` as the left input.
+        """
         maps = [op.output_maps[0], *op.input_maps]
         views_and_strides = [
             view_and_domain_strides_of(views.view_of(value), indexing)
@@ -99,7 +102,9 @@ class _Matmul:
         return cls([view for view, _ in views_and_strides], dims)
 
     def swap_inputs(self) -> "_Matmul":
-        """Return the transposed product, with swapped inputs."""
+        """
+        Return a new, transposed product: inputs swapped, roles `m` and `n` exchanged.
+        """
         roles = {"m": "n", "n": "m"}
         result, left, right = self.operands
         dims = [

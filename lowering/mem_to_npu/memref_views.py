@@ -55,7 +55,7 @@ class RingAxis:
 
 @dataclass(frozen=True)
 class BufferView:
-    """A strided array in memory, a subview of an allocated buffer."""
+    """Strided array at a byte offset in a memory level, inside an allocated buffer."""
 
     buffer_extent: BufferExtent
     offset: int
@@ -106,7 +106,7 @@ class BufferView:
 
 @dataclass
 class BufferViews:
-    """Buffer views of a function after memory planning."""
+    """Resolver of the buffer views of a function with planned byte offsets."""
 
     arguments: Mapping[SSAValue, int]
     """Byte offset of every argument."""
@@ -125,7 +125,7 @@ class BufferViews:
 
     def view_of(self, buffer: SSAValue) -> BufferView:
         """
-        Return the view of a buffer.
+        Return the view that a memref value denotes, resolved once from its definition.
 
         Raises `PassFailedException` if its address is unknown.
         """
@@ -170,7 +170,7 @@ class BufferViews:
 
 
 def _whole_buffer_view(buffer: SSAValue, offset: int) -> BufferView:
-    """Return the view of an argument, a global or an allocation."""
+    """Return a new view of all elements of `buffer`, at byte `offset` of its level."""
     type_ = memref_type(buffer)
     item = dtype_of(type_.element_type).itemsize
     strides = type_.get_strides()
@@ -231,7 +231,10 @@ def _resolve_ring_window(op: mem.WindowOp, source: BufferView) -> BufferView:
 
 
 def _resolve_collapsed_view(op: mem.CollapseOp, source: BufferView) -> BufferView:
-    """Resolve a view that merges an axis with the next one."""
+    """
+    Return the view of the result of `op`, which merges an axis of `source` with the
+    next.
+    """
     strides = list(source.strides)
     strides[op.first_axis] = strides[op.first_axis + 1]
     ring = source.ring

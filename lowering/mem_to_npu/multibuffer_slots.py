@@ -99,7 +99,10 @@ class BufferSlot:
 def slot_selected_by(
     index: Index, slot_count: int, stride: int = 0, extent: int = 1
 ) -> BufferSlot | None:
-    """Return the slot that an index selects, if known."""
+    """
+    Return the multi-buffer slot that `index` selects as an affine form of iteration
+    numbers, or `None` if unknown.
+    """
     if isinstance(index, int):
         return BufferSlot(slot_count, AffineSum(index % slot_count), stride, extent)
     if (form := _affine_form_modulo_slots(index, slot_count)) is None:
@@ -153,7 +156,10 @@ def _form_of_scaled_sum(
 
 
 def _form_of_induction_variable(value: SSAValue) -> AffineSum | None:
-    """Return the form of a loop's induction variable."""
+    """
+    Return the affine form of an `scf.for` variable of constant start and step in its
+    iteration number, or `None`.
+    """
     loop = value.block.parent_op() if isinstance(value, BlockArgument) else None
     if not isinstance(loop, scf.ForOp) or value is not loop.body.block.args[0]:
         return None

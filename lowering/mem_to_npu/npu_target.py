@@ -358,7 +358,9 @@ class _CodePrinter:
         return f"({', '.join(texts)})"
 
     def format_index(self, value: Index) -> str:
-        """Format an index: a register, or the value of a constant."""
+        """
+        Return the text of an index: its value if constant, or its register's name.
+        """
         if (constant := constant_value_of(value)) is not None:
             return str(constant)
         if isinstance(value, int) or value not in self.names:
@@ -366,7 +368,9 @@ class _CodePrinter:
         return self.names[value]
 
     def define_register(self, value: SSAValue) -> str:
-        """Assign a register to a value."""
+        """
+        Assign a new register name, such as `%r_1`, to a value, and return the name.
+        """
         stem = re.sub(r"\W", "_", value.name_hint or "r")
         name, count = f"%{stem}", 0
         while name in self.used_names:

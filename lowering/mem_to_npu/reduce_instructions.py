@@ -24,7 +24,7 @@ from tlf.lowering.mem_to_npu.vector_opcodes import (
 
 
 def convert_reduction_to_instructions(op: mem.ReduceOp, views: BufferViews) -> None:
-    """Lower a reduction to one instruction per output."""
+    """Insert one `npu.reduce` per output before a `mem.reduce`, which remains."""
     for number, combine in enumerate(op.combiners):
         _build_reduce_instruction(
             op,
@@ -38,7 +38,10 @@ def convert_reduction_to_instructions(op: mem.ReduceOp, views: BufferViews) -> N
 def _index_of_reduced_input(
     op: mem.ReduceOp, output_index: int, combiner: Operation
 ) -> int:
-    """Return the index of the input that a combiner reduces."""
+    """
+    Return the index of the input whose elements `combiner` accumulates; raises
+    `PassFailedException` for a computed value.
+    """
     accumulator = op.body.block.args[len(op.inputs) + output_index]
     element: SSAValue = next(v for v in combiner.operands if v is not accumulator)
     source = element

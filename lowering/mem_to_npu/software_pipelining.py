@@ -138,7 +138,10 @@ ISSUED_OPERATIONS = (npu.EngineOp, npu.SemaphoreOp)
 def _backward_slice_in_block(
     roots: Sequence[Operation], body: Block
 ) -> list[Operation]:
-    """Return the backward slice of operations in a block, in order."""
+    """
+    Return `roots` and the operations of `body` that they transitively use, in block
+    order.
+    """
     slice_ops = set[Operation](roots)
     pending = list(roots)
     while pending:

@@ -40,7 +40,7 @@ from tlf.lowering.mem_to_npu.sync_edges import SyncEdge
 
 @dataclass
 class Synchroniser:
-    """Inserter of signals and waits into a program."""
+    """Inserter of semaphore signals and waits between engines into an `npu` program."""
 
     tree: InstructionTree
     program: Block

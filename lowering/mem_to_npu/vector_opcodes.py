@@ -138,7 +138,10 @@ def _relation_of_comparison(op: arith.CmpfOp | arith.CmpiOp) -> str:
 
 
 def scalar_constant_of(value: SSAValue) -> float | None:
-    """Return the value of a scalar constant, if `value` is one."""
+    """
+    Return the number of a scalar `arith.constant`, true as 1, or `None` for other
+    values.
+    """
     if not isinstance(value.owner, arith.ConstantOp):
         return None
     attribute = value.owner.value

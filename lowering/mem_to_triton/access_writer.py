@@ -41,7 +41,9 @@ class PointerView:
 
     @staticmethod
     def of_kernel_argument(pointer: str, value: SSAValue) -> "PointerView":
-        """Return the view of a kernel argument."""
+        """
+        Return a new view of a memref argument, based on the kernel parameter `pointer`.
+        """
         type_ = memref_type(value)
         strides, offset = static_strides_and_offset(type_)
         return PointerView(
@@ -142,7 +144,10 @@ class AccessWriter:
         )
 
     def load_expression(self, op: mem.LoadOp) -> str:
-        """Return the expression that loads the value of `op`."""
+        """
+        Return the `tl.load` expression of a `mem.load`, masked if it may be out of
+        bounds, with the shape of its tile.
+        """
         view, tile_shape = self.views[op.source], shape_of(op.value)
         positions = ElementPositions.from_offsets(
             self.index_expressions_of(op.mixed_offsets), tile_shape, op.source_map
@@ -356,7 +361,9 @@ def _position_comparison_expression(tile: str, comparison: str) -> str:
 
 
 def _broadcast_vector_along_dim(vector: str, dim: int, rank: int) -> str:
-    """Return a vector as a tile of rank `rank`, along one dim."""
+    """
+    Return the expression of a vector along `dim`, with unit dims up to rank `rank`.
+    """
     if rank == 1:
         return vector
     indices = ", ".join(":" if axis == dim else "None" for axis in range(rank))

@@ -49,7 +49,7 @@ _COMBINER_OF = {
 
 class ComputeWriter:
     """
-    Writer of structured compute.
+    Writer of Triton statements for `mem` maps, reductions and fills on tiles.
 
     `names` gives the variable of each value. Accumulators in `matrices` have the shape
     of the matrix product instead of the tile.

@@ -17,7 +17,10 @@ DomainDims: TypeAlias = tuple[int | None, ...]
 
 @dataclass(frozen=True)
 class ContractionRoles:
-    """Roles of a contraction's dims with more than one iteration."""
+    """
+    Roles in a matrix product of those dims of a `mem.contract` that have an extent over
+    1.
+    """
 
     extents: tuple[int, ...]
     batch: tuple[int, ...]

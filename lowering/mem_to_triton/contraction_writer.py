@@ -36,7 +36,10 @@ def largest_intermediate_element_count(op: mem.ContractOp) -> int:
 
 
 def write_contraction(compute: ComputeWriter, op: mem.ContractOp) -> None:
-    """Write a contraction and bind its result."""
+    """
+    Write a `mem.contract` to the kernel, as `tl.dot` or as a sum of products, and bind
+    its result to a variable.
+    """
     assert op.value is not None
     if is_lowered_to_dot(op):
         compute.bind_result_variable(op.value, dot_expression(compute, op))

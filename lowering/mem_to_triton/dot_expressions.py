@@ -84,7 +84,9 @@ class DotOperand:
 
 @dataclass(frozen=True)
 class MatrixProduct:
-    """A contraction as a (batched) matrix product."""
+    """
+    Description of a `mem.contract` as a (batched) matrix product, possibly swapped.
+    """
 
     op: mem.ContractOp
     roles: ContractionRoles
@@ -103,7 +105,10 @@ class MatrixProduct:
         return domain_dims_of(self.op.maps[2], self.op.domain_extents)
 
     def _matrix_shape(self, *axes: Sequence[int]) -> list[int]:
-        """Return the shape of a matrix with the given axes."""
+        """
+        Return the extents of the batch, if any, and of one axis per group of dims in
+        `axes`.
+        """
         batch = (
             [self.roles.iteration_count_along(self.roles.batch)]
             if self.roles.batch
@@ -114,7 +119,10 @@ class MatrixProduct:
     def fold_tile_to_matrix(
         self, text: str, shape: Sequence[int], dims: DomainDims, *axes: Sequence[int]
     ) -> str:
-        """Fold a tile to a (batched) matrix."""
+        """
+        Return the expression of a tile as a (batched) matrix with one axis per group of
+        dims in `axes`.
+        """
         order = [*self.roles.batch, *chain(*axes)]
         axes_in_order = [axis for axis, dim in enumerate(dims) if dim in order]
         present = [dims[axis] for axis in axes_in_order]
@@ -126,7 +134,7 @@ class MatrixProduct:
         return reshape_tile(text, current, self._matrix_shape(*axes))
 
     def fold_accumulator(self, text: str) -> str:
-        """Fold the tile of the accumulator to a matrix."""
+        """Return the expression of the accumulator's tile as a (batched) matrix."""
         axes = (self.roles.rows, self.roles.columns)
         return self.fold_tile_to_matrix(
             text, shape_of(self.op.acc), self._output_dims, *axes

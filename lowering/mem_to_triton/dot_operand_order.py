@@ -31,7 +31,10 @@ MAX_MMA_ROWS = 64
 
 
 def needs_operand_swap(op: mem.ContractOp, roles: ContractionRoles) -> bool:
-    """Return `True` if the second input is the left factor."""
+    """
+    Return `True` if `tl.dot` should take the second input of a contraction as its left
+    one.
+    """
     output_dims = [
         dim
         for dim in domain_dims_of(op.maps[2], op.domain_extents)

@@ -66,7 +66,10 @@ class ElementPositions:
 
     @property
     def invariant_dims(self) -> list[int]:
-        """Dims of the value along which the positions are invariant."""
+        """
+        Tile dims along which no position varies; unit dims are included only if none
+        varies.
+        """
         used = {dim for position in self.along for dim, _ in position.terms}
         if used:
             used |= {dim for dim, extent in enumerate(self.tile_shape) if extent == 1}

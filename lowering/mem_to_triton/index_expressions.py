@@ -178,7 +178,9 @@ class IndexTable:
     """Maximum magnitude of all results and intermediate values."""
 
     def expression_of(self, value: SSAValue | int) -> IndexExpr:
-        """Return the index expression of an SSA value or of a constant."""
+        """
+        Return the recorded expression of an SSA value, or the expression of an integer.
+        """
         return (
             IndexExpr.of_constant(value)
             if isinstance(value, int)
@@ -186,7 +188,10 @@ class IndexTable:
         )
 
     def evaluate_and_record(self, op: Operation) -> None:
-        """Evaluate an operation of index arithmetic."""
+        """
+        Record the expression of the result of an index operation; a kernel first
+        assigns a compound one to a variable.
+        """
         result = self._evaluate_index_operation(op)
         self._record_magnitude(result)
         if self.source is not None and not result.is_atom and result.constant is None:

@@ -180,7 +180,10 @@ class _CapturedValues:
         self.inner: dict[SSAValue, SSAValue] = {}
 
     def move_operation_to_kernel(self, op: Operation) -> None:
-        """Add `op` to the kernel and capture every value that it uses."""
+        """
+        Append a detached operation to the kernel, with captured values for outer
+        operands.
+        """
         local_values = {value for nested in op.walk() for value in nested.results}
         local_values |= {
             argument
@@ -297,7 +300,9 @@ def _check_no_nested_grid(op: scf.ParallelOp) -> None:
 
 
 def _default_warp_count(kernel: func.FuncOp) -> int:
-    """Return the number of warps for the largest tile of a kernel."""
+    """
+    Return the default number of warps of a kernel, by the sizes of its largest tiles.
+    """
     operations = list(kernel.walk())
     largest_product = 0
     if any(isinstance(op, mem.ReduceOp) for op in operations):

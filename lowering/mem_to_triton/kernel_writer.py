@@ -213,7 +213,10 @@ class KernelWriter:
     def _tl_range_expression(
         self, lower: SSAValue, upper: SSAValue, step: SSAValue, stages: str
     ) -> tuple[str, IndexExpr]:
-        """Return the `tl.range` of a loop and its induction variable."""
+        """
+        Return the `tl.range` text of an `scf.for`, and a new expression for its
+        variable.
+        """
         low, high = self.indices.expression_of(lower), self.indices.expression_of(upper)
         step_expr = self.indices.expression_of(step)
         if step_expr.constant is None or step_expr.constant < 1:

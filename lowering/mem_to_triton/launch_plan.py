@@ -43,7 +43,9 @@ VERSION = 1
 
 @dataclass
 class LaunchPlanBuilder:
-    """Builder of the launch plan of one host function."""
+    """
+    Builder of the JSON launch plan of one host function and the kernels it launches.
+    """
 
     module: ModuleOp
     function: func.FuncOp
@@ -169,7 +171,10 @@ class LaunchPlanBuilder:
     def _build_host_loops(
         self, block: Block, bounds: Sequence[tuple[SSAValue, SSAValue, SSAValue]]
     ) -> Json:
-        """Return a host loop per axis, around the steps of the body."""
+        """
+        Return the JSON of nested host loops, one per axis, the first outermost, around
+        the steps of the body.
+        """
         loops: list[Json] = []
         for argument, axis_bounds in zip(block.args, bounds, strict=False):
             low, high, step = (
@@ -223,7 +228,9 @@ class LaunchPlanBuilder:
 
 
 def _bytes_of_elements(value: DenseIntOrFPElementsAttr) -> bytes:
-    """Return the bytes of all elements; booleans are 0 or 1."""
+    """
+    Return the stored bytes of a dense attribute; each boolean becomes a byte 0 or 1.
+    """
     data = value.data.data
     if str(value.get_element_type()) == "i1":
         return bytes(byte != 0 for byte in data)

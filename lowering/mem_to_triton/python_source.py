@@ -58,7 +58,10 @@ class PythonSource:
 
     @contextmanager
     def indent_block(self) -> Generator[None]:
-        """Indent a block, such as the body of a loop."""
+        """
+        Indent the lines added in this context as one scope, with `pass` if it has no
+        code.
+        """
         self._depth += 1
         self._scopes.append({})
         start = len(self.lines)

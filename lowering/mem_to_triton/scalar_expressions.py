@@ -217,7 +217,7 @@ def constant_literal(op: arith.ConstantOp) -> ScalarTile:
 
 
 def scalar_literal(value: float, element_type: Attribute) -> ScalarTile:
-    """Return a number as a literal."""
+    """Return a number, rounded to the element type, as a literal `ScalarTile`."""
     rounded = round_to_type(value, element_type)
     return ScalarTile(
         python_literal_of(rounded, element_type), element_type, (), rounded
@@ -267,7 +267,7 @@ def scalar_expression(op: Operation, operands: Sequence[ScalarTile]) -> str:
 
 
 def _express_comparison_or_select(op: Operation, operands: Sequence[ScalarTile]) -> str:
-    """Return the expression of a comparison or select."""
+    """Return the Triton text of an `arith` comparison or select; raises for others."""
     match op:
         case arith.CmpfOp():
             texts = _infix_texts(operands)

@@ -72,7 +72,7 @@ def _literal_of_folded_result(op: Operation, value: Array) -> ScalarTile:
 
 
 def broadcast_scalar_to_domain(scalar: ScalarTile, domain: Sequence[int]) -> str:
-    """Return `scalar` broadcast to the full shape of the domain."""
+    """Return the text of `scalar` broadcast to a tile with the full shape `domain`."""
     if scalar.is_literal:
         dtype = triton_type_name(scalar.element_type)
         return f"tl.full({list(domain)}, {scalar.text}, {dtype})"

@@ -58,7 +58,10 @@ def reshape_tile(text: str, old_shape: Sequence[int], new_shape: Sequence[int]) 
 
 
 def insert_unit_dims(text: str, existing_dims: Sequence[bool]) -> str:
-    """Insert a unit dim for each false element of `existing_dims`."""
+    """
+    Return the tile text with a unit dim for each false element of `existing_dims`;
+    unchanged if none or all are true.
+    """
     if all(existing_dims) or not any(existing_dims):
         return text
     indices = ", ".join(":" if here else "None" for here in existing_dims)
@@ -66,7 +69,9 @@ def insert_unit_dims(text: str, existing_dims: Sequence[bool]) -> str:
 
 
 def transpose_and_insert_unit_dims(text: str, dims: Sequence[int | None]) -> str:
-    """Transpose a tile and insert unit dims, to the dims `dims`."""
+    """
+    Return the tile text with its dims in the order of `dims` and a unit dim per `None`.
+    """
     order = [dim for dim in dims if dim is not None]
     if dims and not order:
         return f"tl.broadcast_to({text}, {[1] * len(dims)})"

@@ -115,7 +115,10 @@ def _to_affine_expr(index: Index, operands: list[SSAValue]) -> AffineExpr:
 def reshape_contiguous_buffer(
     builder: Builder, source: SSAValue, shape: Sequence[int]
 ) -> SSAValue:
-    """Build a view of a contiguous buffer with another shape."""
+    """
+    Build a row-major view of a contiguous buffer in `shape`, or return `source` if it
+    has that shape.
+    """
     source_type = memref_type(source)
     if source_type.get_shape() == tuple(shape):
         return source

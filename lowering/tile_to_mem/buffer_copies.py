@@ -39,7 +39,8 @@ def copy_buffer(
     axis: int | None = None,
 ) -> None:
     """
-    Copy one buffer to another in the same level.
+    Build the copy of one buffer to another in the same level, or nothing if they are
+    one.
 
     In the innermost level an engine copies. In other levels, slices along `axis` (by
     default the longest axis) move to the next inner level and back, in ascending order,

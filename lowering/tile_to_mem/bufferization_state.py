@@ -65,7 +65,7 @@ class BufferizationState:
     def bind_lowered_value(
         self, value: SSAValue, lowered: SSAValue, storage: SharedStorage
     ) -> None:
-        """Record the lowered value and the storage of a tile."""
+        """Record `lowered`, the value or buffer of a tile, and the tile's storage."""
         self.values[value] = lowered
         self.storages[value] = storage
         storage.values.append(value)
@@ -106,7 +106,7 @@ class BufferizationState:
         return [self.convert_index_operand(offset) for offset in offsets]
 
     def to_ssa_index(self, index: Index) -> SSAValue:
-        """Return an offset or bound as an SSA value."""
+        """Return an SSA index as is, or build an `arith.constant` for an integer."""
         if not isinstance(index, int):
             return index
         attribute = IntegerAttr(index, IndexType())
@@ -125,7 +125,9 @@ class BufferizationState:
         return self.builder.insert(allocation).buffer
 
     def build_filled_tile(self, type_: AnyTensor, fill: float) -> SSAValue:
-        """Build a tile whose elements all equal `fill`."""
+        """
+        Build a `mem.fill` of a new value or a new buffer of a tile type, and return it.
+        """
         if self.is_lowered_to_value(type_):
             filled = self.builder.insert(mem.FillOp(fill, result_type=type_)).result
             assert filled is not None

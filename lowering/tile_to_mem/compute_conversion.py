@@ -131,7 +131,9 @@ def convert_movement(state: BufferizationState, op: MovementInterface) -> None:
 def convert_map(
     state: BufferizationState, op: TilingInterface, map_: StructuredMap
 ) -> None:
-    """Convert an elementwise operation or a movement to a map."""
+    """
+    Build the `mem.map` of an elementwise operation or a movement, and bind its result.
+    """
     inputs = [state.lowered_operand_of(value) for value in map_.inputs]
     result = op.results[0]
     state.wait_for_writes_in_flight(*map_.inputs)

@@ -64,7 +64,10 @@ class FunctionConverter:
         self.scope = BufferizationState(function, target, constants)
 
     def convert_function(self) -> None:
-        """Replace the function's body and type."""
+        """
+        Replace the function's body and type in place by bufferized ones without
+        results.
+        """
         if len(self.function.body.blocks) != 1:
             raise BufferizationError(
                 self.function,
@@ -106,7 +109,10 @@ class FunctionConverter:
         )
 
     def _add_result_arguments(self, old_block: Block, new_block: Block) -> int:
-        """Add a destination argument for each returned tensor."""
+        """
+        Append a destination argument to `new_block` per returned tensor; return their
+        number.
+        """
         returned = old_block.last_op
         if not isinstance(returned, func.ReturnOp):
             raise BufferizationError(self.function, "expected one block that returns")
@@ -143,7 +149,10 @@ class FunctionConverter:
         )
 
     def _convert_loop_body(self, old_block: Block, new_block: Block) -> None:
-        """Convert a loop body; its moves complete before the body ends."""
+        """
+        Build the converted loop body in `new_block`, with waits for all its moves at
+        its end.
+        """
         scope = self.scope
         builder, moves = scope.builder, scope.moves
         scope.moves = PendingMoves()
@@ -152,7 +161,9 @@ class FunctionConverter:
         scope.builder, scope.moves = builder, moves
 
     def _convert_block_operations(self, old_block: Block, new_block: Block) -> None:
-        """Convert all operations of a block except the terminator."""
+        """
+        Build the converted operations of `old_block` but its terminator in `new_block`.
+        """
         self.scope.builder = Builder(InsertPoint.at_end(new_block))
         for op in old_block.ops:
             if op is old_block.last_op:
@@ -214,7 +225,10 @@ class FunctionConverter:
                 self._clone_operation(op)
 
     def _clone_operation(self, op: Operation) -> None:
-        """Clone an operation that has no tensors."""
+        """
+        Insert a copy of an operation without tensors, and map its results to the
+        copy's.
+        """
         copy = op.clone(self.scope.values)
         self.scope.builder.insert(copy)
         for old, new in zip(op.results, copy.results, strict=True):

@@ -262,7 +262,9 @@ def _loop_bounds_as_ssa_values(
 def _wait_for_moves_conflicting_with_loop(
     state: BufferizationState, op: tile.WhileOp
 ) -> None:
-    """Wait for all moves in flight that conflict with a loop."""
+    """
+    Build waits for the pending moves that conflict with reads or writes of a loop.
+    """
     used = dict.fromkeys(
         state.storages[operand]
         for inner in op.walk()

@@ -149,7 +149,10 @@ def advance_ring_window(
 
 
 def bind_final_window(state: BufferizationState, ring: RingBuffer) -> None:
-    """Bind the final window of a ring to the loop result."""
+    """
+    Build the view of a ring's final window and bind it to the loop result, if that is
+    used.
+    """
     result = ring.loop.results[ring.carried_index]
     if not result.uses:
         return

@@ -228,7 +228,10 @@ class StructuredAccumulation:
 def structured_form_of_accumulation(
     op: ReductionInterface | ContractionInterface,
 ) -> StructuredAccumulation:
-    """Return the structured form of an accumulating operation."""
+    """
+    Return the domain, maps and builder of the `mem` operation of an accumulating
+    operation; builds nothing yet.
+    """
     domain = tuple(iterator.extent for iterator in op.iteration_domain())
     rank = len(domain)
     inputs = op.indexing_maps()[: len(op.inputs)]

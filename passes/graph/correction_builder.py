@@ -81,7 +81,10 @@ class CorrectionBuilder:
     """Tiles of running values after the iteration."""
 
     def build_formula_tile(self, formula: Formula) -> SSAValue:
-        """Build the tile of a formula."""
+        """
+        Build operations that compute a formula from the tiles of its values, and return
+        the resulting tile.
+        """
         match formula:
             case ValueBeforeIteration(value):
                 return self._reshape_tile_to_total(

@@ -21,7 +21,10 @@ from tlf.passes.graph.permutations import reshape_to
 
 
 def _is_reshape_adding_unit_axes(value: SSAValue) -> bool:
-    """Return `True` if a value is a reshape that adds unit axes."""
+    """
+    Return `True` if `value` is the result of a reshape that raises the rank, and
+    changes no axes but unit axes.
+    """
     if not isinstance(view := value.owner, graph.ReshapeOp):
         return False
     before, after = (
@@ -48,7 +51,10 @@ def _removable_unit_iterators(product: Product, operand_index: int) -> set[int]:
 def _drop_unit_iterators(
     product: Product, unit_iterators: Collection[int], builder: Builder
 ) -> Product:
-    """Return a product without some of its unit iterators."""
+    """
+    Return a product without some unit iterators, on newly reshaped operands; its
+    contraction is not built.
+    """
     used = [
         axis
         for axis in range(len(product.op.iteration_domain()))

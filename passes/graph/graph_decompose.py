@@ -123,7 +123,8 @@ def _describe_native_operation(
 @dataclass
 class DecomposePattern(RewritePattern):
     """
-    Replace a composite by its decomposition.
+    Replace a composite graph operation by its decomposition, unless its name is
+    excluded or the target performs it natively.
     """
 
     excluded_names: tuple[str, ...]
@@ -205,7 +206,9 @@ class PromoteIndexedWritePattern(RewritePattern):
 def _remark_not_decomposed(
     op: Operation, excluded_names: tuple[str, ...], native_operations: NativeOperations
 ) -> None:
-    """Emit a remark on why an operation is not decomposed."""
+    """
+    Add a remark with the reason why a composite operation is kept, if there is one.
+    """
     if not isinstance(op, DecompositionInterface) and not _has_narrow_result(op):
         return
     if (reason := _reason_not_decomposed(op, excluded_names)) is not None:

@@ -104,7 +104,10 @@ class _ConcatSlices:
         return next((n for n, (a, b) in pairs if a <= first and last < b), None)
 
     def replace_user_by_slices(self, op: Operation) -> None:
-        """Build an operation on each slice, and replace its uses."""
+        """
+        Rebuild `op` on the slices: a reduction or slice is replaced, and the results of
+        an elementwise operation become known slices.
+        """
         builder = Builder(InsertPoint.before(op))
         before = op.prev_op
         match op:
@@ -122,7 +125,10 @@ class _ConcatSlices:
             replace_op(op, [], [result])
 
     def _slices_of(self, value: SSAValue, builder: Builder) -> list[SSAValue]:
-        """Return the slices of an operand, one for each concat operand."""
+        """
+        Return the known or newly built slices of `value`, one per concat operand;
+        `value` for each if it does not vary along the axis.
+        """
         if value in self.slices:
             return self.slices[value]
         shape = tensor_type(value).get_shape()

@@ -261,7 +261,7 @@ def tabulate_elementwise(op: ElementwiseInterface) -> None:
 def _replace_by_map_gather(
     op: Operation, source: SSAValue, accesses: Sequence[IndexAccess], builder: Builder
 ) -> None:
-    """Replace an operation by a gather with a map."""
+    """Replace `op` by an unfold of `source` whose affine map gives the accesses."""
     shape = tensor_type(op.results[0]).get_shape()
     map_ = to_affine_map(tuple(accesses), len(shape)).data
     gather = builder.insert(graph.UnfoldOp(source, map_, shape))

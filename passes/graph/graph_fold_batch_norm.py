@@ -71,7 +71,7 @@ def find_batch_norm_folding(
 
 
 class _OperationBeforeNorm(NamedTuple):
-    """An operation between a contraction and a batch normalization."""
+    """A foldable operation between a contraction and a batch normalization."""
 
     source: SSAValue
     added_value: SSAValue | None
@@ -200,7 +200,10 @@ def _build_contraction_with_scaled_weight(
 def _replace_norm_by_contraction(
     norm: graph.BatchNormOp, batch_norm_folding: BatchNormFolding
 ) -> None:
-    """Replace the normalization by the folded contraction."""
+    """
+    Replace the normalization by a new, folded contraction, and erase the old
+    contraction and the operations between.
+    """
     unused: list[Operation] = []
     value = norm.operand
     while isinstance(op := value.owner, Operation) and op is not batch_norm_folding.op:

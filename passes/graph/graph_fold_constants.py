@@ -47,7 +47,7 @@ def values_computed_from_constants(block: Block) -> set[SSAValue]:
 
 @dataclass
 class _ConstantFolder:
-    """Constant folding in a block, with the evaluated arrays."""
+    """Replacement of computed values in a block by constants, with their arrays."""
 
     size_limit: int
     constants: set[SSAValue]

@@ -99,7 +99,10 @@ def _remark_folded_movement(
 
 @dataclass
 class FoldOperandTransposePattern(RewritePattern):
-    """Fold transposes of operands into a contraction."""
+    """
+    Fold transposes and other movements of operands into the indexing maps of a
+    contraction.
+    """
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if (product := Product.from_operation(op)) is None:
@@ -139,7 +142,7 @@ class FoldResultTransposePattern(RewritePattern):
 
 
 def transpose_folding_patterns() -> Sequence[RewritePattern]:
-    """Return the rewrite patterns of the pass."""
+    """Return new rewrite patterns of `graph-fold-transposes`, in the order of trial."""
     return (
         FoldOperandTransposePattern(),
         FoldResultTransposePattern(),

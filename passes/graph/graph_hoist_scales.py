@@ -60,7 +60,9 @@ def _sink_scales_of_results(block: Block) -> None:
 
 
 def _hoist_scales_of_operands(block: Block) -> None:
-    """Hoist scales of contraction operands to the results."""
+    """
+    Scale results of contractions instead of their operands, where it is profitable.
+    """
     invariant = call_invariant_values_of(block)
     for op in list(block.ops):
         for side in (0, 1):

@@ -85,7 +85,7 @@ def _is_within_i32(bounds: tuple[int, int] | None) -> bool:
 
 
 def _narrow_operation_to_i32(op: Operation) -> None:
-    """Rebuild an operation on 32-bit integers."""
+    """Replace an operation by one on 32-bit integers, between casts from and to i64."""
     builder, narrowed = Builder(InsertPoint.before(op)), _narrowable_results_of(op)
     narrow = {
         each: _narrow_value_to_i32(each, builder)

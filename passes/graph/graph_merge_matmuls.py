@@ -38,7 +38,10 @@ class Projection:
 
     @staticmethod
     def from_operation(op: Operation, invariant: set[SSAValue]) -> Projection | None:
-        """Return an operation as a projection, or None."""
+        """
+        Return `op` as a product with one invariant operand, the weight, that has a free
+        axis to concatenate along; else None.
+        """
         if (product := Product.from_operation(op)) is None:
             return None
         sides = [side for side in range(2) if product.values[side] in invariant]
@@ -69,7 +72,9 @@ class Projection:
         return self.product.result.index(self.concat_iterator)
 
     def merge_key(self) -> Hashable:
-        """Return the key that products share if they can be merged."""
+        """
+        Return a key that is equal for products that can be merged along their weights.
+        """
         op = self.product.op
         numbers: dict[int, int] = {}
 
@@ -107,7 +112,9 @@ class MatmulFamily:
     invariant: set[SSAValue]
 
     def total_concat_extent(self) -> int:
-        """Return the total extent of all values along the axis."""
+        """
+        Return the sum of the extents of the current results along the concat axis.
+        """
         return sum(
             tensor_type(each).get_shape()[self.concat_axis]
             for each in self.current_results
@@ -188,7 +195,10 @@ class MatmulFamily:
     def concat_operands_of_step(
         self, operands: Sequence[SSAValue], new_operations: list[Operation]
     ) -> SSAValue:
-        """Return the concatenation of the other operands of a step."""
+        """
+        Return a new concatenation of `operands`, appended to `new_operations`; the
+        first operand if they lack the axis.
+        """
         axis = self._concat_axis_of(operands)
         assert axis is not None
         if axis < 0:

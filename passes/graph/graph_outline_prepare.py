@@ -106,7 +106,9 @@ def _build_preparation_function(
 
 
 def _unused_symbol_name(function: func.FuncOp) -> str:
-    """Return an unused symbol name for the new function."""
+    """
+    Return the name of `function` with `_prepare`, and underscores until it is unused.
+    """
     module = function.parent_op()
     siblings = () if module is None else module.regions[0].block.ops
     names = {op.sym_name.data for op in siblings if isinstance(op, func.FuncOp)}
@@ -117,7 +119,7 @@ def _unused_symbol_name(function: func.FuncOp) -> str:
 
 
 def _replace_by_function_argument(block: Block, value: SSAValue) -> None:
-    """Replace a value by a new argument of the function."""
+    """Append an argument to the block, and replace all uses of `value` by it."""
     op = value.owner
     assert isinstance(op, Operation)
     graph.add_remark(
@@ -172,7 +174,7 @@ class GraphOutlinePreparePass(ModulePass):
 
 
 def _erase_unused_tensor_operations(block: Block) -> None:
-    """Erase unused operations on whole tensors."""
+    """Erase the graph operations of a block whose results are unused, users first."""
     for op in reversed(list(block.ops)):
         is_used = any(result.uses.get_length() for result in op.results)
         if op.results and op.name.startswith("graph.") and not is_used:

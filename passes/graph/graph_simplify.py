@@ -50,7 +50,9 @@ def _remark_forbidden_simplification(op: Operation) -> None:
 
 
 def _erase_unused_tensor_operations(module: ModuleOp) -> None:
-    """Erase unused operations on whole tensors."""
+    """
+    Erase the dead graph operations of a module, with remarks if they have operands.
+    """
     for op in dead_operations(module):
         if op.operands:
             text = "dropped, because nothing uses it"

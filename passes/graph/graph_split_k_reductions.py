@@ -62,7 +62,7 @@ class SplitScope(Enum):
 
 @dataclass(frozen=True)
 class _ReductionSplitChange:
-    """A rewrite that splits reductions into partial reductions."""
+    """A rewrite that splits reductions in place into `count` partial reductions."""
 
     scope: SplitScope
     group_indices: tuple[int, ...]
@@ -108,7 +108,9 @@ class _ReductionSplitChange:
 
 @dataclass
 class _ReductionScope:
-    """A group and its producer groups."""
+    """
+    Search for the best split of the reductions of a group and its producer groups.
+    """
 
     evaluator: ChangeEvaluator
     groups: Sequence[Part]
@@ -135,7 +137,10 @@ class _ReductionScope:
         return any(each < processors for each in programs)
 
     def candidate_split_scopes(self) -> Iterator[Sequence[SplitScope]]:
-        """Yield lists of split scopes, most promising list first."""
+        """
+        Yield scopes to try: first those beyond the group, possibly none, then the
+        group.
+        """
         exposed = (
             [SplitScope.WITH_CASCADES]
             if any(map(reassociation_rule_for, self.operations))

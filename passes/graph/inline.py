@@ -65,7 +65,7 @@ def _can_inline(function: func.FuncOp) -> bool:
 
 
 def _inline_call(call: func.CallOp, callee: func.FuncOp) -> None:
-    """Replace a call by clones of the callee's operations."""
+    """Replace a call by clones of the callee's operations, and keep the callee."""
     body = callee.body.block
     copies = dict[SSAValue, SSAValue](zip(body.args, call.arguments, strict=True))
     *computing, returning = body.ops

@@ -46,7 +46,10 @@ class IntegerBounds:
         self._known: dict[SSAValue, IntegerRange | None] = {}
 
     def range_of_tensor(self, value: SSAValue) -> IntegerRange | None:
-        """Return the range of an integer tensor, or None if unknown."""
+        """
+        Return the least and greatest possible element of an integer tensor, or None if
+        unknown.
+        """
         pending = [value]
         while pending and len(pending) < MAX_VISITED:
             each = pending[-1]
@@ -77,7 +80,9 @@ class IntegerBounds:
 
 
 def _operands_affecting_range(value: SSAValue) -> Sequence[SSAValue]:
-    """Return the operands that the range of a value depends on."""
+    """
+    Return all operands of the producer of an integer tensor; none for other values.
+    """
     op = value.owner
     return (
         tuple(op.operands)
@@ -124,7 +129,10 @@ def _infer_range_of_result(
 def _range_of_select(
     op: graph.SelectOp, operand_ranges: Sequence[IntegerRange | None]
 ) -> IntegerRange | None:
-    """Return the range of a `select`, refined by its condition."""
+    """
+    Return the range of a `select` from those of its operands, the left one refined by
+    its condition; None if unknown.
+    """
     condition, *chosen = operand_ranges
     chosen[0] = _refine_range_by_condition(op.condition, op.lhs, chosen[0])
     if condition in BOOLEAN_RANGES:
@@ -136,7 +144,10 @@ def _range_of_select(
 def _refine_range_by_condition(
     condition: SSAValue, value: SSAValue, bounds: IntegerRange | None
 ) -> IntegerRange | None:
-    """Return the range of a value where a condition is true."""
+    """
+    Return `bounds` of `value` restricted to elements for which `condition` is true;
+    `bounds` if it implies nothing.
+    """
     if (limits := range_implied_by_condition(condition, value)) is None or limits == (
         -inf,
         inf,

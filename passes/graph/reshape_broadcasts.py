@@ -78,7 +78,10 @@ class SplitBroadcastPattern(RewritePattern):
 
 @dataclass(frozen=True)
 class _CollapsedBroadcast:
-    """A tensor that a reshape collapsed from a broadcast."""
+    """
+    Description of a tensor as a broadcast whose axes a reshape collapses, and a
+    transpose may permute.
+    """
 
     broadcast: graph.BroadcastOp
     axis_factors: AxisFactors
@@ -109,7 +112,9 @@ class _CollapsedBroadcast:
 
     @property
     def non_broadcast_axes(self) -> list[int]:
-        """The axes of the broadcast result that are not broadcast."""
+        """
+        Axes of the broadcast result whose extents are those of the operand, ascending.
+        """
         source = tensor_type(self.broadcast.operand).get_shape()
         shape = tensor_type(self.broadcast.result).get_shape()
         source = (1,) * (len(shape) - len(source)) + tuple(source)

@@ -84,7 +84,10 @@ def replace_reshape_by_split_tensor(
 def _rebuild_reduction_on_split(
     op: graph.ReduceOp, split: SSAValue, factors: AxisFactors, rewriter: PatternRewriter
 ) -> SSAValue:
-    """Rebuild a reduction on a tensor whose axes are split."""
+    """
+    Insert a reduction like `op` of `split`, its operand with axes split into factors,
+    and return the result; `op` remains.
+    """
     reduction = graph.ReduceOp(
         split,
         op.reduce_kind,

@@ -74,7 +74,10 @@ def _replace_nest_by_loop(
     nest: Sequence[LoopRange],
     bounds: tuple[SSAValue, SSAValue, SSAValue],
 ) -> scf.ForOp:
-    """Build the normalized loop, and replace the nest by it."""
+    """
+    Replace a loop nest by one `scf.for` over `bounds` that computes its induction
+    variables, and return this loop.
+    """
     new = Block(arg_types=[IndexType()])
     new.args[0].name_hint = "n"
     builder = Builder(InsertPoint.at_end(new))

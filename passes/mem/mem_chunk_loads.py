@@ -52,7 +52,9 @@ class MemChunkLoadsPass(ModulePass):
 
 
 def _chunk_loads_before(loop: Nest, outer_level: Level) -> None:
-    """Split the loads right before a loop into chunks."""
+    """
+    Replace loads right before a loop by loops over chunks of them, if it is profitable.
+    """
     for load in [*_chunkable_loads_before(loop, outer_level)][::-1]:
         if (reader := _single_reader_of(load, loop)) is None:
             continue

@@ -77,7 +77,7 @@ def _whole_allocation_of(buffer: SSAValue) -> mem.AllocOp | None:
 
 
 def _is_rounding_map(op: mem.MapOp, buffer: SSAValue) -> bool:
-    """Return `True` if a map only rounds the elements of a buffer."""
+    """Return `True` if a map only truncates the floats of `buffer` into one output."""
     body = [each for each in op.body.block.ops if not is_constant_or_terminator(each)]
     return (
         list(op.inputs) == [buffer]
@@ -136,7 +136,10 @@ def _fold_rounding_into_contraction(
 def _reinterpret_like_result_view(
     view: memref.ReinterpretCastOp, buffer: SSAValue, product: mem.ContractOp
 ) -> SSAValue:
-    """Reinterpret a buffer in the shape of a contraction's view."""
+    """
+    Insert a view of `buffer` with the geometry of `view` and the contraction's operand
+    type, before the contraction.
+    """
     view_type, element = view.result.type, product.input_types[0].element_type
     reinterpreted = memref.ReinterpretCastOp.from_dynamic(
         buffer,

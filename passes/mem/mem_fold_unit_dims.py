@@ -54,7 +54,7 @@ class MemFoldUnitDimsPass(ModulePass):
 
 @dataclass
 class _UnitDimFolding:
-    """Folding of the unit dimensions of the values of a function."""
+    """In-place removal of unit dimensions from the tensor values of a function."""
 
     function: func.FuncOp
     original_shapes: dict[SSAValue, tuple[int, ...]] = field(
@@ -65,7 +65,10 @@ class _UnitDimFolding:
     """Values that keep their rank."""
 
     def fold_unit_dims_of_values(self) -> None:
-        """Fold the unit dimensions of all values."""
+        """
+        Drop the unit dimensions of tensor values in place, with copies for operations
+        that require the original rank.
+        """
         for op in list(self.function.body.walk()):
             if not isinstance(op, _FORWARDING_OPS) and not _can_fold_unit_dims_of(op):
                 self._preserve_rank_by_copies(op)
@@ -114,7 +117,7 @@ class _UnitDimFolding:
                 )
 
     def _retained_axes_of(self, value: SSAValue) -> RetainedAxes:
-        """Return the axes of a value that are not dropped."""
+        """Return the original axes that `value` keeps; all axes if it is not folded."""
         shape = self.original_shapes.get(value)
         if shape is None:
             return tuple(range(tensor_type(value).get_num_dims()))
@@ -181,7 +184,7 @@ def non_unit_axes(shape: Sequence[int]) -> RetainedAxes:
 
 
 def _has_unit_dims(value: SSAValue) -> bool:
-    """Return `True` if a value has axes that can be dropped."""
+    """Return `True` if a value is a tensor of rank above 1 with a unit axis."""
     if not isinstance(value.type, TensorType):
         return False
     shape = tensor_type(value).get_shape()
@@ -220,7 +223,7 @@ def _is_offset_always_in_bounds(offset: Index, bound: int) -> bool:
 
 
 def _insert_copy_of_value(builder: Builder, value: SSAValue) -> SSAValue:
-    """Insert a copy of a value."""
+    """Insert an identity `mem.map` that copies a tensor, and return its result."""
     type_ = tensor_type(value)
     rank = type_.get_num_dims()
     block = Block(arg_types=[type_.element_type])

@@ -75,7 +75,7 @@ class MemPipelinePass(ModulePass):
 
 
 def _pipeline_loops_in(op: Operation, levels: Sequence[Level]) -> None:
-    """Pipeline the loops in an operation, outermost first."""
+    """Pipeline the loops nested in `op` in place, outer loops before inner ones."""
     for region in op.regions:
         for block in region.blocks:
             for each in list(block.ops):

@@ -147,7 +147,7 @@ def _byte_size_of(buffer: SSAValue) -> int:
 
 @dataclass
 class _AllocationPlanner:
-    """Static allocation of the buffers of one function."""
+    """Planner that assigns each `mem.alloc` of one function an offset in its level."""
 
     function: func.FuncOp
     target_spec: target.TargetSpec

@@ -20,7 +20,7 @@ from tlf.passes.mem.prefetching.prefetch_capacity import LevelBuffers
 @dataclass(frozen=True)
 class MemPrefetchPass(ModulePass):
     """
-    Hoist loads outside of loops above earlier operations.
+    Hoist loads in the outermost block of functions above earlier operations and loops.
 
     A load is hoisted across loops and waits to directly after the previous load from
     the same level, as far as its buffer fits in the meantime; its wait is not moved.

@@ -43,7 +43,10 @@ class MemSplitMapsPass(ModulePass):
 
 
 class SplitMapPattern(RewritePattern):
-    """Split a map over buffers with several operations or outputs."""
+    """
+    Split a map over buffers with several scalar operations or outputs into one map per
+    scalar operation.
+    """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: mem.MapOp, rewriter: PatternRewriter, /) -> None:
@@ -62,7 +65,7 @@ def is_constant_or_terminator(op: Operation) -> bool:
 
 @dataclass(frozen=True)
 class _StoredScalar:
-    """A scalar of the body that is stored in a buffer."""
+    """A scalar of a map's body, as a buffer of its values, and the accesses to it."""
 
     buffer: SSAValue
     accesses: Accesses
@@ -158,7 +161,10 @@ class _MapSplit:
         return None
 
     def _allocate_buffer(self, value: SSAValue, dimensions: Sequence[int]) -> SSAValue:
-        """Allocate a buffer for a value in the level of the outputs."""
+        """
+        Insert a buffer for a scalar at each index of `dimensions`, in the outputs'
+        level.
+        """
         shape = [self.op.domain_extents[dimension] for dimension in dimensions]
         space = StringAttr(mem.level_of(self.op.outputs[0].type))
         alloc = mem.AllocOp(MemRefType(value.type, shape, memory_space=space))

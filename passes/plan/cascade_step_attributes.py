@@ -71,7 +71,9 @@ def format_restart(restart: Restart, value_indices: Mapping[SSAValue, int]) -> s
 
 
 def format_formula(formula: Formula, value_indices: Mapping[SSAValue, int]) -> str:
-    """Return a formula as text, with values by their indices."""
+    """
+    Return a formula as text, with values as `r<index>`, primed after the iteration.
+    """
     match formula:
         case ValueBeforeIteration(value):
             return f"r{value_indices[value]}"

@@ -120,7 +120,7 @@ def _splat_constants_of(operations: Sequence[TilingInterface]) -> list[Operation
 
 
 def group_operations_of_block(block: Block, grouping: BlockGrouping) -> None:
-    """Group the operations of a block."""
+    """Move the operations of a block into new groups, as `grouping` partitions them."""
     copy_returned_values(block)
     groups = grouping.partition_block(block)
     apart = _untileable_splat_constants(groups, grouping)

@@ -187,7 +187,10 @@ class _BlockMarking:
     )
 
     def mark_operations_of_block(self, block: Block) -> None:
-        """Mark the operations of a block."""
+        """
+        Set `tlf.in_place` on groups and elementwise operations of a block with a result
+        that may overwrite an operand.
+        """
         position = {op: index for index, op in enumerate(block.ops)}
         for op in block.ops:
             if not isinstance(op, graph.GroupOp | ElementwiseInterface):

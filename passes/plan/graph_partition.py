@@ -348,7 +348,10 @@ class PartitionResult:
 def _apply_selected_schedule(
     partition_result: PartitionResult, level: Level, remark_collector: RemarkCollector
 ) -> list[graph.GroupOp | None]:
-    """Apply the selected schedule, with remarks on fused groups."""
+    """
+    Form the groups of the selected schedule with their plans, and return the group or
+    None of each step.
+    """
     schedule = partition_result.schedule
     groups = apply_schedule(partition_result.block_problem, schedule, level)
     for step, group in zip(schedule.steps, groups, strict=True):

@@ -136,7 +136,10 @@ def promote_group_to_f32(
 
 @dataclass(frozen=True)
 class _GroupPromotion:
-    """Promotion of groups whose tiles fit into a level afterwards."""
+    """
+    Promotion of 16-bit intermediates of groups to f32, if their tiles then fit into a
+    level.
+    """
 
     target: TargetSpec
     level: Level

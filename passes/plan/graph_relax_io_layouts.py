@@ -24,7 +24,7 @@ ARGUMENTS, RESULTS = "arguments", "results"
 @dataclass(frozen=True)
 class GraphRelaxIoLayoutsPass(ModulePass):
     """
-    Allow any layout for the arguments and results of functions.
+    Allow any layout for arguments and results of functions without a declared layout.
 
     Arguments and results without a declared layout get `tlf.layout = "any"`, so that
     `graph-assign-layouts` may select one. Callers must then query the layout of the

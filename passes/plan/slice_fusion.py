@@ -44,7 +44,9 @@ def fuse_slices_into_readers(block: Block, level: Level, target: TargetSpec) -> 
 
 
 def _is_group_result(op: Operation) -> bool:
-    """Return `True` if a group computes the source of a view."""
+    """
+    Return `True` if a chain of views and slices that ends at `op` starts at a group.
+    """
     while is_view_or_slice(op):
         owner = op.operands[0].owner
         if isinstance(owner, Block):
@@ -58,7 +60,7 @@ def _groups_that_read(op: Operation) -> list[Operation]:
 
 
 def _copy_view_for_reader(op: Operation, reader: Operation) -> Operation:
-    """Copy an operation for one of its readers."""
+    """Insert a clone of `op`, let `reader` use it instead of `op`, and return it."""
     copy = op.clone()
     copy.results[0].name_hint = op.results[0].name_hint
     Rewriter.insert_op(copy, InsertPoint.after(op))

@@ -56,7 +56,9 @@ def lower_bounds_of_functions(
 
 
 def figures_of_lower_bounds(bounds: LowerBounds) -> Figures:
-    """Return the figures of lower bounds by name."""
+    """
+    Return lower bounds as a dictionary of numbers and texts, by name of the figure.
+    """
     return {
         "payload_bytes": bounds.payload_bytes,
         "bus_bytes": bounds.bus_bytes,
@@ -71,7 +73,7 @@ def figures_of_lower_bounds(bounds: LowerBounds) -> Figures:
 
 
 def attribute_of_lower_bounds(bounds: LowerBounds) -> DictionaryAttr:
-    """Return the lower bounds as an attribute."""
+    """Return lower bounds as a new dictionary attribute, which is not yet attached."""
     return DictionaryAttr(
         {
             name: _attribute_of_figure(value)

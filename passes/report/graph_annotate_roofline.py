@@ -33,14 +33,20 @@ ATTRIBUTE = "tlf.analysis"
 
 @dataclass(frozen=True)
 class OperationRooflineCost:
-    """Work and roofline bound of one or several operations."""
+    """
+    Kind of bottleneck, work, and roofline lower bound in seconds, of one or several
+    operations.
+    """
 
     kind: str
     work: Work
     seconds: float
 
     def to_attribute(self) -> DictionaryAttr:
-        """Return the figures as an attribute."""
+        """
+        Return the figures as a new dictionary attribute, with the bound in
+        microseconds.
+        """
         figures: dict[str, Attribute] = {
             "bytes": IntegerAttr(self.work.bytes, i64),
             "class": StringAttr(self.kind),

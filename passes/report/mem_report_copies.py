@@ -115,7 +115,10 @@ def _source_and_destination_of_move(op: Operation) -> tuple[SSAValue, SSAValue] 
 
 
 def _buffers_computed_by(op: Operation) -> Iterator[SSAValue]:
-    """Yield the buffers that an operation other than a move writes."""
+    """
+    Yield the buffers that a store, fill, mask or structured operation writes; none for
+    other operations.
+    """
     if isinstance(op, mem.StoreOp):
         yield op.destination
     elif isinstance(op, mem.StructuredOp | mem.FillOp | mem.MaskOp):
@@ -128,7 +131,7 @@ def _buffers_computed_by(op: Operation) -> Iterator[SSAValue]:
 @dataclass(frozen=True)
 class MemReportCopiesPass(ModulePass):
     """
-    Report copies of computed values within a memory level.
+    Add remarks on copies of computed values within a memory level.
 
     A copy is a move, a map that only yields its element, or a chain of these through
     inner levels, from a buffer to another buffer of the same level. Values that are

@@ -42,7 +42,9 @@ class CoverageError(PassFailedException):
 
 @dataclass
 class _CoverageProver:
-    """Coverage proof of one function."""
+    """
+    Prover that the tiles stored by one function are disjoint and cover its results.
+    """
 
     function: func.FuncOp
 

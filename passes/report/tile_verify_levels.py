@@ -69,7 +69,7 @@ def _verify_level_of_value(op: Operation, value: SSAValue, target: TargetSpec) -
 
 
 def _memory_level_of_type(type_: Attribute) -> str | None:
-    """Return the memory level that a type names, or None."""
+    """Return the memory level that a tensor or memref type names, or None."""
     if not isinstance(type_, MemRefType):
         return level_of(type_)
     space = cast("MemRefType[Attribute]", type_).memory_space

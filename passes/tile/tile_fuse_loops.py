@@ -37,7 +37,9 @@ class _NestFuser:
     """Reasons why two nests were not fused."""
 
     def fuse_nests_of_block(self, block: Block) -> None:
-        """Fuse the nests of a block, then nested ones."""
+        """
+        Fuse the `tile.while` nests of a block in place, then those of nested blocks.
+        """
         position = {op: index for index, op in enumerate(block.ops)}
         for op in list(block.ops):
             nest: tile.WhileOp | None = op if isinstance(op, tile.WhileOp) else None

@@ -74,7 +74,7 @@ SERIAL = "a reduction runs along a parallel axis of another one"
 
 @dataclass
 class BlockGrouping:
-    """Groups of a program, chosen block by block."""
+    """Choice of a program's groups for one level, block by block; changes no IR."""
 
     level: Level
     target: TargetSpec

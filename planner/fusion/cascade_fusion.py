@@ -40,7 +40,7 @@ class CascadeCost:
 
     @property
     def is_fusion_profitable(self) -> bool:
-        """True if one loop is profitable."""
+        """True if one loop is within `cascade_slowdown` of groups; False if unknown."""
         if self.fused_cycles is None or self.separate_cycles is None:
             return False
         return (
@@ -49,7 +49,7 @@ class CascadeCost:
 
     @property
     def reason_against_fusion(self) -> str:
-        """Reason why the groups stay separate."""
+        """Remark text on groups kept separate: their cycles, or that no tiles fit."""
         if self.fused_cycles is None or self.separate_cycles is None:
             return "its smallest tiles do not fit"
         return (
@@ -60,7 +60,7 @@ class CascadeCost:
 
 @dataclass
 class CascadeFusion:
-    """Profitability of fusing groups."""
+    """Cost comparison of groups fused into one loop and of the same groups separate."""
 
     target: TargetSpec
     estimator: Estimator
@@ -85,7 +85,7 @@ class CascadeFusion:
     def fusion_cost_of(
         self, members: GroupMembers, separate_groups: Sequence[Part]
     ) -> CascadeCost:
-        """Return the cycles of groups as one loop, and separately."""
+        """Return the estimated cycles of groups as one loop and as separate groups."""
         key = self._structures.structural_key_of(members.operations, members.results)
         if key not in self._known_costs:
             self._known_costs[key] = self._estimate_fusion_cost(

@@ -99,7 +99,7 @@ class DependenceOrder:
         return results
 
     def _kind_and_value_indices_of(self, op: Operation) -> tuple[int, tuple[int, ...]]:
-        """Return the kind of an operation, and indices of its values."""
+        """Return an operation's kind index, and those of its operands and results."""
         if (wiring := self._wires.get(op)) is None:
             values = (*op.operands, *op.results)
             indices = self._numbers

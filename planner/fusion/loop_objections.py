@@ -28,7 +28,7 @@ class LoopObjections:
     """Index of an operation of the group, and the reason."""
 
     def can_form_loop(self, members: GroupMembers) -> bool:
-        """Return `True` if the reductions of a group may form one loop."""
+        """Return `True` if analysis finds one loop for the reductions of a group."""
         key = self._structural_key_of(members)
         if key not in self._loops:
             self._loops[key] = members.cascade is not None

@@ -202,7 +202,7 @@ def _users_of_results(operations: set[Operation]) -> set[Operation]:
 
 
 def _operands_from_memory(operations: set[Operation]) -> list[SSAValue]:
-    """Return the operands that operations read from memory."""
+    """Return the operands from outside of `operations` except splats, with repeats."""
     return [
         operand
         for op in operations

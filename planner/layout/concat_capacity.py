@@ -83,7 +83,7 @@ class _ConcatCapacity:
     """Residency intervals of tensors that are already placed in another one."""
 
     def operands_to_copy(self, group_index: int) -> Iterator[CopiedOperand]:
-        """Yield the concat operands that a group must copy."""
+        """Yield the concat operands that a group must copy; record others as placed."""
         if self.level_use.tiling_of_group(group_index).loops:
             return
         for root in _outermost_concats_of(self.level_use.groups[group_index]):

@@ -332,7 +332,7 @@ def planned_residency_of(group: graph.GroupOp) -> Residency:
 
 
 def _non_default_layouts(layouts: Mapping[SSAValue, Order]) -> Mapping[SSAValue, Order]:
-    """Return the layouts that differ from those of the types."""
+    """Return the entries of `layouts` that differ from those of the values' types."""
     return {
         value: each
         for value, each in layouts.items()

@@ -32,7 +32,7 @@ Change = Counter[int]
 
 @dataclass(eq=False)
 class ResidencyInterval:
-    """Residency interval of a whole tensor in the level, in groups."""
+    """First to last index of the groups during which a whole tensor is in the level."""
 
     byte_count: int
     """Size in bytes."""
@@ -85,7 +85,7 @@ class LevelUse:
         )
 
     def tiling_of_group(self, group_index: int) -> GroupTiling:
-        """Return the tiling of a group by its plan."""
+        """Return the tiling that the plan of the group at `group_index` describes."""
         group = self.groups[group_index]
         plan = group.plan
         assert plan is not None

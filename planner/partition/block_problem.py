@@ -65,7 +65,7 @@ def partition_problem_of(
     level: Level,
     free_values: AbstractSet[SSAValue] = frozenset(),
 ) -> BlockProblem:
-    """Return the problem of some operations of a block, in order."""
+    """Build the partition problem of operations of a block, given in program order."""
     inside = set(nodes)
     indices: dict[SSAValue, int] = {}
     for op in nodes:

@@ -58,14 +58,14 @@ class ComponentOrderSearch:
         return next(better, None)
 
     def _neighbour_orders(self, order: Order) -> Iterator[Order]:
-        """Yield the orders with one component moved."""
+        """Yield copies of an order with one component moved, or at its own position."""
         for index in order:
             rest = [each for each in order if each != index]
             for position in range(len(order)):
                 yield (*rest[:position], index, *rest[position:])
 
     def _cycles_of(self, order: Order) -> int | None:
-        """Return the program's cycles in an order, or None if unknown."""
+        """Return the program's cycles in an order; None if unknown or over budget."""
         if (
             order not in self._cycles_by_order
             and len(self._cycles_by_order) < self.max_evaluations

@@ -178,7 +178,7 @@ class GroupCosts(CostModel):
         return [self._plan_to_option(each, context) for each in plans]
 
     def _subtract_analysis_work(self, group: int, new_tilings: int) -> None:
-        """Subtract the work of new tilings of a group from the limit."""
+        """Subtract the work of new tilings of a group from the limit; raise below 0."""
         if self._work_left is not None:
             self._work_left -= new_tilings * sum(
                 map(operations_added_to_group, self._operations_in_set(group))
@@ -267,7 +267,10 @@ class GroupCosts(CostModel):
     def prefetch_options(
         self, group: int, context: ResidencyContext, option: Option, count: int
     ) -> Sequence[Option]:
-        """Return the options of a group with prefetched windows."""
+        """
+        Return options of a group, a bit set, with windows computed one iteration early;
+        empty without an outer plan.
+        """
         if not isinstance(option.plan, OuterPlan):
             return []
         if (search := self._search_with_residency(group, context)) is None:
@@ -305,7 +308,7 @@ class GroupCosts(CostModel):
         return round(cycles * self.model.bandwidth)
 
     def _resident_input_bytes(self, context: ResidencyContext) -> int:
-        """Return the bytes of resident inputs."""
+        """Return the total aligned bytes of the inputs resident in a context."""
         return sum(
             aligned_bytes(self.values[index], self.level)
             for index in elements_of_mask(context.resident)
@@ -384,7 +387,10 @@ class GroupCosts(CostModel):
         return [self.nodes[index] for index in elements_of_mask(group)]
 
     def _is_tiled_as_group(self, group: int) -> bool:
-        """Return `True` if a set of operations is tiled as a group."""
+        """
+        Return `True` if a bit set of operations can be tiled as one group: all may
+        join, and at least one is a group without a plan.
+        """
         operations = self._operations_in_set(group)
         return any(map(_is_group_without_plan, operations)) and all(
             map(self._can_join_group, operations)

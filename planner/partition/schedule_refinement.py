@@ -237,7 +237,10 @@ class ScheduleRefinement:
         )
 
     def _add_prefetch_while_faster(self, rank: int, schedule: Schedule) -> Ranked:
-        """Add prefetch to one group after the other if that is faster."""
+        """
+        Return a schedule with prefetch added to each group where that lowers the
+        evaluated rank, and this rank.
+        """
         limit = self._extra_evaluations + self.max_evaluations // 2
         for index in range(len(schedule.steps)):
             for other in self._schedules_with_prefetch_at(schedule, index):
@@ -293,7 +296,7 @@ class ScheduleRefinement:
             yield from self._schedules_with_prefetch_at(schedule, index)
 
     def _neighbours_with_other_plan(self, schedule: Schedule) -> Iterator[Schedule]:
-        """Yield the schedules with another plan of one group."""
+        """Yield promising copies of a schedule with another plan of one group."""
         for index, step in enumerate(schedule.steps):
             choices = self.costs.best_options(
                 step.group, step.context, REFINEMENT.alternative_plans + 1
@@ -360,7 +363,7 @@ def _rank_of_schedule(ranked: Ranked) -> int:
 
 
 def _with_step_option(schedule: Schedule, step_index: int, option: Option) -> Schedule:
-    """Return a schedule with another option of one step."""
+    """Return a copy of a schedule with `option` for the step at `step_index`."""
     step = replace(schedule.steps[step_index], option=option)
     return Schedule.of(
         (*schedule.steps[:step_index], step, *schedule.steps[step_index + 1 :])

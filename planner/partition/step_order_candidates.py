@@ -29,7 +29,7 @@ class StepOrders:
     cost_model: CostModel
 
     def schedules_with_swapped_steps(self, schedule: Schedule) -> Iterator[Schedule]:
-        """Yield the schedules with two neighbouring steps swapped."""
+        """Yield copies of a schedule with two independent adjacent steps swapped."""
         before = 0
         for index in range(len(schedule.steps) - 1):
             first, second = schedule.steps[index : index + 2]

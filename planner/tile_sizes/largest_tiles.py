@@ -300,7 +300,7 @@ class TileSizeSelector:
         return divided if self._is_legal(divided) else None
 
     def _is_legal(self, sizes: TileSizes) -> bool:
-        """Return `True` if the group can be tiled with the given sizes."""
+        """Return `True` if tiling the group with `sizes` is legal, even if too big."""
         try:
             self.tiling_with(sizes)
         except TilingError:

@@ -17,7 +17,10 @@ from tlf.runtime.npu.dtypes import DTYPES, Array
 
 @exit_on_broken_pipe()
 def main(arguments: list[str] | None = None) -> int:
-    """Parse the command line and run. Return the exit status."""
+    """
+    Run the program file of a command line, and print its report; return the exit
+    status.
+    """
     options = _build_parser().parse_args(arguments)
     path: Path = options.program
     try:

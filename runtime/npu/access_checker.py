@@ -46,7 +46,10 @@ class StridedArray:
         return self.base + self.footprint.high
 
     def has_overlapping_addresses(self, other: "StridedArray") -> bool:
-        """Return `True` if the address ranges intersect."""
+        """
+        Return `True` if the covered address intervals, gaps included, of arrays of one
+        memory overlap.
+        """
         return (
             self.first_address < other.end_address
             and other.first_address < self.end_address
@@ -184,7 +187,10 @@ class AccessChecker:
     def check_and_record_write(
         self, array: StridedArray, engine: str, sources: Sequence[StridedArray] = ()
     ) -> None:
-        """Check that the instruction, which reads `sources`, may write."""
+        """
+        Record a write by the current instruction of `engine`, which reads `sources`;
+        faults if it may not write.
+        """
         own = self._engine_index_on_core(engine)
         clock = self._clocks[own]
         covered, number = array.footprint, clock[own]

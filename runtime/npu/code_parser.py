@@ -149,7 +149,10 @@ class CodeParser:
     def _parse_signal_or_wait(
         self, name: str, cursor: TokenCursor, text: str
     ) -> Instruction:
-        """Parse the engine and the semaphore, such as `s0`, of `name`."""
+        """
+        Parse the engine and semaphore, such as `s0`, after `name`; return a `Signal` or
+        `Wait`.
+        """
         engine = self._take_engine_name(cursor, self.machine.engines, "an engine")
         expected = f"a semaphore, s0 to s{self.semaphores - 1}"
         if (
@@ -310,7 +313,10 @@ class CodeParser:
             )
 
     def _parse_reduce(self, cursor: TokenCursor, text: str) -> Reduce:
-        """Parse a reduction, and check its axes and element types."""
+        """
+        Parse the rest of a `reduce` line into a `Reduce`, with its axes and types
+        checked.
+        """
         self._check_has_vector_engine(cursor)
         operation = cursor.take_word_choice(
             tuple(engine_arithmetic.REDUCE), "a reduction"

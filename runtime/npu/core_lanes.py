@@ -17,7 +17,7 @@ from tlf.runtime.npu.scalar_arithmetic import Column, Numbers
 
 @dataclass(frozen=True)
 class CoreLane:
-    """One core, or the code outside of `cores`."""
+    """Registers of one core, or of the code outside of `cores`, as columns."""
 
     core: int | None
     columns: dict[str, Column]
@@ -28,7 +28,7 @@ class CoreLane:
 
 @dataclass(frozen=True)
 class LoopExecutions:
-    """Executions of a loop by one core, one per row."""
+    """All executions of one loop by one core, as columns with one row per execution."""
 
     core: int | None
     active: Column
@@ -42,7 +42,10 @@ class LoopExecutions:
         return [self.active, self.trips, self.step, *self.inputs.values()]
 
     def select_execution_rows(self, rows: Numbers) -> LoopExecutions:
-        """Return some of the executions."""
+        """
+        Return new `LoopExecutions` of the executions with the row numbers `rows`, in
+        order.
+        """
         return LoopExecutions(
             self.core,
             _select_column_rows(self.active, rows),

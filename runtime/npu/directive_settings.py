@@ -15,7 +15,7 @@ _Word = TypeVar("_Word", bound=str)
 
 @dataclass
 class DirectiveSettings:
-    """Settings of a directive, as `key=value` words."""
+    """Settings `key=value` of one directive line, each of which is taken once."""
 
     line: int
     words: list[str]
@@ -39,7 +39,10 @@ class DirectiveSettings:
     def take_count(
         self, key: str, default: int | None = None, *, minimum: int = 0
     ) -> int:
-        """Take an integer of at least `minimum`."""
+        """
+        Remove setting `key` and return it as an integer of at least `minimum`; it is
+        required if there is no default.
+        """
         text = self.take_word(key, None if default is None else str(default))
         expected = f"an integer of at least {minimum} for `{key}`"
         return _require_minimum(
@@ -62,7 +65,10 @@ class DirectiveSettings:
         return tuple(axis for axis in axes if axis is not None)
 
     def take_positive_number(self, key: str, default: float | None = None) -> float:
-        """Take a finite number greater than 0."""
+        """
+        Remove setting `key` and return it as a finite number over 0; it is required if
+        there is no default.
+        """
         text = self.take_word(key, None if default is None else str(default))
         value = _try_parse_number(text, float)
         if value is None or not 0 < value < float("inf"):
@@ -93,7 +99,7 @@ class DirectiveSettings:
         return {key.partition(".")[2]: self.take_positive_number(key) for key in keys}
 
     def expect_no_more_keys(self) -> None:
-        """Check that no keys remain."""
+        """Raise `NPUParseError` if a setting has not been taken."""
         if self._values:
             raise NPUParseError(
                 self.line, f"expected no key `{next(iter(self._values))}`"

@@ -45,7 +45,9 @@ def _rsqrt(values: Array) -> Array:
 
 
 def _divide_truncating_integers(a: Array, b: Array) -> Array:
-    """Divide; integer division truncates towards zero."""
+    """
+    Return `a / b` per element; integers truncate towards zero, and 0 in `b` is a fault.
+    """
     if a.dtype.kind == "f":
         return np.divide(a, b)
     if not np.all(b):
@@ -263,7 +265,10 @@ def compute_reduction(
 
 
 def neutral_element_of_reduction(operation: str, dtype: str) -> float:
-    """Return the initial value of a reduction to `dtype`."""
+    """
+    Return the neutral element of a reduction, such as 0 for `sum`, as a value of
+    `dtype`.
+    """
     if operation == "sum":
         return 0
     if operation == "prod":
@@ -283,7 +288,7 @@ def compute_matmul(
     precision: str,
 ) -> None:
     """
-    Write `a @ b` to `c`, or add it to `c`.
+    Write `a @ b` to array `c` in place, or add it to `c` if `accumulate`.
 
     `extents` are the products of the sizes in batch, m, n and k. The shapes are (batch,
     m, k), (batch, k, n) and (batch, m, n), each with any number of dimensions.

@@ -198,7 +198,10 @@ class IndexedMove:
     def _locate_table(
         self, accesses: AccessChecker, address: Address, base: int
     ) -> StridedArray:
-        """Return the whole indexed table."""
+        """
+        Return the strided array of all rows of the indexed table at `base`, bounds
+        checked.
+        """
         table = table_address_of(address, self.indexed)
         return accesses.locate_array(
             table, base, (self.indexed.bound, *self.read_shape)
@@ -242,7 +245,10 @@ class IndexedMove:
         values: Array,
         sources: Sequence[StridedArray],
     ) -> None:
-        """Write the elements that were read, and fill the rest."""
+        """
+        Write the gathered elements to the destination and fill its rest; does nothing
+        for a scatter.
+        """
         op, bits = self.op, BITS[self.op.fill.itemsize]
         if self.indexed.scatter:
             return

@@ -94,7 +94,10 @@ class Executor:
         self.accesses.order_after_signal(op.engine, op.semaphore)
 
     def execute_move(self, op: Dma) -> None:
-        """Execute a move."""
+        """
+        Move the data of a DMA instruction in functional mode, and record its cost and
+        time.
+        """
         shape = self._resolve_sizes(op.shape)
         self.accesses.number_next_instruction(op.engine, op.line)
         if 0 in shape:
@@ -180,7 +183,7 @@ class Executor:
             target[tuple([slice(lower, upper) for lower, upper in box])] = values
 
     def execute_matmul(self, op: Matmul) -> None:
-        """Execute a matrix product."""
+        """Compute a matrix product in functional mode, and record its cost and time."""
         groups = (op.batch, op.m, op.n, op.k)
         batch, m, n, k = (self._resolve_sizes(group) for group in groups)
         extents = (prod(batch), prod(m), prod(n), prod(k))
@@ -228,7 +231,10 @@ class Executor:
         )
 
     def execute_elementwise(self, op: Vector) -> None:
-        """Execute an elementwise operation."""
+        """
+        Compute an elementwise operation in functional mode, and record its cost and
+        time.
+        """
         shape = self._resolve_sizes(op.shape)
         unit = self._machine.engines["vector"]
         assert isinstance(unit, VectorEngine)
@@ -266,7 +272,7 @@ class Executor:
         )
 
     def execute_reduction(self, op: Reduce) -> None:
-        """Execute a reduction."""
+        """Compute a reduction in functional mode, and record its cost and time."""
         shape = self._resolve_sizes(op.shape)
         unit = self._machine.engines["vector"]
         assert isinstance(unit, VectorEngine)
@@ -327,7 +333,10 @@ class Executor:
             )
 
     def value_of_operand(self, value: Value) -> int:
-        """Return the current value of a scalar operand."""
+        """
+        Return an integer, or the current value of a register plus its offset; faults if
+        the register is unset.
+        """
         if isinstance(value, int):
             return value
         if value.name not in self.registers:

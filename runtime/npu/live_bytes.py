@@ -28,7 +28,7 @@ Times = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class MemoryAccess:
-    """Access of an instruction to an array in memory."""
+    """Read or write of a strided array by one instruction."""
 
     address: Address
     shape: tuple[int, ...]
@@ -59,7 +59,10 @@ class LiveBytes:
     def record_instruction_accesses(
         self, op: Instruction, core: int | None, start: int, end: int
     ) -> None:
-        """Record the accesses of an instruction between two cycles."""
+        """
+        Record the reads and writes of an instruction that runs from cycle `start` to
+        `end`.
+        """
         for each in self._accesses_of_instruction(op):
             level = each.address.level
             if level not in self._levels or 0 in each.shape:
@@ -170,7 +173,9 @@ class LiveBytes:
 
 
 class _LiveRanges:
-    """Live ranges of the bytes of one memory, by granule."""
+    """
+    Current live ranges in cycles of the granules of one memory, with past changes.
+    """
 
     def __init__(self, granule: int) -> None:
         self._granule = granule
@@ -182,7 +187,10 @@ class _LiveRanges:
     def record_write(
         self, base: int, footprint: Footprint, start: int, end: int
     ) -> None:
-        """End the live ranges of the old values, and start new ones."""
+        """
+        End the live ranges of overwritten values at their last use, at most `start`,
+        and start new ones at `start`.
+        """
         born, last = self._times_of_granules(base, footprint)
         self._end_live_ranges(born, np.minimum(last, start))
         born[...] = start + 1
@@ -205,7 +213,10 @@ class _LiveRanges:
         return self._changes
 
     def _end_live_ranges(self, start_times: Times, last_use_times: Times) -> None:
-        """Record the start and end of live ranges."""
+        """
+        Add the start and end of live ranges, if ever started, to the changes of live
+        bytes.
+        """
         is_live = start_times > 0
         for times, sign in (
             (start_times[is_live] - 1, 1),

@@ -6,7 +6,7 @@ class NPUError(Exception):
 
 
 class NPUParseError(NPUError):
-    """The text is not a valid program."""
+    """Error of text that is not a valid NPU program, at a line."""
 
     line: int
     """Line number in the text, from 1."""
@@ -24,7 +24,7 @@ class NPUInputError(NPUError):
 
 
 class NPUTrap(NPUError):
-    """An instruction has an error that hardware would not detect."""
+    """Error of an executed instruction that hardware would not detect."""
 
     line: int
     """Line number of the instruction, from 1."""
@@ -58,7 +58,7 @@ class NPUTrap(NPUError):
 
 
 class Fault(Exception):
-    """A trap without its instruction."""
+    """Error found in an instruction by code that does not know the instruction."""
 
     reason: str
     address: int | None

@@ -93,7 +93,9 @@ class TokenCursor:
         return self._texts[self._index]
 
     def accept_token(self, text: str) -> bool:
-        """Take the next token if it is `text`."""
+        """
+        Take the next token and return `True` if it is `text`, otherwise return `False`.
+        """
         if self._index < len(self._texts) and self._texts[self._index] == text:
             self._index += 1
             return True
@@ -105,7 +107,7 @@ class TokenCursor:
             self.raise_unexpected_token(f"`{text}`")
 
     def take_token(self, kind: str, expected: str) -> str:
-        """Take a token of a kind."""
+        """Take the next token, which must be of `kind`, and return its text."""
         if self.peek_token_kind() != kind:
             self.raise_unexpected_token(expected)
         self._index += 1
@@ -118,7 +120,9 @@ class TokenCursor:
         return self.take_token("word", expected)
 
     def take_integer(self, expected: str = "an integer") -> int:
-        """Take an integer."""
+        """
+        Take the next token, which must be a decimal integer, and return its value.
+        """
         if self.peek_token_kind() != "number" or not re.fullmatch(
             r"[-+]?\d+", self.peek_token_text()
         ):

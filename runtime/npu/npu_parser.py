@@ -138,7 +138,7 @@ class _DirectiveParser:
     semaphores: int = 0
 
     def parse_directive(self, line: int, text: str) -> None:
-        """Parse one directive."""
+        """Parse one directive line, such as `.level`, and record it in the parser."""
         try:
             words = shlex.split(text) if '"' in text else text.split()
         except ValueError:

@@ -15,7 +15,7 @@ from tlf.runtime.npu.dtypes import DTYPES, ITEMSIZE, Array
 
 @dataclass(frozen=True)
 class Buffer:
-    """A named, contiguous array in memory."""
+    """Input, output or constant of a program: a named, contiguous array in a level."""
 
     name: str
     level: str
@@ -74,7 +74,9 @@ Condition = bool | Register
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """A strided array in memory; a stride of 0 repeats elements."""
+    """
+    Strided array operand, base and strides in bytes; a stride of 0 repeats elements.
+    """
 
     level: str
     base: Value
@@ -84,7 +86,7 @@ class Address:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Immediate:
-    """A constant operand."""
+    """Constant scalar operand of an engine instruction."""
 
     value: Array
     """Array of rank 0, in the type that the operation computes in."""
@@ -110,7 +112,9 @@ class ScalarInstruction(Instruction):
 
 @dataclass(frozen=True, slots=True)
 class Loop(Instruction):
-    """Run `body` for `register` in the range."""
+    """
+    Instruction that runs `body` with `register` from `lower`, below `upper`, by `step`.
+    """
 
     register: str
     lower: Value
@@ -148,7 +152,9 @@ class MoveIndices:
 
 @dataclass(frozen=True, slots=True)
 class Dma(Instruction):
-    """A strided move."""
+    """
+    DMA instruction: a strided move with fill, or a gather or scatter if `indexed`.
+    """
 
     engine: str
     destination: Address
@@ -181,7 +187,7 @@ class Matmul(Instruction):
 
 @dataclass(frozen=True, slots=True)
 class Vector(Instruction):
-    """An elementwise operation."""
+    """Elementwise instruction of the vector engine."""
 
     operation: str
     destination: Address
@@ -193,7 +199,7 @@ class Vector(Instruction):
 
 @dataclass(frozen=True, slots=True)
 class Reduce(Instruction):
-    """A reduction of some dimensions."""
+    """Reduction instruction of the vector engine, over the dimensions `axes`."""
 
     operation: str
     destination: Address
@@ -245,7 +251,7 @@ def instruction_kind_of(op: Instruction) -> str:
 
 @dataclass(frozen=True)
 class Program:
-    """A parsed program."""
+    """Parsed NPU program: machine, buffers and instructions."""
 
     machine: Machine
     inputs: dict[str, Buffer]

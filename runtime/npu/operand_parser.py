@@ -14,7 +14,7 @@ from tlf.runtime.npu.npu_program import Address, Condition, Immediate, Register,
 
 @dataclass(frozen=True)
 class AddressText:
-    """An address as written."""
+    """Address operand as written, parsed; `dtype` is `None` if no type is written."""
 
     level: str
     base: Value
@@ -33,7 +33,7 @@ class ImmediateText:
 @dataclass
 class OperandFields:
     """
-    Operands of one instruction.
+    Parsed operands of one instruction by key, with defaults for absent ones.
 
     Methods raise `NPUParseError` for operands of another kind than requested.
     """
@@ -111,7 +111,10 @@ class OperandParser:
     def parse_fields(
         self, cursor: TokenCursor, required: tuple[str, ...], optional: tuple[str, ...]
     ) -> OperandFields:
-        """Parse to the end of the line; each key occurs at most once."""
+        """
+        Parse the operands `key=value` to the end of the line, in any order, each key
+        once and all `required` ones present.
+        """
         fields = OperandFields(cursor.line)
         missing = list(required)
         present = fields.keys
@@ -180,7 +183,9 @@ class OperandParser:
         return dtype
 
     def parse_scalar(self, cursor: TokenCursor) -> Value:
-        """Parse a register or an integer."""
+        """
+        Parse a register that an earlier line defines, without offset, or an integer.
+        """
         if cursor.peek_token_kind() != "register":
             return cursor.take_integer("a register or an integer")
         if cursor.peek_token_text() not in self.registers:
@@ -188,7 +193,7 @@ class OperandParser:
         return Register(cursor.take_token("register", "a register"))
 
     def parse_value(self, cursor: TokenCursor) -> Value:
-        """Parse a register with an optional offset, or an integer."""
+        """Parse a defined register with an optional signed offset, or an integer."""
         value = self.parse_scalar(cursor)
         if isinstance(value, int) or cursor.peek_token_kind() != "number":
             return value
@@ -206,7 +211,10 @@ class OperandParser:
         return value if isinstance(value, Register) else value != 0
 
     def _parse_sizes(self, cursor: TokenCursor) -> tuple[Value, ...]:
-        """Parse registers and non-negative integers in parentheses."""
+        """
+        Parse a parenthesised list of registers and non-negative integers; it may be
+        empty.
+        """
         cursor.expect_token("(")
         sizes: list[Value] = []
         while not cursor.accept_token(")"):

@@ -22,7 +22,7 @@ class _OutputWriters:
 
 
 class OutputChecker:
-    """Writers of the bytes of a program's outputs."""
+    """Checker that bytes of outputs are written at most once and are not read."""
 
     def __init__(self, program: Program) -> None:
         self._granule = program.granule
@@ -63,7 +63,10 @@ class OutputChecker:
     def check_output_is_unread(
         self, level: str, base: int, footprint: Footprint
     ) -> None:
-        """Fault on a read of bytes that are not inputs."""
+        """
+        Raise `Fault` if a read touches output bytes that are not input or constant
+        bytes too.
+        """
         for writers, granules in self._find_overlapped_outputs(level, base, footprint):
             allowed = writers.is_input[granules]
             if not allowed.all():

@@ -133,7 +133,7 @@ def align_text_columns(
 
 
 def format_report_json(report: RunMetrics) -> str:
-    """Return the figures as JSON."""
+    """Return the metrics of a run, without outputs and timeline, as JSON text."""
     keys = (
         "cycles",
         "seconds",
@@ -161,7 +161,10 @@ def format_report_json(report: RunMetrics) -> str:
 
 
 def format_timeline_trace(report: RunMetrics) -> str:
-    """Return the timeline in the Trace Event format."""
+    """
+    Return the timeline and live bytes as JSON text in the Trace Event format, in
+    cycles.
+    """
     names = [
         f"{name}.{core}" if report.copies[name] > 1 else name
         for name in report.busy

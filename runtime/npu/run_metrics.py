@@ -36,7 +36,7 @@ class Traffic:
 
 @dataclass(frozen=True, slots=True)
 class EngineEvent:
-    """One instruction on one engine."""
+    """Execution of one instruction on one engine, from start to end cycle."""
 
     engine: str
     start: int
@@ -49,7 +49,7 @@ class EngineEvent:
 
 @dataclass(frozen=True)
 class ProgramSegment:
-    """A top-level instruction or a top-level loop."""
+    """Completion time and sources of a top-level instruction or a top-level loop."""
 
     line: int
     end: int

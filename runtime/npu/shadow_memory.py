@@ -76,7 +76,10 @@ class Memory:
     def check_bounds_and_alignment(
         self, base: int, footprint: Footprint, itemsize: int
     ) -> None:
-        """Fault on addresses that are out of capacity or misaligned."""
+        """
+        Raise `Fault` on addresses out of capacity or misaligned, else grow the memory
+        to them.
+        """
         name = self.level.name
         if not footprint.is_aligned or base % itemsize:
             raise Fault(
@@ -236,7 +239,10 @@ class Memory:
     def _make_fault_at_unsound_element(
         self, sound: Array, footprint: Footprint, start: int, reason: str
     ) -> Fault:
-        """Return a fault at the first element that is not `sound`."""
+        """
+        Return (not raise) a `Fault` at the address of the first false element of
+        `sound`.
+        """
         position = np.unravel_index(int(sound.argmin()), sound.shape)
         for index, stride in zip(position, footprint.strides, strict=True):
             start += int(index) * stride

@@ -112,7 +112,7 @@ def _check_input_arrays(
 
 
 class _ExecutionLane(NamedTuple):
-    """Execution lane of the control processor."""
+    """Registers of one core, or of the code outside of `cores`, by name."""
 
     core: int | None
     """Index of the core; `None` outside of `cores`."""
@@ -311,7 +311,9 @@ def _segments_with_engine_work(
 
 
 def _lines_of_engine_instructions(body: Sequence[Instruction]) -> Iterator[int]:
-    """Yield the lines of instructions on engines."""
+    """
+    Yield the line numbers of engine instructions in `body` and nested blocks, in order.
+    """
     for op in body:
         match op:
             case Loop() | Cores():

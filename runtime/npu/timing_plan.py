@@ -15,7 +15,7 @@ from tlf.runtime.npu.register_intervals import IrregularError
 
 @dataclass(frozen=True, slots=True)
 class SignalOrWait:
-    """A signal or a wait."""
+    """Timed action: one signal or one wait of an engine on a semaphore."""
 
     is_signal: bool
     queues: range
@@ -43,7 +43,7 @@ Action = Cost | SignalOrWait | tuple[RepeatedPlans, ...]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TimingPlan:
-    """Timing of one execution of a block."""
+    """Timed actions and summed costs of one execution of a block."""
 
     steps: tuple[tuple[int, Action | None], ...]
     """Actions, each with the cycles of the control processor before it."""

@@ -114,7 +114,10 @@ class TimingPlanner:
     def _evaluate_scalar_on_columns(
         self, op: ScalarInstruction, columns: dict[str, Column]
     ) -> None:
-        """Set the column of the target, if time depends on it."""
+        """
+        Set the target's column in `columns` for all rows, if time depends on the
+        instruction.
+        """
         if op.line not in self._demands.lines:
             return
         values = [column_of_operand(value, columns) for value in op.operands]
@@ -147,7 +150,10 @@ class TimingPlanner:
         return self._known[key]
 
     def _plan_cores(self, op: Cores, row_count: int, outer_lane: CoreLane) -> Column:
-        """Return the index of a sequence of one plan for every row."""
+        """
+        Plan a `cores` block; return, per row, the index of an interned sequence of its
+        one plan.
+        """
         lanes = [
             CoreLane(core, {**outer_lane.columns, op.register: core})
             for core in range(op.count)
@@ -160,7 +166,10 @@ class TimingPlanner:
         )
 
     def _plan_loop(self, op: Loop, row_count: int, lanes: Sequence[CoreLane]) -> Column:
-        """Return the index of a sequence of plans for every row."""
+        """
+        Plan distinct executions of a loop; return, per row, an index of an interned
+        sequence.
+        """
         runs = [self._loop_executions_of(op, lane) for lane in lanes]
         slots = [slot for run in runs for slot in run.distinguishing_columns()]
         first, inverse = find_distinct_rows(slots, row_count)
@@ -192,7 +201,10 @@ class TimingPlanner:
     def _plan_iteration_sequences(
         self, op: Loop, row_count: int, executions_by_core: Sequence[LoopExecutions]
     ) -> list[int]:
-        """Return the index of a sequence of plans for every row."""
+        """
+        Return, per row, the index of the interned sequence of iteration plans of a
+        loop.
+        """
         trips = [
             np.broadcast_to(np.asarray(run.trips), (row_count,))
             for run in executions_by_core
@@ -274,7 +286,10 @@ class TimingPlanner:
         active: Sequence[int],
         values: Iterator[int],
     ) -> Iterator[Action]:
-        """Yield the actions of an instruction whose slots are known."""
+        """
+        Yield the timed actions of an instruction on active cores, given its slot
+        `values`.
+        """
         if isinstance(op, Loop | Cores):
             yield self._runs[next(values)]
             return

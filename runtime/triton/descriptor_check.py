@@ -40,7 +40,7 @@ _ENDS = ("EXIT", "BRA", "RET", "JMP", "BRX")
 
 
 class RegisterKind(Enum):
-    """Abstract value of a register."""
+    """Abstract value of a SASS register in the check of matrix descriptors."""
 
     CONSTANT = auto()
     ADDRESS = auto()
@@ -139,7 +139,10 @@ def _successors_of_block(
     labels: Mapping[str, int],
     block_count: int,
 ) -> Iterator[int]:
-    """Yield the successors of a block; predicates are ignored."""
+    """
+    Yield the index of the next block, even after an unconditional branch, and of the
+    branch target.
+    """
     if block_index + 1 < block_count:
         yield block_index + 1
     if instructions and (found := _TARGET.search(", ".join(instructions[-1].operands))):
@@ -241,7 +244,7 @@ def _update_register_kinds(
 def _kind_of_result(
     instruction: SassInstruction, sources: Sequence[str], register_kinds: State
 ) -> RegisterKind:
-    """Return the abstract value of an instruction's result."""
+    """Return the abstract value that a SASS instruction computes from its sources."""
     operation = instruction.operation
     values = [each for each in sources if _REGISTER.match(each) or _is_number(each)]
     if operation in ("R2UR", "S2UR", "S2R"):

@@ -110,7 +110,10 @@ class Executable:
         }
 
     def _order_inputs_by_plan(self, inputs: Inputs) -> Sequence[Array]:
-        """Return the arguments in the order of the plan."""
+        """
+        Return positional or named inputs in the plan's order; raises `GuardError` on a
+        mismatch.
+        """
         expected = self.plan.arguments
         if isinstance(inputs, Mapping):
             if set(inputs) != set(expected):
@@ -125,7 +128,10 @@ class Executable:
     def _compile_kernels_in_parallel(
         self, buffers: Mapping[str, torch.Tensor], device: torch.device
     ) -> None:
-        """Compile all kernels for a GPU, in parallel threads."""
+        """
+        Compile for a CUDA device, in threads, each kernel launched with only buffers;
+        nothing on others.
+        """
         self._compiled.add(device)
         if device.type != "cuda":
             return

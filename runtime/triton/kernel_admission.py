@@ -83,7 +83,10 @@ def admit_kernel_variant(
 def _legal_variants(
     facts_by_variant: Mapping[KernelVariant, KernelFacts], shared_limit: int
 ) -> list[KernelVariant]:
-    """Return the variants that can be launched and are correct."""
+    """
+    Return the variants with at most `shared_limit` shared bytes and no wrong
+    descriptors, in order.
+    """
     return [
         variant
         for variant, facts in facts_by_variant.items()

@@ -105,7 +105,7 @@ class HostLoop:
 
 @dataclass(frozen=True)
 class Plan:
-    """A complete description for running one compiled function."""
+    """Launch plan of one compiled function: kernels, buffers and steps."""
 
     function: str
     kernels: tuple[Kernel, ...]

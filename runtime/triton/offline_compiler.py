@@ -66,7 +66,7 @@ class KernelResources:
 
 class OfflineCompiler:
     """
-    A compiler process for kernels, used as a context manager.
+    Context manager of a worker process that compiles Triton kernels for an absent GPU.
 
         with OfflineCompiler() as compiler:
             resources = compiler.compile(plan)

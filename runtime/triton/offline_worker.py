@@ -25,7 +25,9 @@ Json = dict[str, object]
 
 
 def main() -> None:
-    """Answer requests until the end of stdin."""
+    """
+    Answer each JSON request line of stdin with a JSON line on stdout, until the end.
+    """
     answers = os.dup(1)
     # Redirect the output of the compiler to stderr.
     os.dup2(2, 1)
@@ -90,7 +92,10 @@ def _load_kernel_function(path: str, name: str) -> object:
 
 
 def _assemble_ptx(ptx: str, assembler: str, capability: int) -> str:
-    """Return the output of the assembler for a kernel."""
+    """
+    Assemble a kernel by `ptxas -v`, and return its log; raises `RuntimeError` if it
+    fails.
+    """
     chip = f"sm_{capability}a" if capability >= 90 else f"sm_{capability}"
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder, "kernel.ptx")

@@ -44,7 +44,7 @@ class PtxStatistics:
 
 def read_ptx_statistics(ptx: str, log: str) -> PtxStatistics:
     """
-    Read the PTX of one kernel and the log of `ptxas -v` for it.
+    Return the statistics of one kernel from its PTX text and its `ptxas -v` log text.
 
     Raises `ValueError` if the log does not report registers.
     """

@@ -32,7 +32,9 @@ class AssemblerLock:
 
     @contextmanager
     def lock_default_assembler(self) -> Generator[None]:
-        """Lock the default assembler, shared with other threads."""
+        """
+        Hold the lock on the default assembler in a context, shared with other threads.
+        """
         with self._changed:
             self._changed.wait_for(lambda: not self._is_other)
             self._usual += 1
@@ -45,7 +47,7 @@ class AssemblerLock:
 
     @contextmanager
     def lock_assembler_exclusively(self) -> Generator[None]:
-        """Block all other threads from assembling."""
+        """Hold the lock in a context alone, for the use of another assembler."""
         with self._changed:
             self._changed.wait_for(lambda: not self._is_other and not self._usual)
             self._is_other = True

@@ -84,7 +84,7 @@ def find_kernel_faults(
 def format_resource_table(
     kernel_resources: Sequence[KernelResources], capability: int = CAPABILITY
 ) -> str:
-    """Return a text table with one line per kernel."""
+    """Return a text table of kernel resources: a header and one line per kernel."""
     rows = [
         COLUMNS,
         *(_format_resource_row(each, capability) for each in kernel_resources),
@@ -126,7 +126,9 @@ def _format_access_widths(counts: Mapping[int, int]) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Report on one file, and return the exit status."""
+    """
+    Print the kernel resources of a plan file; return 1 on an error or a kernel fault.
+    """
     parser = argparse.ArgumentParser(
         prog="python -m tlf.runtime.triton.report",
         description="Report the resources of the kernels of a plan on a GPU.",

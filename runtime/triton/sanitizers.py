@@ -91,7 +91,9 @@ def make_poison_array(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarra
 
 
 def install_launch_hook() -> None:
-    """Track the tensors of each launch of the interpreter."""
+    """
+    Patch Triton's interpreter to track the tensors of each launch while checks are on.
+    """
     executor: Any = import_module("triton.runtime.interpreter").GridExecutor
     initialise, call = executor._init_args_hst, executor.__call__
 

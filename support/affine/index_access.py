@@ -100,7 +100,7 @@ class AffineSum:
         return minimum, maximum
 
     def substitute(self, values: Mapping[Hashable, AffineSum]) -> AffineSum:
-        """Replace the symbols in `values` by sums."""
+        """Return a new sum in which the symbols in `values` are replaced by sums."""
         result = AffineSum(self.constant)
         for symbol, factor in self.terms:
             result += values.get(symbol, AffineSum.of_symbol(symbol)) * factor

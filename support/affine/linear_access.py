@@ -29,7 +29,7 @@ from tlf.support.affine.index_access import (
 
 def linear_accesses_of_map(indexing: AffineMap) -> Accesses:
     """
-    Return one linear access per dimension of an operand.
+    Return the linear access of each result of an affine map: one per operand dimension.
 
     Raises `VerifyException` for maps that are not linear (`mod`, `floordiv`, symbols).
     """

@@ -71,7 +71,9 @@ def _lifetime_end(buffer: Buffer) -> int:
 
 @dataclass
 class _Attempt:
-    """Placement of buffers in one order."""
+    """
+    Offsets of buffers that were placed in one order, with the cost of their hazards.
+    """
 
     order: Sequence[int]
     offsets: list[int]
@@ -83,7 +85,7 @@ class _Attempt:
 
 @dataclass
 class _HazardPlacement:
-    """Placement of buffers in many orders."""
+    """Heuristic search over placement orders for buffer offsets with few hazards."""
 
     buffers: Sequence[Buffer]
     overlapping_buffers: Sequence[set[int]]
@@ -91,7 +93,10 @@ class _HazardPlacement:
     capacity: int
 
     def find_best_placement(self) -> _Attempt | None:
-        """Return the best attempt, or None if none fits."""
+        """
+        Return the attempt with the lowest hazard cost that was found; None if none
+        fits.
+        """
         best: _Attempt | None = None
         for key in self._candidate_sort_keys():
             attempt = self._place_in_order(sorted(range(len(self.buffers)), key=key))

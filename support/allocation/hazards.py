@@ -29,7 +29,7 @@ REPEATED = 4
 
 @dataclass(frozen=True)
 class BufferUse:
-    """First and last use of a buffer."""
+    """Steps and pipeline stages of the first and the last use of a buffer."""
 
     first_step: int
     """Step of the first instruction that uses the buffer."""

@@ -33,7 +33,7 @@ class IntervalOverlaps:
             self._end[index] = position
 
     def add_interval(self, interval_index: int) -> None:
-        """Add the interval with this index."""
+        """Insert the interval with this index, so that later queries find it."""
         self._starting[self._first[interval_index]].append(interval_index)
         low = self._first[interval_index] + self._count
         high = self._end[interval_index] + self._count

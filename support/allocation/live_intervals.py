@@ -16,7 +16,10 @@ LiveInterval: TypeAlias = tuple[int, int, int]
 
 
 def peak_live_bytes(intervals: Iterable[LiveInterval]) -> int:
-    """Return the maximum of the bytes that are live at one step."""
+    """
+    Return the largest total size of intervals (start, end, bytes) that are live at
+    once.
+    """
     changes: list[tuple[int, int]] = []
     for start, end, size in intervals:
         changes += (start, size), (end, -size)
@@ -28,7 +31,7 @@ def peak_live_bytes(intervals: Iterable[LiveInterval]) -> int:
 
 
 class LiveBytes:
-    """Live bytes of some intervals, for any range of steps."""
+    """Index of live intervals for total and peak bytes in any range of steps."""
 
     def __init__(self, intervals: Iterable[LiveInterval]) -> None:
         live = [each for each in intervals if each[0] < each[1]]
@@ -66,7 +69,7 @@ class LiveBytes:
 
 
 class _PrefixSums:
-    """Sorted steps, and the total bytes before each of them."""
+    """Sorted steps of (step, bytes) pairs, with prefix sums of the bytes."""
 
     def __init__(self, pairs: Sequence[tuple[int, int]]) -> None:
         ordered = sorted(pairs)

@@ -15,7 +15,7 @@ def find_offset_faults(
     buffers: Sequence[Buffer], offsets: Sequence[int], capacity: int | None = None
 ) -> Iterator[AllocationFault]:
     """
-    Yield the errors in the offsets of buffers.
+    Yield a fault for each constraint that the offsets of buffers violate.
 
     Every pair is compared, which takes about a second for some thousand buffers.
     """

@@ -32,7 +32,10 @@ def pack_within_capacity(
 
 
 def pack_side_by_side(buffers: Sequence[Buffer]) -> Allocation:
-    """Return an allocation in which no two blocks share a byte."""
+    """
+    Return an allocation with each block at its given offset, else behind all previous
+    ones, regardless of lifetimes.
+    """
     blocks = group_into_rigid_blocks(buffers)
     offsets: list[int] = []
     peak = 0
@@ -46,7 +49,8 @@ def pack_to_lowest_peak(
     buffers: Sequence[Buffer], budget: VisitBudget, sufficient_peak: int | None = None
 ) -> Allocation:
     """
-    Return the placement with the lowest peak that was found.
+    Return the allocation with the lowest peak in bytes that heuristics and a search
+    found.
 
     First fit in several orders is followed by a search, which stops at a peak of
     `sufficient_peak` bytes, at the lower bound, or when the budget is spent.
@@ -94,7 +98,9 @@ def _common_divisor_of_offsets(blocks: Sequence[RigidBlock]) -> int:
 def _first_fit_packings(
     blocks: Sequence[RigidBlock],
 ) -> Iterator[tuple[list[int], str]]:
-    """Yield the first-fit placements, with the name of the method."""
+    """
+    Yield the block offsets of first fit in several orders, each with a method name.
+    """
     indices = range(len(blocks))
     hints = {index: block.hint for index, block in enumerate(blocks)}
     if any(hint is not None for hint in hints.values()):

@@ -42,7 +42,7 @@ class RigidBlock:
 
 def group_into_rigid_blocks(buffers: Sequence[Buffer]) -> list[RigidBlock]:
     """
-    Group buffers that share an enclosing buffer.
+    Return one new block per set of buffers with a common outermost enclosing buffer.
 
     Raises `Fault` if their constraints contradict each other.
     """

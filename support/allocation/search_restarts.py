@@ -80,7 +80,9 @@ class VisitBudget:
 
 
 class SearchRestarts:
-    """Attempts at one problem, within one budget."""
+    """
+    Repeated searches for the block offsets of one problem, with one shared budget.
+    """
 
     def __init__(
         self,

@@ -30,7 +30,7 @@ class Pit:
 
 class Skyline:
     """
-    Floor of every section, and the unplaced bytes above it.
+    Partial placement of blocks: the floor of every section, and its unplaced bytes.
 
     Sets of blocks and of sections are bit masks.
     """
@@ -161,7 +161,10 @@ class Skyline:
         return offset
 
     def remove_block(self, block_index: int, floor: int) -> None:
-        """Remove a block that was placed on a floor."""
+        """
+        Undo the placement of a block: reset its sections to `floor`, the floor before
+        it.
+        """
         for first, last, height in self.shapes[block_index].ranges:
             self.floor[first:last] = [floor] * (last - first)
             for section in range(first, last):

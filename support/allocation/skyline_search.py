@@ -43,7 +43,7 @@ class OutOfBudgetError(Exception):
 
 class SkylineSearch:
     """
-    Search with one rule for the next section to decide on.
+    Branch and bound for block offsets, with one rule for the next section to decide on.
 
     Blocks are numbered by preference: of the blocks that may be placed, the one with
     the lowest index is placed first.

@@ -23,7 +23,9 @@ class FusionConstraint:
 
 @dataclass
 class CandidateGroups(ABC):
-    """Enumeration of the groups that may run after a downset."""
+    """
+    Base of enumerations of the groups, as bit sets of operations, that may run next.
+    """
 
     memo: CostMemo
     limits: Limits
@@ -41,7 +43,7 @@ class CandidateGroups(ABC):
 @dataclass
 class ConnectedGroups(CandidateGroups):
     """
-    All connected groups that extend a downset to another one.
+    Enumeration of all connected groups that extend a downset to another one.
 
     The union of the downset and such a group is closed under predecessors, as the
     downset itself is, so the group is convex: no path leaves it and comes back. Groups
@@ -82,7 +84,9 @@ class ConnectedGroups(CandidateGroups):
         return groups
 
     def _operations_ready_after(self, done: int) -> Iterator[int]:
-        """Yield the operations whose predecessors are all done."""
+        """
+        Yield the operations outside of the downset `done` with all predecessors in it.
+        """
         problem = self.memo.groups.problem
         for index in elements_of_mask(problem.all_operations & ~done):
             if not problem.predecessors[index] & ~done:
@@ -137,7 +141,9 @@ class ContiguousGroups(CandidateGroups):
 
 @dataclass
 class FixedGroups(CandidateGroups):
-    """Groups of a given sequence, one after the other."""
+    """
+    Enumeration of a given sequence: its first group that has not run is the only one.
+    """
 
     sequence: Sequence[int] = ()
 

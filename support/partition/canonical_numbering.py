@@ -26,7 +26,7 @@ class CanonicalNumbering:
         return mask_of(self.values[index] for index in elements_of_mask(values))
 
     def map_context(self, context: ResidencyContext) -> ResidencyContext:
-        """Map a context to the given numbering."""
+        """Return a context in canonical numbering as one in the given numbering."""
         resident, retained = (
             self.map_values(context.resident),
             self.map_values(context.retained),
@@ -72,7 +72,9 @@ class RenumberedCosts(CostModel):
         return list(self.costs.options_of_group(*arguments))
 
     def bound_of_options(self, group: int, context: ResidencyContext) -> Option | None:
-        """Return the bound of `costs`, queried in the given numbering."""
+        """
+        Return the bound of `costs` for a group and context in canonical numbering.
+        """
         numbering = self.numbering
         return self.costs.bound_of_options(
             numbering.map_group(group), numbering.map_context(context)

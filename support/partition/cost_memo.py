@@ -56,7 +56,10 @@ class CostMemo:
         return self._objections[group]
 
     def is_runnable(self, group: int) -> bool:
-        """Return `True` if the cost model may have options for a group."""
+        """
+        Return `True` if the cost model may have options for a group; memoized by
+        structure.
+        """
         form = self.groups.structure_of(group).canonical_form
         if form not in self._runnable:
             self._runnable[form] = self.costs.is_runnable(group)
@@ -65,7 +68,9 @@ class CostMemo:
     def options_of_group(
         self, group: int, context: ResidencyContext
     ) -> tuple[Option, ...]:
-        """Return the options of a group that no other option dominates."""
+        """
+        Return the memoized options of a group in a context, without dominated ones.
+        """
         key = self._residency_key(group, context)
         if (cached := self._find_cached_options(key, context)) is not None:
             self.cache_hits += 1

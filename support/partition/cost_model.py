@@ -32,7 +32,7 @@ class ResidencyContext:
 
 @dataclass(frozen=True)
 class Option:
-    """One candidate plan of a group, with its costs."""
+    """Candidate plan for one group, with its cycles, traffic and footprint."""
 
     time: int
     """Cycles, without those of prefetched transfers."""

@@ -103,7 +103,7 @@ class DownsetSweep:
         return last[problem.all_operations][NOTHING][:count]
 
     def _add_transitions_from_downset(self, done: int, states: States) -> None:
-        """Add the transitions from all states of one downset."""
+        """Extend the labels of all states of a downset by its candidate groups."""
         self.downsets += 1
         groups = self.candidates.groups_after(done)
         if self.candidates.too_many and not self.width:
@@ -141,7 +141,9 @@ class DownsetSweep:
         return resolved
 
     def _evaluate_state(self, front: list[PathLabel]) -> list[PathLabel]:
-        """Return the best labels of a state; none if it is unreachable."""
+        """
+        Return the best labels of a state from its front; empty if it is unreachable.
+        """
         if self.outcomes.has_exact_costs:
             return front
         best = evaluate_front(front, self.fronts, self.memo)
@@ -149,7 +151,7 @@ class DownsetSweep:
         return best
 
     def _check_sweep_limits(self) -> None:
-        """Raise LimitError if a sweep of all states exceeds a limit."""
+        """Raise `SweepLimitError` if a sweep without a beam exceeds a limit."""
         if self.width:
             return
         if self.states > self.limits.states:

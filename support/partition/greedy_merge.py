@@ -38,7 +38,10 @@ class GreedyMerge:
     """Positive savings of merging two groups."""
 
     def merge_groups(self) -> list[int]:
-        """Return the groups in an order in which they can run."""
+        """
+        Merge single operations greedily, and return the groups, as bit sets, in an
+        order in which they can run.
+        """
         self._group_by_operation = [
             1 << n for n in range(len(self.memo.groups.problem.nodes))
         ]
@@ -71,7 +74,9 @@ class GreedyMerge:
         self._update_merge_savings(merged)
 
     def _update_merge_savings(self, group: int) -> None:
-        """Record the savings of merging a group with each neighbour."""
+        """
+        Record the savings of merging `group` with each neighbour, if they are positive.
+        """
         neighbours = 0
         for index in elements_of_mask(group):
             neighbours |= self.memo.groups.problem.neighbours[index]
@@ -94,7 +99,10 @@ class GreedyMerge:
                 self._savings[pair] = gain
 
     def _cost_without_retained_values(self, group: int) -> GroupCost:
-        """Return the cost of a group with nothing retained."""
+        """
+        Return the lowest cost of a group that loads all inputs and stores all outputs;
+        `IMPOSSIBLE` if it cannot run.
+        """
         too_large = group.bit_count() > self.limits.group
         if too_large or self.memo.objection_to_group(group) is not None:
             return IMPOSSIBLE
@@ -135,7 +143,7 @@ class GreedyMerge:
         return result
 
     def _sort_groups_topologically(self) -> list[int]:
-        """Return the groups in topological order."""
+        """Return the current groups, as bit sets, each after its predecessors."""
         problem = self.memo.groups.problem
         ordered: list[int] = []
         done, remaining = 0, list(dict.fromkeys(self._group_by_operation))

@@ -32,7 +32,9 @@ class GroupStructure:
     _sets: dict[int, int] = field(default_factory=dict[int, int], compare=False)
 
     def encode_values(self, values: int) -> int:
-        """Return a set of inputs and outputs in canonical bits."""
+        """
+        Return the canonical bit set of those `values` that the group reads or outputs.
+        """
         mask = 0
         for value, bit in self.bits_of_values:
             if values & value:

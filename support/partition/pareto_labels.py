@@ -49,7 +49,7 @@ class PathLabel:
         return labels[::-1]
 
     def to_schedule(self) -> Schedule:
-        """Return all steps of the path as a schedule."""
+        """Return the steps of the path from the start to this label as a schedule."""
         steps = tuple(
             Step(label.transition.group, label.transition.context, label.option)
             for label in self.labels_on_path()
@@ -82,7 +82,10 @@ class ParetoFronts:
     def extend_label(
         self, label: PathLabel, transition: Transition, option: Option
     ) -> PathLabel:
-        """Return the label extended by a transition."""
+        """
+        Return a new label: `label` extended by a transition that runs a group by
+        `option`.
+        """
         time, slack = run_group_with_slack(label.slack, option)
         time, bytes_ = label.time + time, label.bytes + option.bytes
         rank = (*self.objective.sort_key_of_cost(time, bytes_), label.rank[3] + 1)
@@ -91,7 +94,9 @@ class ParetoFronts:
     def append_extended_labels(
         self, front: list[PathLabel], labels: list[PathLabel], transition: Transition
     ) -> None:
-        """Append the labels extended by a transition, exact or bounds."""
+        """
+        Append each label extended by each option of a transition to `front`, unpruned.
+        """
         front += [
             self.extend_label(label, transition, option)
             for label in labels
@@ -151,7 +156,10 @@ class ParetoFronts:
         return (label.rank[0] + missing, *label.rank[1:]) <= other_label.rank
 
     def _insert_by_rank(self, front: list[PathLabel], label: PathLabel) -> None:
-        """Insert a label among the best ones."""
+        """
+        Insert a label into `front`, which keeps the best of each key, sorted and
+        limited.
+        """
         for index, other in enumerate(front):
             if other.key == label.key:
                 if other.rank <= label.rank:

@@ -88,7 +88,7 @@ class PartitionProblem:
 
     @cached_property
     def consumers(self) -> tuple[int, ...]:
-        """Set of the operations that read each value."""
+        """Bit set of the operations that read each value, by index of the value."""
         result = [0] * len(self.values)
         for index, node in enumerate(self.nodes):
             for value in node.operands:
@@ -112,7 +112,9 @@ class PartitionProblem:
 
     @cached_property
     def predecessors(self) -> tuple[int, ...]:
-        """Set of the producers of each operation's operands."""
+        """
+        Bit set of the operations that produce operands of each operation, by its index.
+        """
         return tuple(
             mask_of(p for v in node.operands if (p := self.producers[v]) is not None)
             for node in self.nodes
@@ -120,7 +122,7 @@ class PartitionProblem:
 
     @cached_property
     def ancestors(self) -> tuple[int, ...]:
-        """Set of the transitive predecessors of each operation."""
+        """Bit set of the transitive predecessors of each operation, by its index."""
         result: list[int] = []
         for direct in self.predecessors:
             mask = direct
@@ -131,7 +133,9 @@ class PartitionProblem:
 
     @cached_property
     def successors(self) -> tuple[int, ...]:
-        """Set of the users of each operation's results."""
+        """
+        Bit set of the operations that read results of each operation, by its index.
+        """
         result: list[int] = []
         for node in self.nodes:
             mask = 0
@@ -142,7 +146,7 @@ class PartitionProblem:
 
     @cached_property
     def descendants(self) -> tuple[int, ...]:
-        """Set of the transitive successors of each operation."""
+        """Bit set of the transitive successors of each operation, by its index."""
         result = [0] * len(self.nodes)
         for index in reversed(range(len(self.nodes))):
             mask = self.successors[index]
@@ -169,7 +173,10 @@ class PartitionProblem:
 
     @cached_property
     def neighbours(self) -> tuple[int, ...]:
-        """Set of the operations that each operation is connected with."""
+        """
+        Bit set of the predecessors and successors of each operation, by its index; also
+        of its siblings, if these count as connected.
+        """
         return tuple(
             after | before
             for after, before in zip(
@@ -197,7 +204,10 @@ class PartitionProblem:
         return self.convex_closure(group) == group
 
     def convex_closure(self, group: int) -> int:
-        """Return a group with all operations on paths between its own."""
+        """
+        Return the bit set of a group and all operations on paths between its
+        operations.
+        """
         after = before = 0
         for index in elements_of_mask(group):
             after |= self.descendants[index]

@@ -33,7 +33,7 @@ class ResidencyOutcome(NamedTuple):
 
 
 class FutureUses(NamedTuple):
-    """Later uses of the values of a group, as sets of values."""
+    """Uses of the values of a group after it has run, as bit sets of values."""
 
     reused_inputs: int
     """Inputs that are read later."""
@@ -166,7 +166,7 @@ class ResidencyOutcomes:
     def _enumerate_residency(
         self, outputs: int, uses: FutureUses, dirty_inputs: int
     ) -> Iterator[Residency]:
-        """Yield sets of values to retain and of outputs to store."""
+        """Yield pairs of bit sets: the values to retain, and the outputs to store."""
         if not self.retain:
             yield 0, outputs
             return
@@ -196,7 +196,10 @@ class ResidencyOutcomes:
 def _residency_candidates(
     outputs: int, uses: FutureUses, dirty_inputs: int
 ) -> list[list[Residency]]:
-    """Return the candidate residencies of each value of a group."""
+    """
+    Return, for each reused input and each output, its possible pairs of a retained and
+    a stored bit set.
+    """
     candidates: list[list[Residency]] = []
     for index in elements_of_mask(uses.reused_inputs):
         value = 1 << index

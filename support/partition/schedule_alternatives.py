@@ -73,7 +73,9 @@ class StepAlternatives:
             done |= label.transition.group
 
     def _add_edges_of_downset(self, done: int, states: Sequence[State]) -> None:
-        """Add the edges from the states of a downset."""
+        """
+        Record the edges from the states of a downset, and bound their remaining cost.
+        """
         for group in self.sweep.candidates.groups_after(done):
             after = done | group
             for state, move, target in self._moves.transitions_to_run_group(
@@ -122,7 +124,10 @@ class StepAlternatives:
         return Alternative(step, previous.time + time, payload)
 
     def _options_of_rest_of_path(self, edge: Edge) -> list[Option]:
-        """Return the options of the groups from an edge to the end."""
+        """
+        Return the option of `edge`, and those on the best path from its target to the
+        end.
+        """
         return [
             edge.option,
             *(each.option for each in self._to_go.best_path(edge.target)),

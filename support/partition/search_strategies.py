@@ -64,7 +64,7 @@ class SearchTask:
     def build_sweep(
         self, candidates: CandidateGroups, width: int = 0, retain: bool = True
     ) -> DownsetSweep:
-        """Return a sweep over these candidate groups."""
+        """Build a sweep over these candidate groups, without running it."""
         fronts = ParetoFronts(self.objective, self.limits.front, self.limits.ways)
         has_exact_costs = not self.limits.front == self.limits.ways == 1
         retain = retain and self.retain
@@ -124,7 +124,7 @@ def _search_all_downsets(task: SearchTask) -> Found:
 def _search_all_or_beam(
     task: SearchTask, candidates: CandidateGroups, reason: str
 ) -> Found:
-    """Visit all states, or a beam of them if a limit is exceeded."""
+    """Run a sweep over all states, or over a beam of them if a limit is exceeded."""
     sweep = task.build_sweep(candidates)
     try:
         return sweep, sweep.find_best_paths(), reason

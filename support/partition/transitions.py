@@ -27,7 +27,7 @@ class Transition(NamedTuple):
 
     @property
     def context(self) -> ResidencyContext:
-        """Contents of the inner level around the group."""
+        """Residency context in which the transition runs its group."""
         return ResidencyContext(
             self.resident,
             self.outcome.retained,

@@ -64,7 +64,10 @@ def reuse_value(value: SSAValue, _builder: Builder) -> SSAValue:
 def rebuild_with_operands(
     op: Operation, operands: Sequence[SSAValue], builder: Builder
 ) -> SSAValue:
-    """Rebuild an operation with other operands."""
+    """
+    Build a copy of an operation on other operands, with the same result types, and
+    return its first result.
+    """
     new_op = type(op).create(
         operands=operands,
         result_types=op.result_types,
@@ -117,7 +120,9 @@ def _add_equation_left_side(
 
 
 def apply_constant_operand_laws(op: Operation) -> Iterable[Simplification]:
-    """Apply the laws of operations with a constant operand."""
+    """
+    Yield the simplifications of `op` by laws with a constant operand; change no IR.
+    """
     splats = [splat_scalar_of(each) for each in op.operands]
     if not any(each is not None for each in splats):
         return
@@ -140,7 +145,7 @@ def apply_constant_operand_laws(op: Operation) -> Iterable[Simplification]:
 
 
 def apply_same_operand_laws(op: Operation) -> Iterable[Simplification]:
-    """Apply the laws of `x op x`."""
+    """Yield the simplifications of `op` by laws of `x op x`; change no IR."""
     if len(op.operands) != 2 or op.operands[0] is not op.operands[1]:
         return
     for law in _SAME.get(type(op), ()):
@@ -151,7 +156,10 @@ def apply_same_operand_laws(op: Operation) -> Iterable[Simplification]:
 
 
 def fold_unary_composition(op: Operation) -> Iterable[Simplification]:
-    """Fold a composition of two unary operations."""
+    """
+    Yield the simplifications of a unary operation on the result of another; change no
+    IR.
+    """
     inner = op.operands[0].owner
     if not isinstance(inner, Operation) or len(inner.operands) != 1:
         return

@@ -63,7 +63,7 @@ class MergeReshapesOrBroadcastsPattern(RewritePattern):
 
 
 class MergeTransposesPattern(RewritePattern):
-    """Merge two transposes into one."""
+    """Pattern that replaces a transpose of a transpose by one transpose."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(
@@ -117,7 +117,10 @@ class MergeSlicesPattern(RewritePattern):
 
 
 class FoldWholeSlicePattern(RewritePattern):
-    """Replace a slice of all elements by its operand."""
+    """
+    Pattern that replaces a slice by its operand if both have the same type, outside of
+    groups.
+    """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: SliceOp, rewriter: PatternRewriter, /) -> None:
@@ -160,7 +163,9 @@ class FoldSliceOfConcatPattern(RewritePattern):
 def _is_moved_slice_in_bounds(
     op: SliceOp, offsets: Sequence[int], shape: Sequence[int]
 ) -> bool:
-    """Return `True` if a slice with other offsets is within bounds."""
+    """
+    Return `True` if a slice like `op`, but at `offsets`, is within a tensor of `shape`.
+    """
     axes = zip(offsets, op.steps, shape_of(op.result), shape, strict=True)
     return all(
         begin >= 0 and begin + step * (count - 1) < extent
@@ -194,7 +199,9 @@ class SplitBroadcastFromUnfoldPattern(RewritePattern):
 
 
 class GatherToUnfoldPattern(RewritePattern):
-    """Replace a gather with affine indices by an unfold."""
+    """
+    Pattern that replaces a gather by an unfold if its indices are known to be affine.
+    """
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if not isinstance(op, IndexingOperation):
@@ -211,7 +218,10 @@ class GatherToUnfoldPattern(RewritePattern):
 
 
 class FoldBroadcastOfScatterIndicesPattern(RewritePattern):
-    """Fold a broadcast of the indices into a scatter."""
+    """
+    Pattern that replaces indices of a scatter that are a broadcast along its other axes
+    by the operand of the broadcast.
+    """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: ScatterOp, rewriter: PatternRewriter, /) -> None:
@@ -229,7 +239,10 @@ class FoldBroadcastOfScatterIndicesPattern(RewritePattern):
 
 
 class FoldTransposeOfUnfoldPattern(RewritePattern):
-    """Fold a transpose of an unfold into the map of the unfold."""
+    """
+    Pattern that replaces a transpose of an unfold with one use by an unfold with a
+    permuted map.
+    """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(

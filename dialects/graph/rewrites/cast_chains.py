@@ -60,7 +60,10 @@ def _can_skip_intermediate_cast(
 
 
 def fold_cast_chain(op: Operation) -> Iterable[Simplification]:
-    """Fold a cast of a cast into one cast, or none."""
+    """
+    Yield the simplification of a cast of a cast to one cast, or to its source, where
+    the intermediate type has no effect; change no IR.
+    """
     if not isinstance(op, CastOp) or not isinstance(first := op.operand.owner, CastOp):
         return
     source, between, wanted = map(

@@ -40,7 +40,9 @@ class DeduplicateYieldsPattern(RewritePattern):
 
 
 def _collect_values_used_outside(op: GroupOp) -> tuple[SSAValue, ...]:
-    """Return the values of the body with uses outside, each once."""
+    """
+    Return the operation results that a group yields to results with uses, each once.
+    """
     pairs = zip(op.yielded_values, op.results, strict=True)
     used = (value for value, result in pairs if result.uses)
     return tuple(
@@ -49,7 +51,9 @@ def _collect_values_used_outside(op: GroupOp) -> tuple[SSAValue, ...]:
 
 
 def _rebuild_group_with_results(op: GroupOp, results: Sequence[SSAValue]) -> GroupOp:
-    """Return the group with only some results; its body is moved."""
+    """
+    Create a detached group that yields only `results`, with the body taken from `op`.
+    """
     body = op.detach_region(op.body)
     if isinstance(last := body.block.last_op, YieldOp):
         last.operands = results

@@ -33,7 +33,10 @@ _STRICT = (Relation.LT, Relation.GT)
 
 
 def fold_select_of_known_value(op: Operation) -> Iterable[Simplification]:
-    """Fold a select with a known condition or equal operands."""
+    """
+    Yield the simplifications of a select with a known condition or equal operands to
+    one operand; change no IR.
+    """
     if not isinstance(op, SelectOp):
         return
     result, condition = op.result.type, splat_scalar_of(op.condition)
@@ -48,7 +51,10 @@ def fold_select_of_known_value(op: Operation) -> Iterable[Simplification]:
 
 
 def fold_select_of_booleans(op: Operation) -> Iterable[Simplification]:
-    """Fold a select by a negation, or between true and false."""
+    """
+    Yield the simplifications of a select by a negated condition, or between true and
+    false; change no IR.
+    """
     if not isinstance(op, SelectOp):
         return
     if isinstance(negated := op.condition.owner, NotOp):

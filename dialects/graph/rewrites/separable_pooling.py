@@ -53,7 +53,10 @@ def separate_pooling_axes(op: Operation) -> Iterator[Simplification]:
 def _count_combined_elements(
     window: Window, image_extents: tuple[int, ...], first_axis: int
 ) -> int:
-    """Count the elements combined per channel by two poolings."""
+    """
+    Return the number of elements per image and channel that a pooling along
+    `first_axis`, then one along the others, combine in total.
+    """
     extents = window.output_extents((1, 1, *image_extents))
     before = (
         prod(image_extents)
@@ -68,7 +71,10 @@ def _count_combined_elements(
 def _build_separated_poolings(
     op: WindowedOperation, first_axis: int, builder: Builder
 ) -> SSAValue:
-    """Build the maxima along an axis, then along the others."""
+    """
+    Build a pooling along `first_axis` and one of its result along the others, equal to
+    `op`; return the latter's result.
+    """
     others = {axis for axis in range(op.window.rank) if axis != first_axis}
     value, result = op.operands[0], tensor_type(op.results[0])
     for dropped in (others, {first_axis}):
@@ -85,7 +91,9 @@ def _build_separated_poolings(
 
 
 def _drop_window_axes(window: Window, axes: set[int]) -> Window:
-    """Return the window with one element along some axes."""
+    """
+    Return a copy of the window with one tap, unit stride and no padding along `axes`.
+    """
 
     def reset_dropped(numbers: tuple[int, ...], default: int) -> tuple[int, ...]:
         return tuple(

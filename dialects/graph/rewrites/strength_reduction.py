@@ -119,7 +119,10 @@ def expand_power(op: Operation) -> Iterable[Simplification]:
 
 
 def fold_negated_operand(op: Operation) -> Iterable[Simplification]:
-    """Fold a negated operand: `x + -y = x - y`."""
+    """
+    Yield the simplification of a sum or difference with a negated operand, such as `x +
+    -y = x - y`; change no IR.
+    """
     if not isinstance(op, AddOp | SubOp):
         return
     other = SubOp if isinstance(op, AddOp) else AddOp

@@ -143,7 +143,7 @@ def _convert_reciprocal(emitter: Emitter, x: SSAValue) -> SSAValue:
 
 @register_as_converter("sign.default", "sgn.default")
 def _convert_sign(emitter: Emitter, x: SSAValue) -> SSAValue:
-    """Emit the sign, which is 0 for zeros of both signs and NaN."""
+    """Emit the sign of each element, 0 for zeros and NaN; return Booleans unchanged."""
     element = emitter.result_element
     if element == i1:
         return x
@@ -297,7 +297,9 @@ def _convert_logical_xor(emitter: Emitter, x: SSAValue, y: SSAValue) -> SSAValue
 
 @register_as_converter("bitwise_xor.Tensor", "bitwise_xor.Scalar")
 def _convert_bitwise_xor(emitter: Emitter, x: SSAValue, y: Operand) -> SSAValue:
-    """Emit `(x | y) - (x & y)`, which has no borrows."""
+    """
+    Emit a bitwise xor as `(x | y) - (x & y)`, without borrows; logical for Booleans.
+    """
     if emitter.result_element == i1:
         truth = y if isinstance(y, SSAValue) else emitter.emit_scalar(bool(y), i1)
         return _convert_logical_xor(emitter, x, truth)

@@ -148,7 +148,10 @@ def _emit_attention(
 def _emit_attention_scores(
     emitter: Emitter, query: SSAValue, key: SSAValue, scale: float | None
 ) -> SSAValue:
-    """Emit the scaled products of queries and keys."""
+    """
+    Emit `query @ key^T * scale` in the wide element type, without mask or softmax; a
+    `scale` of None is 1 / sqrt(length of a query).
+    """
     *order, rows, columns = range(len(shape_of(key)))
     transposed = emitter.permute(key, [*order, columns, rows])
     scores = emitter.emit(

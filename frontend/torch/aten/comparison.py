@@ -20,7 +20,9 @@ from tlf.frontend.torch.registry import Converter, register_as_converter
 
 
 def comparison_element_of(x: SSAValue, y: Operand) -> Attribute:
-    """Return the element type in which two operands are compared."""
+    """
+    Return the element type to which PyTorch promotes the operands of a comparison.
+    """
     meta_operands: list[Any] = [
         torch.empty(
             shape_of(each), dtype=DTYPES[element_type_of_value(each)], device="meta"

@@ -29,7 +29,7 @@ whole filter rows are faster.
 
 @dataclass(frozen=True)
 class ConvOptions:
-    """Options of a convolution, one number per axis."""
+    """Strides, padding and dilation of a convolution per axis, and its group count."""
 
     strides: tuple[int, ...]
     low_padding: tuple[int, ...]
@@ -78,7 +78,7 @@ class ResidueRun:
 
 @dataclass(frozen=True)
 class TransposedAxis:
-    """Axis of a transposed convolution."""
+    """Extent of the input, and options, of a transposed convolution along one axis."""
 
     extent: int
     tap_count: int
@@ -104,7 +104,10 @@ class TransposedAxis:
         return self.dilation // gcd(self.dilation, self.stride)
 
     def split_into_residue_runs(self) -> list[ResidueRun]:
-        """Return the runs of all residues, in order."""
+        """
+        Return the residues modulo the stride in ascending order, with neighbors of
+        equal tap count and low padding merged into runs.
+        """
         runs: list[ResidueRun] = []
         for residue in range(self.stride):
             run = self._make_residue_run(residue)
@@ -308,7 +311,10 @@ def _emit_results_at_residues(
 def _emit_filters_of_runs(
     emitter: Emitter, kernels: SSAValue, runs: Sequence[ResidueRun]
 ) -> SSAValue:
-    """Return the filters of residues: the taps of runs, regrouped."""
+    """
+    Emit one filter per group, residue and output channel, in this order: the taps of
+    the runs, regrouped.
+    """
     groups, count, depth, *_ = shape_of(kernels)
     residues, taps = (
         [run.residue_count for run in runs],
@@ -349,7 +355,9 @@ def _emit_taps_of_runs(
 def _slice_taps_of_run(
     emitter: Emitter, value: SSAValue, axis: int, run: ResidueRun
 ) -> SSAValue:
-    """Emit the elements of a run along an axis by slices."""
+    """
+    Emit the elements at `run.tap_indices` along an axis, in this order, by slices.
+    """
     if run.has_consecutive_taps:
         return emitter.slice(value, axis, run.tap_indices[0], run.tap_indices[-1] + 1)
     return emitter.concat(

@@ -114,7 +114,7 @@ def _emit_scaled_and_shifted(
 def _convert_eye(
     emitter: Emitter, rows: int, *arguments: Any, **options: object
 ) -> SSAValue:
-    """Emit ones where the row index equals the column index."""
+    """Emit 1 where the row index equals the column index, and 0 elsewhere."""
     height, width = emitter.result_shape
     row = emitter.reshape(emitter.emit_iota(height, i64), (height, 1))
     return emitter.cast(

@@ -188,7 +188,7 @@ def _element_count_of(x: SSAValue) -> int:
 def _convert_constant_pad(
     emitter: Emitter, x: SSAValue, widths: Sequence[int], fill: Number = 0
 ) -> SSAValue:
-    """Emit a padding; widths are pairs, from the last axis on."""
+    """Emit a padding; `widths` are pairs (low, high) per axis, the last axis first."""
     rank = len(shape_of(x))
     low, high = [0] * rank, [0] * rank
     for position in range(len(widths) // 2):

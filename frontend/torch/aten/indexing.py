@@ -21,7 +21,10 @@ from tlf.frontend.torch.registry import register_as_converter
 def _wrap_negative_indices(
     emitter: Emitter, indices: SSAValue, extent: int
 ) -> SSAValue:
-    """Emit non-negative indices; negative ones count from the end."""
+    """
+    Emit `indices` plus `extent` where they are negative, and an assertion of the range
+    from `-extent` to `extent - 1`.
+    """
     element = element_type_of_value(indices)
     indices = emitter.emit(graph.WithinOp(indices, -extent, extent - 1))
     is_negative = emitter.compare(indices, 0, "lt", element)

@@ -77,7 +77,10 @@ def _convert_trilinear(
 def _convert_cdist(
     emitter: Emitter, x: SSAValue, y: SSAValue, norm: float, mode: int | None
 ) -> SSAValue:
-    """Emit the distances between all rows of x and all rows of y."""
+    """
+    Emit the distances between all rows of `x` and all rows of `y` in the norm of order
+    `norm`. Raises `Unsupported` for 0.
+    """
     wide, (rows, columns) = emitter.wide_element, (shape_of(x), shape_of(y))
     lhs = emitter.reshape(x, (*rows[:-1], 1, rows[-1]))
     rhs = emitter.reshape(y, (*columns[:-2], 1, *columns[-2:]))

@@ -165,7 +165,10 @@ def _convert_group_norm(
     groups: int,
     epsilon: float,
 ) -> tuple[SSAValue | None, ...]:
-    """Emit a normalization of rows, one per group of channels."""
+    """
+    Emit a normalization of each group of channels of a sample, scaled and shifted by
+    channel, and the means and reciprocal deviations.
+    """
     checked_epsilon = _require_nonnegative_epsilon(epsilon)
     wide, shape = emitter.wide_element, shape_of(x)
     rows = emitter.reshape(

@@ -54,7 +54,10 @@ def _emit_sort_of_axis(
     descending: bool,
     result_extent: int | None,
 ) -> Sequence[SSAValue]:
-    """Emit a sort; Booleans are sorted as integers."""
+    """
+    Emit a sort along `axis`, and return the values and their indices in `x`; Booleans
+    are sorted as integers.
+    """
     if not shape_of(x):
         return x, emitter.emit_scalar(0, i64)
     element = element_type_of_value(x)

@@ -23,7 +23,7 @@ _BOOL_REDUCTIONS = {"sum": "max", "prod": "min"}
 
 
 def normalize_axes(value: SSAValue, axes: Axes) -> list[int]:
-    """Return sorted non-negative axes; all axes if none are given."""
+    """Return unique, sorted, non-negative axes; all axes if `axes` is None or empty."""
     rank = len(shape_of(value))
     if isinstance(axes, int):
         axes = [axes]
@@ -34,7 +34,10 @@ def normalize_axes(value: SSAValue, axes: Axes) -> list[int]:
 def emit_wide_reduction(
     emitter: Emitter, value: SSAValue, kind: str, axes: Axes, keepdims: bool
 ) -> SSAValue:
-    """Emit a reduction in the type that the result is computed in."""
+    """
+    Emit a reduction in the wide element type, not rounded to that of the result; for
+    Boolean results, a reduction of truth values.
+    """
     reduced_axes = normalize_axes(value, axes)
     if emitter.result_element == i1:
         return _emit_bool_reduction(

@@ -78,7 +78,7 @@ class OperandScale:
 
     @property
     def scale_iterators(self) -> Axes:
-        """The iterators along which the scale varies."""
+        """Iterators of the product along which the scale has an extent above 1."""
         shape = tensor_type(self.scale).get_shape()
         iterators = (
             self.product.axes[self.operand_index][-len(shape) :] if shape else ()
@@ -116,7 +116,10 @@ class OperandScale:
         )
 
     def _uses_of_operand_and_casts(self) -> Iterator[Use]:
-        """Yield the uses of the operand and of casts of it."""
+        """
+        Yield the uses of the scaled value `op.result`, with those of its casts instead
+        of the uses by casts.
+        """
         for use in self.op.result.uses:
             if isinstance(cast := use.operation, graph.CastOp):
                 yield from cast.result.uses

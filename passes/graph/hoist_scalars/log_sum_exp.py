@@ -58,7 +58,10 @@ def rewrite_exp_of_log_sum_as_quotient(op: graph.ExpOp) -> graph.DivOp | None:
 def _signed_summands_of(
     value: SSAValue, sign: int = 1, depth: int = MAX_DEPTH
 ) -> SignedTerms:
-    """Return the summands of a value with their signs."""
+    """
+    Return the values that sums and differences nested up to `depth` add to `value`,
+    each with its sign times `sign`.
+    """
     op = value.owner
     if (
         not isinstance(op, graph.AddOp | graph.SubOp)

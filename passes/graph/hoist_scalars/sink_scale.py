@@ -83,7 +83,10 @@ class ResultScale:
         )
 
     def multiply_operand_by_scale(self, op: Operation, operand_index: int) -> None:
-        """Scale an operand of an operation by the constant."""
+        """
+        Multiply or divide an operand of `op` by the constant, with a new operation
+        before it.
+        """
         value = op.operands[operand_index]
         builder = Builder(InsertPoint.before(op))
         program = TensorBuilder(builder, tensor_type(value).element_type)
@@ -103,7 +106,7 @@ def is_exact_scale_of_16_bit_floats(scale: float) -> bool:
 
 @dataclass(frozen=True)
 class ScalePlacement:
-    """Operands to scale instead of a result."""
+    """Operands, as pairs of operation and index, to scale instead of a result."""
 
     multiplication_count: float
     """Number of multiplications per call: 0 for call-invariant values."""

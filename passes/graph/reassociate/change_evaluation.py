@@ -46,7 +46,9 @@ changes must have equal effects, because results are cached by change.
 
 @dataclass
 class ChangeEvaluator:
-    """Evaluation of changes on clones of groups of a block."""
+    """
+    Estimation of the cycles that graph rewrites save, on clones of groups of a block.
+    """
 
     context: Context
     target: TargetSpec

@@ -78,13 +78,15 @@ def _term_splitter_of_operand(
 
 @dataclass(frozen=True)
 class _ScaledSum:
-    """A sum, and the factors constant along its axis that scale it."""
+    """The value of a sum, to be multiplied by factors constant along its axis."""
 
     sum_value: SSAValue
     factors: FactorProduct
 
     def without_factor(self, factor: SSAValue) -> _ScaledSum:
-        """Return the sum without one of its factors."""
+        """
+        Return a scaled sum without one occurrence of a numerator; builds no operations.
+        """
         numerators = list(self.factors.numerators)
         numerators.remove(factor)
         return _ScaledSum(
@@ -317,7 +319,10 @@ class _SumDistribution:
         )
 
     def _multiply_by_factors(self, total: SSAValue, factors: FactorProduct) -> SSAValue:
-        """Multiply a sum by factors that are constant along its axis."""
+        """
+        Build the product of a sum and a quotient of factors that are constant along its
+        axis.
+        """
         if not factors.numerators and len(factors.denominators) == 1:
             divisor = self.program.promote_to_builder_type(factors.denominators[0])
             return self.program.div(total, self._align_factor_with_result(divisor))

@@ -63,7 +63,7 @@ def rewrite_gather_as_sum(op: Operation) -> bool:
 
 
 class _GatherSums:
-    """Builder of the masked sums that replace one gather."""
+    """Builder of graph operations that compute one gather by masked sums."""
 
     def __init__(self, op: graph.GatherOp, builder: Builder) -> None:
         self.op = op
@@ -109,7 +109,10 @@ class _GatherSums:
         return self._insert_operation(owner.tiled_implementation(operands, [result]))
 
     def zero_where_out_of_range(self, value: SSAValue) -> SSAValue:
-        """Mask a value with 0 where indices are out of range."""
+        """
+        Build a select of `value` where the indices of the gather are in range, and 0
+        elsewhere.
+        """
         element = tensor_type(self.op.indices).element_type
         start = self._build_scalar_constant(0, element)
         end = self._build_scalar_constant(self.shape[self.axis], element)

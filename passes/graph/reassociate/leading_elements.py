@@ -33,7 +33,10 @@ class LeadingElements:
     _known: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
 
     def build_leading_elements(self, value: SSAValue) -> SSAValue:
-        """Return the leading elements of a tensor."""
+        """
+        Build the first `count` elements of `value` along the axis; `value` if it has no
+        more.
+        """
         return compute_in_postorder(
             value,
             self._known,

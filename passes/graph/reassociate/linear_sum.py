@@ -24,7 +24,9 @@ from tlf.passes.op_replacement import is_in_planned_group
 
 @dataclass(frozen=True)
 class IndexedTensor:
-    """A tensor with the iterator that runs along each of its axes."""
+    """
+    A tensor value, with the iterator of an operation that runs along each of its axes.
+    """
 
     value: SSAValue
     axes: Axes
@@ -70,7 +72,10 @@ class LinearSum:
 
     @staticmethod
     def from_operation(op: Operation) -> LinearSum | None:
-        """Return an operation as a linear sum, or None."""
+        """
+        Return a reduction or contraction as a linear sum, or None if it does not sum
+        floats along exactly one axis.
+        """
         if isinstance(op, graph.ReduceOp):
             return _linear_sum_of_reduction(op)
         if (

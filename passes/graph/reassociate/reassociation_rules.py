@@ -27,7 +27,7 @@ from tlf.passes.graph.reassociate.sum_of_products import (
 
 @dataclass(frozen=True)
 class ReassociationRule:
-    """A rewrite of matching operations, with its remark."""
+    """An in-place rewrite of one graph operation, with its condition and its remark."""
 
     can_apply: Callable[[Operation], bool]
     apply: Callable[[Operation, Collection[SSAValue]], bool]

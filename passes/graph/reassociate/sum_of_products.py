@@ -86,7 +86,7 @@ def rewrite_sum_as_product_of_sums(op: Operation) -> bool:
 
 @dataclass
 class _SumOverProducts:
-    """The operand of a sum that distributes over products."""
+    """A sum of floats, to be distributed over linear operations and products."""
 
     summation: Summation
     accumulator_type: Attribute
@@ -157,7 +157,10 @@ class _SumOverProducts:
         )
 
     def build_sum_of_value(self, value: SSAValue, program: TensorBuilder) -> SSAValue:
-        """Return the sum of a value, with reduced axes as unit axes."""
+        """
+        Build the sum of `value` along the reduced axes, which become unit axes, from
+        sums of its linear operands.
+        """
         return compute_in_postorder(
             value,
             self._known,

@@ -87,7 +87,7 @@ def float_summation_of(op: Operation) -> Summation | None:
 
 @dataclass(frozen=True)
 class AxisSummation(Summation):
-    """A sum along whole axes."""
+    """A sum of a tensor of `shape` along `axes`, each over its whole extent."""
 
     axes: Sequence[int]
     shape: Sequence[int]
@@ -125,7 +125,7 @@ class AxisSummation(Summation):
 
 @dataclass(frozen=True)
 class WindowSummation(Summation):
-    """The sums of windows of images of shape N x C x image extents."""
+    """Sums over sliding windows of images of shape N x C x image extents."""
 
     window: Window
     image_extents: Sequence[int]

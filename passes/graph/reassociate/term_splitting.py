@@ -29,7 +29,7 @@ from tlf.planner.settings.search_budgets import REASSOCIATION
 
 @dataclass(frozen=True)
 class FactorProduct:
-    """A quotient of two products of values."""
+    """A quotient of two products of values, for which no operations are built yet."""
 
     numerators: tuple[SSAValue, ...] = ()
     denominators: tuple[SSAValue, ...] = ()
@@ -44,7 +44,7 @@ class FactorProduct:
 
     @property
     def equality_key(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Key that is equal for quotients of the same values."""
+        """Key that is equal for quotients of identical values in any order."""
         above, below = (
             tuple(sorted(id(value) for value in values))
             for values in (self.numerators, self.denominators)
@@ -56,14 +56,14 @@ class FactorProduct:
         yield from self.denominators
 
     def map_values(self, function: Callable[[SSAValue], SSAValue]) -> FactorProduct:
-        """Return the quotient with each value replaced by `function`."""
+        """Return a new quotient of the results of `function` on each value."""
         return FactorProduct(
             tuple(map(function, self.numerators)),
             tuple(map(function, self.denominators)),
         )
 
     def build_quotient(self, program: TensorBuilder) -> SSAValue | None:
-        """Build the quotient; None if there are no factors."""
+        """Build operations that compute the quotient; None if there are no factors."""
         total = _build_product_of_values(self.numerators, program)
         if (divisor := _build_product_of_values(self.denominators, program)) is None:
             return total
@@ -173,7 +173,10 @@ class TermSplitter:
         )
 
     def _is_computed_from_accumulation(self, value: SSAValue) -> bool:
-        """Return `True` if a value is computed from sums or maxima."""
+        """
+        Return `True` if a value is the result of a reduction or contraction, or
+        computed from one by elementwise operations and reshapes.
+        """
         return compute_in_postorder(
             value,
             self._accumulated,
@@ -394,7 +397,10 @@ def _has_varying_term_with_invariant_factors(terms: Sequence[Term]) -> bool:
 
 
 def can_split_into_terms(owner: Operation) -> bool:
-    """Return `True` if an operation can be split into terms."""
+    """
+    Return `True` for sums, differences, negations, products, quotients, and casts of
+    floats.
+    """
     kinds = graph.AddOp | graph.SubOp | graph.NegOp | graph.MulOp | graph.DivOp
     if isinstance(owner, graph.CastOp):
         return is_float(tensor_type(owner.operand).element_type)
@@ -404,7 +410,9 @@ def can_split_into_terms(owner: Operation) -> bool:
 def build_linear_combination(
     terms: Sequence[tuple[float, FactorProduct]], program: TensorBuilder
 ) -> SSAValue:
-    """Build the sum of products with constant coefficients."""
+    """
+    Build the sum of at least one term, each a coefficient times a quotient of factors.
+    """
     total: SSAValue | None = None
     for number, factors in terms:
         value = factors.build_quotient(program)

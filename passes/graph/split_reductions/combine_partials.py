@@ -101,7 +101,10 @@ class PartialCombiner:
         term_change_sums: Sequence[PartialValues],
         builder: Builder,
     ) -> SSAValue:
-        """Return the total of a step without correction."""
+        """
+        Build the total of a step without correction, a reduction of its partial results
+        along their axis of parts.
+        """
         program = TensorBuilder(
             builder, tensor_type(partial_results.value).element_type
         )
@@ -213,7 +216,9 @@ class PartialCombiner:
     def _clamped_total_as_single_part(
         self, value: SSAValue, program: TensorBuilder
     ) -> PartialValues:
-        """Return a clamped total as a single part."""
+        """
+        Return the clamped total of `value`, reshaped to an axis of parts of extent 1.
+        """
         axis = self.partial_values[value].parts_axis
         return PartialValues(
             insert_unit_axis(self.clamped_totals[value], axis, program.builder), axis
@@ -234,7 +239,10 @@ class _FormulaBuilder:
         before: Mapping[SSAValue, PartialValues],
         after: Mapping[SSAValue, SSAValue],
     ) -> SSAValue:
-        """Build a formula of the values before and after a change."""
+        """
+        Build operations that compute a formula from partial values before a change and
+        whole values after it.
+        """
         builder, axis_matches = self.program.builder, dict[SSAValue, AxisMatch]()
         old, new = dict[SSAValue, SSAValue](), dict[SSAValue, SSAValue]()
         for value, match in self.axis_matches.items():

@@ -44,7 +44,7 @@ def can_rebuild_on_parts(op: Operation) -> bool:
 
 @dataclass
 class PartialBuilder:
-    """Rebuilds operations on the parts of a split axis class."""
+    """Builder of variants of graph operations on the parts of a split axis class."""
 
     axis_classes: AxisClasses
     split_axis_class: Hashable
@@ -197,7 +197,10 @@ class PartialBuilder:
     def _rebuild_unit_reshape_on_parts(
         self, op: graph.ReshapeOp, builder: Builder
     ) -> PartialValues:
-        """Rebuild a reshape that only adds or drops unit axes."""
+        """
+        Build `op` on parts, if it only adds or drops unit axes. Raises
+        `CannotRebuildOnPartsError` otherwise.
+        """
         operand = self._require_partial_operand(op, 0, builder)
         source, shape = (tensor_type(e).get_shape() for e in (op.operand, op.result))
         if non_unit_extents(source) != non_unit_extents(shape):

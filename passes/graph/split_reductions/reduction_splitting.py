@@ -119,7 +119,9 @@ def longest_reduced_extent(op: AccumulatingInterface) -> int:
 
 @dataclass
 class _ReductionSplit:
-    """Rewrite of reductions for a given number of parts."""
+    """
+    In-place rewrite of reductions along one axis into partial reductions and totals.
+    """
 
     reductions: SplittableReductions
     part_count: int
@@ -161,7 +163,10 @@ class _ReductionSplit:
             old.replace_all_uses_with(new)
 
     def _operations_to_rebuild_on_parts(self) -> list[TilingInterface]:
-        """Return the operations to compute on parts, in program order."""
+        """
+        Return the cascade steps, and operations that lead to them and depend on a step
+        or run along the split axis, in program order.
+        """
         steps, required = self.reductions.cascade_steps, list[TilingInterface]()
         needed: set[SSAValue] = {op.results[0] for op in steps}
         for op in reversed(self.reductions.operations):
@@ -214,7 +219,9 @@ class _ReductionSplit:
     def _sum_term_changes(
         self, op: graph.ReduceOp, expansion: Expansion
     ) -> list[PartialValues]:
-        """Return the changes of a sum's terms, summed per part."""
+        """
+        Build the sum over each part of each term of `expansion`, in order of the terms.
+        """
         builder = Builder(InsertPoint.before(op))
         operand = self.partial_builder.partial_values[op.operand]
         program = TensorBuilder(builder, op.accumulator_type)

@@ -110,7 +110,10 @@ def _build_move_of_chunk(
     builder: Builder,
     chunk_index: SSAValue,
 ) -> mem.DmaOp:
-    """Return the move of one chunk; only its offsets are inserted."""
+    """
+    Return the new, not yet inserted move of chunk `chunk_index`, and insert the
+    operations that compute its offsets.
+    """
     box = [
         chunk_size if number == axis else each
         for number, each in enumerate(move.box_sizes)

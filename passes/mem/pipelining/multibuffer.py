@@ -155,7 +155,9 @@ class MultiBuffer:
     def allocate_before_loop(
         loop: scf.ForOp, alloc: mem.AllocOp, slots: int, alignment: int
     ) -> MultiBuffer:
-        """Allocate the copies of a buffer before a loop."""
+        """
+        Insert one buffer with `slots` copies of `alloc` before `loop`; `alloc` remains.
+        """
         type_ = alloc.buffer_type
         item = dtype_of(type_.element_type).itemsize
         copy_stride = -(-byte_count(type_) // alignment) * alignment // item

@@ -44,7 +44,10 @@ class MultibufferCapacity:
         allocations: Collection[mem.AllocOp],
         slot_count: int,
     ) -> MultibufferCapacity:
-        """Compute the live ranges of the function of a loop."""
+        """
+        Return the `MultibufferCapacity` of a loop, with live ranges analyzed in its
+        function.
+        """
         op = loop
         while not isinstance(op, func.FuncOp):
             parent = op.parent_op()

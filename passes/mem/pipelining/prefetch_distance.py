@@ -212,7 +212,7 @@ def prefetch_moves(moves: Sequence[mem.Move], distance: int) -> None:
 def move_operations_to_block_start(
     block: Block, operations: Collection[Operation]
 ) -> None:
-    """Move operations of a block to its start, in program order."""
+    """Move the given operations to the start of their block, in their current order."""
     ordered = [op for op in block.ops if op in operations]
     for op in ordered:
         op.detach()
@@ -234,7 +234,9 @@ def _waits_for_index_loads(
 
 
 def _isolate_token_of_wait(wait: Operation, token: SSAValue) -> Operation:
-    """Split a wait, and return the wait for only the given token."""
+    """
+    Replace a wait by one for `token`, which is returned, and one for its other tokens.
+    """
     other_tokens = [each for each in wait.operands if each is not token]
     block = wait.parent
     if not other_tokens or block is None:

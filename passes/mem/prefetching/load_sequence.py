@@ -152,7 +152,10 @@ def _buffers_written_by(root: Operation) -> Iterator[SSAValue]:
 
 
 def _moves_awaited_by(op: Operation) -> Iterator[mem.Move]:
-    """Yield the moves that an operation waits for."""
+    """
+    Yield the moves whose tokens a wait takes, directly or carried by loops; none for
+    other operations.
+    """
     pending = list(op.operands) if isinstance(op, mem.WaitOp) else []
     visited = set(pending)
     while pending:

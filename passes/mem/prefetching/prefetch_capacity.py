@@ -21,7 +21,7 @@ from tlf.support.allocation import Buffer, LoadHoisting, allocate_program_buffer
 
 @dataclass(frozen=True)
 class LevelBuffers:
-    """Buffers of a function in one level, with their live ranges."""
+    """Allocations of a function in one memory level, with their live ranges."""
 
     level: Level
     liveness: MemLiveness
@@ -40,7 +40,9 @@ class LevelBuffers:
 
     @property
     def has_valid_offsets(self) -> bool:
-        """True if `mem-plan` finds offsets for all buffers."""
+        """
+        True if the allocator of `mem-plan` fits all buffers into the level's capacity.
+        """
         allocation = allocate_program_buffers(
             list(self.buffers.values()), self.level.capacity
         )

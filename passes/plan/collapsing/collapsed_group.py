@@ -44,7 +44,10 @@ class CollapsedGroup:
         """Operations before the group that compute its inputs."""
 
     def replace_group_by_collapsed(self) -> bool:
-        """Replace the group. Return `False` if it cannot be rebuilt."""
+        """
+        Replace the group by a new one on collapsed axes. Return `False`, and keep the
+        group, if it cannot be rebuilt.
+        """
         try:
             self._build_collapsed_body()
         except (_CannotCollapseError, VerifyException):
@@ -64,7 +67,10 @@ class CollapsedGroup:
 
     @staticmethod
     def _reshape_to_original_type(collapsed: SSAValue, original: SSAValue) -> SSAValue:
-        """Reshape a result to its original type."""
+        """
+        Insert a reshape of `collapsed` to the type of `original` if it differs, and
+        return the value of that type.
+        """
         collapsed.name_hint = original.name_hint
         if collapsed.type == original.type:
             return collapsed
@@ -97,14 +103,16 @@ class CollapsedGroup:
         self._erase_unused_arguments()
 
     def _erase_unused_arguments(self) -> None:
-        """Erase unused arguments of the body, and their inputs."""
+        """
+        Erase unused block arguments of the new body, and their inputs of the new group.
+        """
         for index, argument in reversed(list(enumerate(self.body.args))):
             if not argument.uses:
                 self.body.erase_arg(argument)
                 del self.inputs[index]
 
     def _add_group_input(self, value: SSAValue, name_hint: str | None) -> SSAValue:
-        """Add an input to the group, and return its block argument."""
+        """Append an input for the new group, and return its new block argument."""
         self.inputs.append(value)
         argument = self.body.insert_arg(value.type, len(self.body.args))
         argument.name_hint = name_hint

@@ -93,7 +93,7 @@ def _copy_argument_name_hints(
     unmerged_indices: Sequence[int],
     body: Block,
 ) -> None:
-    """Copy the name hints of block arguments to the fused body."""
+    """Copy the name hints of both nests' block arguments to those of the fused body."""
     names = [
         *first.body.block.args,
         *(second.carried_values[number] for number in unmerged_indices),
@@ -117,7 +117,10 @@ def _merge_yielded_values(
     second_values: Sequence[SSAValue],
     unmerged: Sequence[int],
 ) -> list[SSAValue]:
-    """Return the values that the fused nest yields."""
+    """
+    Return the values to yield: those of the first nest, with merged ones replaced by
+    the second's, then unmerged ones of the second.
+    """
     yielded = [*first_values, *(second_values[index] for index in unmerged)]
     for index, position in fusion.merged_result_indices.items():
         yielded[position] = second_values[index]

@@ -182,7 +182,7 @@ class ComputeModel:
         return self._is_mma(product) and self._has_full_rate_shape(product)
 
     def _is_mma(self, product: MatrixProduct) -> bool:
-        """Return `True` if matrix instructions compute a product."""
+        """Return `True` if the chip has matrix instructions for such a product."""
         return (
             self.has_mma_shape(product)
             and self.chip.matrix_rate(product.element_type) is not None

@@ -48,7 +48,7 @@ class AccessTotals:
 
 @dataclass(frozen=True)
 class TileTraffic:
-    """Traffic of all programs for one tile, in bytes."""
+    """Global memory traffic that all programs of a kernel together cause for a tile."""
 
     totals: AccessTotals
     program_footprint: float
@@ -174,7 +174,9 @@ class TrafficModel:
         )
 
     def contiguous_bytes_per_thread(self, value: SSAValue, box: Box) -> int:
-        """Return the contiguous bytes of a tile per thread."""
+        """
+        Return the bytes of a contiguous access by one thread to a tile of `value`.
+        """
         tensor = self._memoized_tensor_of(value)
         return self._limit_access_width(
             tensor.aligned_access_width(box), box, tensor.item_bytes
@@ -264,7 +266,7 @@ def _offset_symbols_of(box: Box) -> set[Hashable]:
 
 @dataclass(frozen=True)
 class _StoredTensor:
-    """A tensor in memory: sizes in elements, strides in bytes."""
+    """Dense global memory layout of a tensor: sizes in elements, strides in bytes."""
 
     shape: tuple[int, ...]
     axis_order: tuple[int, ...]
@@ -284,7 +286,7 @@ class _StoredTensor:
         return float(prod(inside) * self.item_bytes)
 
     def sector_bytes_per_byte(self, box: Box, sector_bytes: int) -> float:
-        """Return the bytes in whole sectors per byte of a box."""
+        """Return the bytes in all sectors that a box touches, divided by its own."""
         sizes = [min(each.size, n) for each, n in zip(box, self.shape, strict=True)]
         walked = tuple(sizes[axis] for axis in self.axis_order)
         strides = tuple(self.strides[axis] for axis in self.axis_order)
@@ -296,7 +298,7 @@ class _StoredTensor:
         return moved / (len(starts) * prod(sizes) * self.item_bytes)
 
     def contiguous_bytes_of_box(self, box: Box) -> int:
-        """Return the contiguous bytes of a box."""
+        """Return the bytes of each contiguous run of a box in memory."""
         run = self.item_bytes
         for axis in reversed(self.axis_order):
             if self.strides[axis] != run and box[axis].size > 1:
@@ -366,7 +368,7 @@ class _StoredTensor:
 
 @cache
 def _stored_tensor_of(type_: AnyTensor) -> _StoredTensor:
-    """Return the memory layout of a tensor type."""
+    """Return the dense memory layout that a tensor of the type has."""
     shape = type_.get_shape()
     axes = tuple(layout_of(type_)) or tuple(range(len(shape)))
     item = dtype_of(type_.element_type).itemsize

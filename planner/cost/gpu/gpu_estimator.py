@@ -122,7 +122,7 @@ class GpuEstimator:
     def to_plan_attribute(
         self, members: GroupMembers, candidate: KernelCandidate
     ) -> graph.PlanAttr:
-        """Return a candidate as a plan attribute."""
+        """Build a plan attribute from a candidate, without attaching it to any IR."""
         count = len(members.tileable_axes(self.rules).parallel)
         # `default_stages` is the default of loops that name no number of stages.
         stages = (

@@ -31,7 +31,7 @@ class OuterTraffic:
 
 @dataclass(frozen=True)
 class KernelWork:
-    """Work of the programs of a kernel."""
+    """Estimated work of a GPU kernel, per program or in total, to compute its time."""
 
     program_count: int
     outer_traffic: OuterTraffic
@@ -85,7 +85,7 @@ class KernelCost:
 
 
 def estimate_kernel_cost(work: KernelWork, chip: Chip) -> KernelCost:
-    """Return the estimated time of a kernel on a GPU."""
+    """Return the estimated cycles of a kernel with launch, and their breakdown."""
     resident = work.resources.count_resident_programs(chip)
     per_processor = ceil(work.program_count / chip.processors)
     waves = ceil(work.program_count / (resident * chip.processors))

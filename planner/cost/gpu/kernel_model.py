@@ -24,7 +24,7 @@ from tlf.planner.settings.search_budgets import KERNEL_SEARCH
 
 @dataclass
 class KernelModel:
-    """Cost model of tiled groups as GPU kernels."""
+    """Cost model that estimates a tiled group as one GPU kernel, without its code."""
 
     chip: Chip
     target: TargetSpec
@@ -70,7 +70,7 @@ class KernelModel:
         return self._demand
 
     def kernel_work_of(self, tiling: GroupTiling, stages: int = 1) -> KernelWork:
-        """Return the work of the programs of a group."""
+        """Return the estimated work of a tiled group as a kernel with `stages`."""
         resources = self.program_resources_of(tiling, stages)
         if self._programs is None or self._programs.tiling is not tiling:
             self._programs = KernelPrograms(self.chip, self.resource_demand_of(tiling))

@@ -27,7 +27,7 @@ from tlf.planner.settings.gpu_calibration import TRITON_CALIBRATION
 @dataclass(frozen=True)
 class ProgramGrid:
     """
-    Axes of a grid of programs, outermost first.
+    Launch grid of a kernel's programs: one axis per tile loop, outermost first.
 
     Programs are numbered along the axes, the last axis fastest. Consecutive programs
     cover the last axis first, then the axis before it, and so on. With groups, each
@@ -149,7 +149,7 @@ class KernelPrograms:
 
     @cached_property
     def _moves_per_iteration(self) -> list[TileTraffic]:
-        """Tiles that are loaded in every iteration of the reduction."""
+        """Traffic of each tile that is loaded in every iteration of the reduction."""
         return [
             *self._collect_tile_moves(LoopLevel.INNER),
             *self._collect_tile_moves(LoopLevel.NESTED),
@@ -397,7 +397,7 @@ class KernelPrograms:
         return total
 
     def _reduction_latency_of(self, tiled: TiledOperation) -> float:
-        """Return the latency of one reduction."""
+        """Return the latency in cycles of the reduction of one tile in a program."""
         product = self._find_reduced_product(tiled)
         is_full_rate = product is not None and self.arithmetic.is_full_rate_mma(product)
         if self.tiling.cascade is None and not is_full_rate:

@@ -223,7 +223,10 @@ class KernelSearch:
         )
 
     def _candidate_stage_counts(self, tiling: GroupTiling) -> Sequence[int]:
-        """Return the numbers of iterations in flight to evaluate."""
+        """
+        Return the numbers of iterations in flight to evaluate, ascending; 1 if no
+        reduction loop has matrix products.
+        """
         if not tiling.inner_loops or not self.kernel_model.has_matrix_products(tiling):
             return (1,)
         most = self.max_stages or DEPTHS[-1]

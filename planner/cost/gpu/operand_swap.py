@@ -29,7 +29,9 @@ class OperandSwap:
 
     @property
     def has_swapped_operands(self) -> bool:
-        """True if the second operand is the left factor."""
+        """
+        True if the backend makes the second operand the left factor, as predicted.
+        """
         natural = self._has_column_axis_first
         if not self._needs_recompute_as_left(
             int(natural)
@@ -52,7 +54,7 @@ class OperandSwap:
 
     @property
     def _is_plain_accumulation(self) -> bool:
-        """True if the loop around the product only accumulates."""
+        """True if no loop around the product does more than accumulate it."""
         op = self.tiled.op
         if op is self.tiling.anchor or self.tiling.is_cascade_step(op):
             return self.tiling.correction_of(op) is None

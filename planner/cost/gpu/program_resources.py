@@ -47,7 +47,7 @@ SOON = 2.0**-8
 
 @dataclass(frozen=True)
 class ProgramResources:
-    """Resources of one program."""
+    """Estimated resources that one program of a GPU kernel occupies on a processor."""
 
     warp_count: int
     registers_per_thread: int
@@ -164,7 +164,10 @@ class ResourceDemand:
                 yield self.compute_model.matrix_product_of(tiled)
 
     def _value_element_counts(self) -> Iterator[int]:
-        """Yield the number of elements of every value."""
+        """
+        Yield the elements of the largest tile, then the number of scalar products of
+        each product whose shape does not suit matrix instructions.
+        """
         yield self.tiling.max_tile_elements()
         for product in self._matrix_products():
             if not self.compute_model.has_mma_shape(product):
@@ -397,7 +400,7 @@ class ResourceDemand:
 
     @cached_property
     def _register_operands(self) -> dict[Operation, int]:
-        """The operand that each product reads from registers."""
+        """Index of the left factor of each product that reads it from registers."""
         operands: dict[Operation, int] = {}
         for op, tiled in self.tiling.tiles.items():
             if not tiled.facts.is_product:

@@ -45,7 +45,7 @@ class UnitCycles:
 
     @property
     def total_cycles(self) -> float:
-        """Sum over the units: the time if nothing overlaps."""
+        """Sum of the units, lanes and special unit as one: the time without overlap."""
         return (
             self.matrix
             + self.elementwise_cycles
@@ -56,7 +56,7 @@ class UnitCycles:
 
     @property
     def bottleneck(self) -> str:
-        """Name of the busiest unit."""
+        """Short name of the busiest unit, such as `matrix`, `lanes` or `port`."""
         parts = {
             "matrix": self.matrix,
             "lanes": self.lanes,

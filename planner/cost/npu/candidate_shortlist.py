@@ -18,7 +18,7 @@ Sizes: TypeAlias = tuple[int, ...]
 
 @dataclass(frozen=True)
 class TileCandidate:
-    """Tile sizes and their cost."""
+    """Tile sizes and iterations in flight of a group, with their estimated cost."""
 
     tile_sizes: Sizes
     reduction_tile_sizes: Sizes
@@ -49,7 +49,7 @@ class Shortlist:
         del known[self._count :]
 
     def is_too_slow(self, cycles: float) -> bool:
-        """Return `True` if no candidate of `cycles` would be inserted."""
+        """Return `True` if the shortlist is full of candidates faster than `cycles`."""
         return all(
             len(known) == self._count and known[-1].cycles < cycles
             for known in self._best.values()

@@ -15,7 +15,7 @@ from tlf.support.affine.index_access import Box
 
 
 class ConcatSlices:
-    """Concat operands whose tile is a slice of the result's tile."""
+    """Concat operands that need no buffer, as their tile is a slice of the result's."""
 
     def __init__(
         self, tiling: GroupTiling, separate_values: Collection[SSAValue]
@@ -33,7 +33,7 @@ class ConcatSlices:
                         self.parts.setdefault(operand, op.results[0])
 
     def slice_operands_of(self, concat_result: SSAValue) -> Iterator[SSAValue]:
-        """Yield the operands that are slices of a value, transitively."""
+        """Yield the operands that are slices of `concat_result`, also transitively."""
         for operand, result in self.parts.items():
             if result is concat_result:
                 yield operand

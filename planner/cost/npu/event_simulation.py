@@ -129,7 +129,7 @@ def serial_cycles_of(items: Sequence[Item], executions: int = 1) -> int:
 
 
 class Timeline:
-    """Simulated timeline of a program."""
+    """Event simulation of a program, which the constructor runs to the end."""
 
     def __init__(self, items: Sequence[Item], costs: InstructionCosts) -> None:
         self.model = EventModel.of_idle_machine(costs, 0)
@@ -159,7 +159,7 @@ class Timeline:
         return self.model.end_time
 
     def _run_items(self, items: Sequence[_Item]) -> None:
-        """Simulate tasks and loops in sequence."""
+        """Simulate tasks and loops in sequence, advancing the times of the timeline."""
         for item in items:
             if isinstance(item, _IndexedTask):
                 self._run_task(item)
@@ -270,7 +270,7 @@ class Timeline:
 
 
 def _slot_counts_by_buffer(items: Sequence[Item]) -> dict[Buffer, int]:
-    """Return the number of slots of each buffer of a program."""
+    """Return the maximum number of slots of each buffer that `items` access."""
     slots: dict[Buffer, int] = {}
     for item in items:
         if isinstance(item, Task):

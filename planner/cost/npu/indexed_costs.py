@@ -28,7 +28,7 @@ from tlf.support.affine.index_access import Accesses
 
 @dataclass(frozen=True)
 class IndexedCosts:
-    """Cost of indexed operations on a target with gathering moves."""
+    """Cost comparison of gathers and scatters by indexed moves or by comparisons."""
 
     target: TargetSpec
     costs: InstructionCosts
@@ -57,7 +57,7 @@ class IndexedCosts:
         ) < self._gather_compare_cycles(op)
 
     def _gather_move_cycles(self, op: IndexedReadInterface) -> int:
-        """Return the cycles of a gather by an indexed move."""
+        """Return the sum of cycles of an indexed move and a computed table's store."""
         innermost = self.target.tile_levels[0].name
         outermost = self.target.outermost_level
         shape = tensor_type(op.results[0]).get_shape()

@@ -121,7 +121,7 @@ class CandidateGrid:
 
     @cached_property
     def _batch_axes(self) -> list[int]:
-        """Axes of the result that are batch axes of all products."""
+        """Indices of the result's axes that are batch axes of all products, if any."""
         facts = [self.members.op_facts.facts_of(op) for op in self.contractions]
         return [
             axis

@@ -189,7 +189,7 @@ class InnerSearch:
         return min(known, key=rank_of_candidate, default=None)
 
     def grid_sizes(self) -> list[Sizes]:
-        """Return the tile sizes of the grid."""
+        """Return the candidate tile sizes, one tuple per point of the search grid."""
         burst = self.cost_model.burst
         return CandidateGrid(
             self.members, self.axes, self._contractions, burst
@@ -235,7 +235,7 @@ class InnerSearch:
                 yield TileCandidate(sizes[:count], sizes[count:], stages, time, size)
 
     def min_compute_cycles(self, tiling: GroupTiling) -> int:
-        """Return the cycles of the products of all full tiles."""
+        """Return a lower bound of a tiling's cycles: its products in full tiles."""
         total = 0
         for op, tiled in tiling.tiles.items():
             if isinstance(op, ContractionInterface):
@@ -358,7 +358,7 @@ class InnerSearch:
 
 
 def _count_full_tiles(tiling: GroupTiling, loop_level: LoopLevel) -> int:
-    """Return the number of full tiles, at least 1 per loop."""
+    """Return the product of the loops' counts of full tiles, each at least 1."""
     loops = [*tiling.loops.values()]
     if loop_level is LoopLevel.INNER:
         loops += tiling.inner_loops.values()

@@ -64,7 +64,7 @@ class NestProgram:
         self._early = early_products
 
     def build_program(self, loop_order: Sequence[int] = ()) -> list[Item]:
-        """Return the program, with the loops in the given order."""
+        """Build the items to simulate, with loops in `loop_order`; empty: as given."""
         loops = (
             [self.loops[index] for index in loop_order] if loop_order else self.loops
         )
@@ -249,7 +249,7 @@ class NestProgram:
                 yield from self._compute_tile(each)
 
     def _load_reduction_tiles(self, prefetch_distance: int) -> Iterator[Task]:
-        """Yield the loads of an iteration of a reduction."""
+        """Yield a load task for each tile that a reduction reads in every iteration."""
         for value, number, box in self._tiles_loaded_at_level(LoopLevel.INNER):
             buffer = value, number, LoopLevel.INNER
             yield Task(

@@ -41,7 +41,7 @@ class NestWork:
     """
 
     def add_instruction(self, cost: Cost, cycles: float) -> None:
-        """Add the cycles and the latency of an instruction."""
+        """Add `cycles` to an engine's busy time, and update its longest latency."""
         self.busy_cycles_by_engine[cost.queue] = (
             self.busy_cycles_by_engine.get(cost.queue, 0) + cycles
         )

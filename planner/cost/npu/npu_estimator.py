@@ -167,7 +167,7 @@ class NpuEstimator:
     def _inner_search_of(
         self, members: GroupMembers, max_grid_points: int = TILE_SEARCH.max_grid_points
     ) -> InnerSearch:
-        """Return a tile search for a group at the innermost level."""
+        """Build, but do not run, a tile search for a group at the innermost level."""
         axes = self.freedom.restrict_tileable_axes(
             members.tileable_axes(self.machinery.rules)
         )

@@ -106,7 +106,7 @@ class OuterCostModel:
     def cycles_by_nest(
         self, tiling: GroupTiling, nests: Nests, transfers: Iterable[InnerTransfer] = ()
     ) -> dict[int, float]:
-        """Return the cycles of each nest over inner tiles for a tile."""
+        """Return estimated cycles of each inner nest for one tile, by nest number."""
         return {
             number: each.estimate_cycles(self.pace)
             for number, each in self.work_by_nest(tiling, nests, transfers).items()
@@ -174,7 +174,7 @@ class OuterCostModel:
     def _add_operand_reloads(
         self, tiling: GroupTiling, nests: Nests, works_of_nests: dict[int, NestWork]
     ) -> None:
-        """Add the moves of factors that are loaded more than once."""
+        """Add the loads of factors after their first one to the work of their nests."""
         for op, tiled in tiling.tiles.items():
             if not tiled.facts.is_product:
                 continue

@@ -26,7 +26,7 @@ are computed an iteration early.
 
 @dataclass(frozen=True)
 class OuterPlan:
-    """Tiling of a group and its cost."""
+    """Tile sizes, sliding axis and stages of a group in an outer level; their cost."""
 
     tile_sizes: Sizes
     sliding_axis: int | None
@@ -42,7 +42,7 @@ class OuterPlan:
 
     @property
     def plan_key(self) -> PlanKey:
-        """Key of the plan in `OuterSearch.plan_for`."""
+        """Key of the plan's tiling, without cost and required bytes."""
         return (
             (*self.tile_sizes, *self.reduction_tile_sizes),
             self.sliding_axis,

@@ -40,7 +40,7 @@ BEFORE = -1
 
 
 class BufferRow(NamedTuple):
-    """Buffer of a footprint, with its live range in steps."""
+    """Modelled buffer of a footprint: its bytes, and its live range in steps."""
 
     kind: str
     """`input`, `window`, `value`, `output`, `held` or `temporary`."""
@@ -267,7 +267,7 @@ class TileBuffers:
         )
 
     def _row_of_whole_value(self, value: SSAValue) -> BufferRow:
-        """Return a buffer of a whole value, independent of its tiles."""
+        """Return a new buffer row that keeps a whole value live in all steps."""
         shape = tensor_type(value).get_shape()
         box = tuple(Interval.whole(extent) for extent in shape)
         return self._row_live_in_all_steps(

@@ -213,7 +213,10 @@ class TileSearch:
         return single.cost_of(1, single.footprint_of(1, self.residency), self.residency)
 
     def _axes_with_overlapping_tiles(self) -> Iterator[int]:
-        """Yield the axes along which tiles overlap."""
+        """
+        Yield the indices of free axes along which half-extent tiles overlap, if the
+        search space allows sliding.
+        """
         if not self.search_space.allows_sliding:
             return
         for axis, extent in enumerate(self.axes.parallel):
@@ -286,7 +289,7 @@ class TileSearch:
             best = better
 
     def _refine_plan(self, best: OuterPlan) -> OuterPlan:
-        """Return the plan, or a better one with similar tile sizes."""
+        """Return `best`, or a better plan found by hill climbing over nearby sizes."""
         if best.stages == 1:
             return best
         while (
@@ -500,7 +503,7 @@ class TileSearch:
 
 
 def _select_best_plan(plans: Iterable[OuterPlan | None], best: OuterPlan) -> OuterPlan:
-    """Return the best of some plans, or `best` if none is better."""
+    """Return the plan of the lowest rank among `plans` and `best`; on a tie, `best`."""
     for plan in plans:
         # Skip the cost of computation if the moves alone exceed the best rank.
         if plan is None or plan.min_rank_from_moves > best.rank[0]:

@@ -51,7 +51,7 @@ def halves_and_powers_of_two(extent: int, min_size: int) -> tuple[int, ...]:
 
 
 def sizes_dividing_longest(sizes: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the sizes that divide the longest one evenly."""
+    """Return all divisors of the largest size, ascending; a lone size unchanged."""
     if len(sizes) < 2:
         return sizes
     extent = max(sizes)

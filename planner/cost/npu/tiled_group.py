@@ -147,7 +147,7 @@ class TiledGroup:
     def footprint_of(
         self, stages: int, residency: Residency = NO_RESIDENCY
     ) -> Footprint:
-        """Return the buffers of the group in the level."""
+        """Return the group's buffers in the level for `stages` and a residency."""
         whole = residency.whole_loaded_inputs | residency.retained_results
         buffers = TileBuffers(
             self.tiling, self.nests, residency.resident_inputs, whole, self.steps
@@ -175,7 +175,7 @@ class TiledGroup:
     def cost_of(
         self, stages: int, footprint: Footprint, residency: Residency = NO_RESIDENCY
     ) -> OuterCost:
-        """Return the cost of the group with the given buffers."""
+        """Return the group's cost for `stages`, its given buffers and a residency."""
         early, in_loops = ChannelTraffic(), dict[int, ChannelTraffic]()
         outside: dict[SSAValue, ChannelTraffic] = {}
         for value, depth, traffic in self.loads_with_residency(residency):
@@ -227,7 +227,9 @@ class TiledGroup:
 
     @cached_property
     def compute_cycles(self) -> float:
-        """Cycles of all computation."""
+        """
+        Cycles of the inner nests of all tiles, without loads and stores of the group.
+        """
         tiling, before, starts = self.tiling, 0.0, 0
         if tiling.prefetch_distances:
             body = self._serial_tile_cycles(tiling)
@@ -245,7 +247,7 @@ class TiledGroup:
 
     @cached_property
     def _cycles_by_nest(self) -> dict[int, float]:
-        """Cycles of each nest over inner tiles, for a tile."""
+        """Cycles of each inner nest for one tile with all reduce stages, by number."""
         transfers = self.steps.inner_transfers_of(self.tiling.tiles)
         each = self.model.cycles_by_nest(self.tiling, self.nests, transfers)
         return {
@@ -256,7 +258,7 @@ class TiledGroup:
 
     @cached_property
     def stores_by_result(self) -> tuple[tuple[SSAValue, ChannelTraffic], ...]:
-        """Stores of each result."""
+        """Pairs of each result, in order, and the traffic of all of its stores."""
         pairs = zip(self.tiling.results, self.tiling.result_tiles, strict=True)
         return tuple(
             (value, self._movements.traffic_of_store(value, box))

@@ -115,7 +115,7 @@ class TransferCosts:
     def _candidate_axis_orders(
         self, value: SSAValue, tensor_shape: Sizes, layout: Sizes
     ) -> Sequence[Sizes]:
-        """Return the possible orders of the axes of a tensor."""
+        """Return the axis orders to evaluate: candidates of a free value, else one."""
         if not self.free or value not in self.free:
             override = self.layouts.get(value) if self.layouts else None
             return (tuple(override or layout),)
@@ -167,7 +167,7 @@ def _shared_resource_cycles(cost: Cost) -> int:
 
 
 def _mean_cost_of_moves(costs: Sequence[Cost]) -> Cost:
-    """Return the mean cost of some moves by one engine."""
+    """Return the first cost, with cycles and channel occupancy averaged over all."""
     first, count = costs[0], len(costs)
     shared = tuple(
         (

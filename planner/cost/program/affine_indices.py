@@ -25,20 +25,20 @@ class UnpredictableTimeError(PassFailedException):
 
 
 class AffineIndices:
-    """Index values as affine functions of loop counters."""
+    """Map from the index values of a function to affine sums of loop counters."""
 
     def __init__(self) -> None:
         self.known: dict[SSAValue, AffineSum] = {}
 
     def bind_counter(self, value: SSAValue, counter: LoopCounter) -> None:
-        """Bind a value to the counter of a loop."""
+        """Record a value as the counter of a loop, or as constant for a single trip."""
         if counter.trips == 1:
             self.known[value] = AffineSum(counter.lower)
         else:
             self.known[value] = AffineSum.of_symbol(counter)
 
     def to_affine_sum(self, index: Index) -> AffineSum:
-        """Return an index as an affine function of loop counters."""
+        """Return an index as an affine sum of loop counters; raise if it is none."""
         if isinstance(index, int):
             return AffineSum(index)
         if index not in self.known and isinstance(owner := index.owner, ApplyOp):
@@ -55,7 +55,7 @@ class AffineIndices:
         return tuple(self.to_affine_sum(index) for index in indices)
 
     def record_affine_apply(self, op: ApplyOp) -> None:
-        """Record the affine function that an operation computes."""
+        """Record the result of an `affine.apply` as an affine sum of loop counters."""
         operands = [self.to_affine_sum(each) for each in op.mapOperands]
         if (form := affine_sum_of_map(op.map.data, operands)) is None:
             raise UnpredictableTimeError(

@@ -93,7 +93,7 @@ def _find_shared_in_level(
 def _allocator_use_of(
     buffer: Buffer, live_ranges: LiveRanges, level_names: Sequence[str]
 ) -> BufferUse:
-    """Return the uses of a buffer as input of the static allocator."""
+    """Return the first and last use of a buffer, as input of the static allocator."""
     first, last = live_ranges.first_and_last_uses[buffer]
     return BufferUse(
         live_ranges.instruction_positions[first],

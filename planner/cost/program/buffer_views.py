@@ -33,7 +33,7 @@ class RingWindow:
 
 @dataclass(frozen=True)
 class BufferView:
-    """A buffer, or a subview of it, in the shape of a tile."""
+    """View of a modelled buffer, or of a part of it, in the shape of a tile."""
 
     buffer: Buffer
     shape: Shape
@@ -49,7 +49,9 @@ class BufferView:
 
     @property
     def access(self) -> BufferAccess:
-        """Access of an instruction that uses this view."""
+        """
+        Ring slices or byte sections of the buffer that a use of this view accesses.
+        """
         if self.ring_window is None:
             return BufferAccess(self.buffer, sections=self.region.sections)
         return BufferAccess(
@@ -57,7 +59,7 @@ class BufferView:
         )
 
     def subview_of_box(self, offsets: Sequence[AffineSum], shape: Shape) -> BufferView:
-        """Return the view of a box."""
+        """Return a new view of the box at `offsets` from the start of this view."""
         base, window = self.byte_offset, self.ring_window
         for axis, (offset, stride) in enumerate(
             zip(offsets, self.strides, strict=True)
@@ -78,7 +80,9 @@ class BufferView:
     def _subview_region(
         self, offsets: Sequence[AffineSum], shape: Shape
     ) -> BufferRegion:
-        """Return the region of the buffer that a box covers."""
+        """
+        Return the region of the buffer, in bytes, of a box at `offsets` in the view.
+        """
         if self.ring_window is not None:
             return self.region.with_unknown_start()
         starts = [None if each.terms else each.constant for each in offsets]
@@ -125,7 +129,7 @@ class BufferView:
 
     @property
     def is_contiguous(self) -> bool:
-        """True for a whole buffer in row-major order."""
+        """True if row-major without gaps from the buffer's start, and not in a ring."""
         plain = tuple(each * self.item_bytes for each in row_major_strides(self.shape))
         return (
             self.byte_offset == AffineSum()

@@ -46,7 +46,7 @@ class ChunkedLoad:
 
 @dataclass(frozen=True)
 class ConsumeRate:
-    """Rate at which a move in nests consumes chunks."""
+    """Iterations per chunk of the move that reads a load, and the nests around it."""
 
     surrounding_nests: tuple[Nest, ...]
     iterations_per_chunk: int
@@ -200,7 +200,7 @@ def consume_rate_function(
 
 
 def _nests_around_reader(chunked_load: ChunkedLoad) -> tuple[Nest, ...]:
-    """Return the nests around the move of a use, outermost first."""
+    """Return the nests around the move that reads a load, outermost first."""
     path, body = [chunked_load.nest], chunked_load.nest.body
     while chunked_load.reading_move not in body:
         inner = next(

@@ -100,7 +100,7 @@ def _chunkable_stores(
 
 
 def _is_store_of_whole_buffer(store_cost: MoveCost) -> bool:
-    """Return `True` if a store reads a whole buffer."""
+    """Return `True` if a store reads its whole source view, outside of a ring."""
     view = store_cost.source.view
     return (
         view.ring_window is None
@@ -143,7 +143,7 @@ def _replace_store_by_chunk_nest(
     chunking: Chunking[ProduceRate],
     surrounding_nest: Nest | None,
 ) -> None:
-    """Replace a store by a nest over its chunks."""
+    """Replace a store in `items`, in place, by a new nest that stores its chunks."""
     chunks, step = split_move_into_chunks(
         chunked_store.store,
         chunked_store.store_cost,

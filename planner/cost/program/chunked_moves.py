@@ -169,7 +169,7 @@ def drop_move_and_waits(items: Sequence[Item], move: Instruction) -> Iterator[It
 def restrict_access_to_chunk(
     instruction: Instruction, buffer: Buffer, chunk: ChunkBox
 ) -> None:
-    """Restrict an instruction's access of a buffer to a chunk."""
+    """Mark all accesses to `buffer` by an instruction, in place, as within a chunk."""
     instruction.reads, instruction.writes = (
         tuple(
             replace(each, disjoint_box=chunk) if each.buffer is buffer else each

@@ -148,7 +148,7 @@ class LoadSequence:
         ]
 
     def move_loads_to_targets(self, target_by_load: dict[int, int]) -> list[Item]:
-        """Return the items with loads at their target positions."""
+        """Return the items reordered: each load right before the item at its target."""
         loads_by_target: dict[int, list[int]] = {}
         for load, target in target_by_load.items():
             loads_by_target.setdefault(target, []).append(load)

@@ -103,7 +103,7 @@ class IndexedMoveCost:
         return axes
 
     def costs_at(self, values: Values) -> Sequence[Cost]:
-        """Return the cost of the instruction."""
+        """Return the cost of the move in one iteration, in a tuple of one."""
         read, start = list(self.box_shape), evaluate_index(self._base, values)
         index_start = evaluate_index(self._named, values)
         table_strides = strides_over_domain(
@@ -150,7 +150,7 @@ class IndexedMoveCost:
 
 
 def read_gather(reader: ScheduleReader, op: tile.GatherOp) -> None:
-    """Add a move that gathers elements by indices."""
+    """Append an indexed move for a gather to the schedule, and bind its result."""
     source, indices = reader.view_of(op.source), reader.view_of(op.indices)
     offsets = reader.indices.to_affine_sums(op.mixed_offsets)
     reader.wait_for_pending_writes(op.source, op.indices)

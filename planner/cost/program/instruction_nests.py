@@ -20,7 +20,7 @@ from tlf.support.affine.index_access import AffineSum
 
 @dataclass(eq=False, frozen=True)
 class LoopCounter:
-    """Counter of a loop, which is also the symbol of its value."""
+    """Counter of a loop with constant bounds; also its symbol in affine sums."""
 
     lower: int
     step: int
@@ -37,7 +37,7 @@ Values: TypeAlias = Mapping[LoopCounter, int]
 
 
 def evaluate_index(index: AffineSum, values: Values) -> int:
-    """Return the value of an index whose symbols are all known."""
+    """Return the integer value of an index at given values of all its loop counters."""
     total = index.constant
     for symbol, factor in index.terms:
         assert isinstance(symbol, LoopCounter)
@@ -111,7 +111,7 @@ class DisjointBox:
 
 
 def counter_values(nest: Nest) -> Iterator[Values]:
-    """Yield the counter values of each iteration of a nest."""
+    """Yield the values of a nest's counters in each iteration, in execution order."""
     counts = [
         range(each.lower, each.lower + each.step * each.trips, each.step)
         for each in nest.counters
@@ -121,7 +121,7 @@ def counter_values(nest: Nest) -> Iterator[Values]:
 
 
 def iteration_index(nest: Nest, values: Values) -> int:
-    """Return the index of an iteration of a nest."""
+    """Return the position of an iteration in a nest's execution order, from 0."""
     index = 0
     for each in nest.counters:
         position = (values[each] - each.lower) // each.step
@@ -246,7 +246,7 @@ class FixedCost:
 
 @dataclass(eq=False)
 class Instruction:
-    """Instruction of an engine, or a wait."""
+    """Scheduled instruction of an engine, or wait for moves."""
 
     cost: InstructionCost
     queue: int
@@ -286,7 +286,7 @@ class Instruction:
 
 @dataclass(eq=False)
 class Nest:
-    """Counted loops, outermost first, around one body."""
+    """Counted loops of a schedule, outermost first, around one body of items."""
 
     counters: tuple[LoopCounter, ...]
     surrounding_nest: Nest | None
@@ -305,7 +305,7 @@ class Nest:
         return prod(each.trips for each in self.counters)
 
     def is_within(self, other: Nest) -> bool:
-        """Return `True` if this is `other`, or inside of it."""
+        """Return `True` if this nest is `other`, or nested in it at any depth."""
         nest: Nest | None = self
         while nest is not None and nest is not other:
             nest = nest.surrounding_nest
@@ -320,7 +320,7 @@ Item: TypeAlias = Instruction | Nest
 
 
 def instructions_in(items: Sequence[Item]) -> Iterator[Instruction]:
-    """Yield all instructions of some items."""
+    """Yield each instruction of `items` and of nests in them once, in program order."""
     for item in items:
         if isinstance(item, Nest):
             yield from item.instructions()
@@ -338,7 +338,7 @@ def has_access_to_buffer(item: Item, buffer: Buffer) -> bool:
 
 
 def nests_in(items: Sequence[Item]) -> Iterator[Nest]:
-    """Yield all nests of some items, outer nests first."""
+    """Yield all nests in `items`, at any depth, each before those in its body."""
     for item in items:
         if isinstance(item, Nest):
             yield item

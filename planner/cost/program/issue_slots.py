@@ -44,7 +44,7 @@ class IssueSlots:
 
     @staticmethod
     def count_in_schedule(items: Sequence[Item]) -> IssueSlots:
-        """Return the issue slots of a schedule."""
+        """Count the issue slots before and after each instruction of a schedule."""
         slots = IssueSlots()
         users: dict[Buffer, set[int]] = {}
         for step in instructions_in(items):

@@ -31,7 +31,7 @@ SLOTS = 2
 
 @dataclass
 class IterationOverlap:
-    """Overlap of the iterations of a schedule's nests."""
+    """Transformation, in place, that overlaps the iterations of a schedule's nests."""
 
     items: Sequence[Item]
     levels: Sequence[Level]
@@ -343,7 +343,7 @@ def _has_load_in_same_queue(nest: Nest, instruction: Instruction) -> bool:
 
 
 def _accumulator_buffers(nest: Nest, moved_buffers: Sequence[Buffer]) -> list[Buffer]:
-    """Return the buffers of a body that products accumulate into."""
+    """Return the buffers, allocated in a nest and not moved, that products write."""
     accumulators = {
         access.buffer: None
         for step in nest.instructions()
@@ -396,7 +396,10 @@ def _can_ring_slices_overlap(
     nest: Nest,
     prefetch_distance: int,
 ) -> bool:
-    """Return `True` if ring slices of two iterations may overlap."""
+    """
+    Return `True` if a write may overlap the ring slices that a read of the iteration
+    `prefetch_distance` earlier accesses.
+    """
     shift, slices = (
         write_access.first_slice - read_access.first_slice,
         write_access.buffer.slice_count,

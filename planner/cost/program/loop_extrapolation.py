@@ -28,7 +28,7 @@ from tlf.planner.settings.search_budgets import TILE_SEARCH
 
 
 class IterationRunner(Protocol):
-    """Executor of the iterations of nests."""
+    """Simulator of single iterations of nests, with a state to save and restore."""
 
     counter_values: dict[LoopCounter, int]
 
@@ -59,7 +59,7 @@ class SweepAxis:
 
 @dataclass
 class NestSweep:
-    """Execution of the iterations of a nest."""
+    """Simulation of all iterations of a nest that extrapolates periodic ones."""
 
     nest: Nest
     axes: list[SweepAxis] = field(init=False)

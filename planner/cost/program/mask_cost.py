@@ -28,7 +28,7 @@ class MaskCost:
 
     @property
     def axis_ranges(self) -> Sequence[AxisRange]:
-        """Ranges of the axes along which the tile moves."""
+        """Valid ranges of the axes whose offset depends on loop counters."""
         return [
             AxisRange(offset, size, bound)
             for offset, size, bound in zip(

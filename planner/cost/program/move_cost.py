@@ -57,7 +57,7 @@ class MoveSide:
 
     @property
     def ring_length(self) -> int:
-        """Length of a ring in elements, along the axis of its slices."""
+        """Elements of the whole ring along its slices' axis; 1 for other buffers."""
         window = self.view.ring_window
         return self.view.buffer.slice_count * (
             1 if window is None else window.elements_per_slice
@@ -121,7 +121,7 @@ class MoveCost:
         return self.source, self.destination
 
     def costs_at(self, values: Values) -> Sequence[Cost]:
-        """Return the costs of the instructions that move elements."""
+        """Return the costs, in one iteration, of the instructions of the move."""
         key = (
             *[each.offset_if_out_of_bounds(values) for each in self.axis_ranges],
             *[
@@ -236,7 +236,10 @@ class MoveCost:
     def _byte_offset_along_axis(
         side: MoveSide, axis: int, elements: int, ring_position: int
     ) -> int:
-        """Return the byte offset of `elements` elements along an axis."""
+        """
+        Return the byte offset of `elements` elements along an axis; on a ring's axis,
+        count from `ring_position` and wrap around.
+        """
         window, stride = side.view.ring_window, side.view.strides[axis]
         if window is None or window.axis != axis:
             return elements * stride

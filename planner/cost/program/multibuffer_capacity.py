@@ -36,7 +36,7 @@ class LiveRanges:
 
     @staticmethod
     def from_schedule(items: Sequence[Item]) -> LiveRanges:
-        """Return the live ranges of a schedule."""
+        """Compute the live ranges of the nests and buffers of a schedule."""
         ranges = LiveRanges({}, {})
         instructions: list[tuple[Instruction, int, tuple[Nest, ...]]] = []
         ranges._assign_positions(items, 0, (), instructions)

@@ -73,7 +73,7 @@ def read_sequential_loop(reader: ScheduleReader, op: tile.WhileOp) -> None:
 
 
 def _wait_for_values_used_in_loop(reader: ScheduleReader, op: tile.WhileOp) -> None:
-    """Wait for all values that a loop uses."""
+    """Append a wait for pending moves that conflict with a loop's reads and inits."""
     used = dict.fromkeys(
         reader.storages[operand]
         for inner in op.walk()
@@ -87,7 +87,7 @@ def _wait_for_values_used_in_loop(reader: ScheduleReader, op: tile.WhileOp) -> N
 def _view_of_carried_value(
     reader: ScheduleReader, op: tile.WhileOp, index: int
 ) -> BufferView:
-    """Return the view of a carried value."""
+    """Return the view that a loop updates for a carried value: its init's or a copy."""
     init = op.inits[index]
     view = reader.view_of(init)
     if reader.storages[init].is_destination:
@@ -111,7 +111,7 @@ def _read_loop_body(reader: ScheduleReader, op: tile.WhileOp) -> None:
 
 
 def _add_nest_of_loop(reader: ScheduleReader, op: tile.WhileOp) -> Nest:
-    """Add the nest of a loop, with its counters."""
+    """Append and return a new empty nest for a loop, and bind its counters."""
     variables: list[LoopCounter] = []
     bounds = zip(
         op.mixed_lower_bounds, op.mixed_upper_bounds, op.step_values, strict=True
@@ -171,7 +171,7 @@ def _store_first_window_in_ring(reader: ScheduleReader, ring: RingBuffer) -> Non
 
 
 def _bind_result_to_last_window(reader: ScheduleReader, ring: RingBuffer) -> None:
-    """Bind the result of a loop to the last window in its ring."""
+    """Bind the result of a loop, if used, to a view of the last window in its ring."""
     result = ring.loop.results[ring.carried_index]
     if not result.uses:
         return

@@ -57,7 +57,7 @@ from tlf.planner.cost.program.vector_instructions import (
 
 
 def read_operation(reader: ScheduleReader, op: Operation) -> None:
-    """Add the items of an operation to the schedule."""
+    """Append items that model a tile operation to the schedule; bind its results."""
     match op:
         case tile.EmptyOp():
             read_empty(reader, op)

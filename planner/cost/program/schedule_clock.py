@@ -33,7 +33,7 @@ class TooManyInstructionsError(Exception):
 
 @dataclass
 class ScheduleClock:
-    """State of a machine that runs a schedule."""
+    """Simulator of a machine that runs a schedule: times, counters, slots, totals."""
 
     costs: InstructionCosts
     layout: TimestampLayout
@@ -64,7 +64,7 @@ class ScheduleClock:
         self._opened: set[Nest] = set()
 
     def run_items(self, items: Sequence[Item]) -> None:
-        """Run items in sequence."""
+        """Simulate items in sequence, which advances the clock; prologues run first."""
         for item in items:
             if isinstance(item, Nest):
                 if item.prologue_nest is not None:
@@ -96,7 +96,7 @@ class ScheduleClock:
     def _record_completion(
         self, timestamps: TimestampAccess, completion_time: int
     ) -> None:
-        """Record the completion time of an instruction."""
+        """Set all timestamps that an instruction sets to its completion time."""
         times = self.times
         for index in timestamps.fixed_marks:
             times[index] = completion_time
@@ -211,7 +211,7 @@ class ScheduleClock:
                 self._run_instruction(item)
 
     def _set_iteration(self, nest: Nest, first_slot: int, iteration_index: int) -> None:
-        """Set the counters and slots of an iteration."""
+        """Set a nest's counters and slot to those of iteration `iteration_index`."""
         self.current_slots[nest] = (first_slot + iteration_index) % nest.slot_count
         for variable in reversed(nest.counters):
             iteration_index, index = divmod(iteration_index, variable.trips)
@@ -222,7 +222,7 @@ class ScheduleClock:
         return self.model.save_times() + self.times + self.totals
 
     def restore_state(self, state: Sequence[int]) -> None:
-        """Set all times and totals."""
+        """Overwrite all times and totals with those of a saved state."""
         values = iter(state)
         self.model.restore_times(values)
         for group in (self.times, self.totals):

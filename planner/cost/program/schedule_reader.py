@@ -95,7 +95,7 @@ class ScheduleReader:
         self.nearest = names[0]
 
     def read_function(self) -> list[Item]:
-        """Return the schedule of the function."""
+        """Build the schedule of the function, with a wait for pending moves last."""
         block = self.function.body.block
         for argument in block.args:
             if isinstance(argument.type, TensorType):
@@ -123,7 +123,7 @@ class ScheduleReader:
         self.destinations[origin] = self.allocate_view(tensor_type(origin))
 
     def read_block(self, block: Block) -> None:
-        """Read the operations of a block except the terminator."""
+        """Append the items of a block, except the terminator's, to the schedule."""
         for op in block.ops:
             if op is block.last_op:
                 return
@@ -188,7 +188,7 @@ class ScheduleReader:
         return self.places[value]
 
     def make_filled_view(self, type_: AnyTensor, is_neutral: bool = True) -> BufferView:
-        """Return a new tile that is filled with a constant."""
+        """Return a view of a new buffer, and append the instruction that fills it."""
         view = self.allocate_view(type_)
         cost = self.costs.cost_of_elementwise(prod(view.shape))
         self.add_compute(cost, (), view).is_initial_fill = is_neutral
@@ -197,7 +197,7 @@ class ScheduleReader:
     def make_scratch_view(
         self, example_view: BufferView, byte_count: int
     ) -> BufferView:
-        """Return a temporary buffer of `byte_count` bytes."""
+        """Return a view of a new temporary buffer in the level of the example."""
         buffer = Buffer(
             example_view.buffer.level,
             byte_count,
@@ -240,7 +240,7 @@ class ScheduleReader:
         inputs: Sequence[BufferView],
         outputs: Sequence[BufferView],
     ) -> Instruction:
-        """Add an instruction."""
+        """Append a new instruction to the schedule and return it."""
         reads = dict.fromkeys(each.access for each in inputs)
         writes = dict.fromkeys(each.access for each in outputs)
         step = Instruction(instruction_cost, queue, tuple(reads), tuple(writes))
@@ -250,7 +250,7 @@ class ScheduleReader:
     def add_move(
         self, source: MoveSide, destination: MoveSide, box: tuple[int, ...]
     ) -> Instruction:
-        """Add a move between two adjacent levels."""
+        """Append and return a new move of a box between two adjacent levels."""
         levels = (source.view.buffer.level, destination.view.buffer.level)
         if levels not in self._neighbours:
             raise UnpredictableTimeError(
@@ -269,7 +269,7 @@ class ScheduleReader:
     def _access_to_move_side(
         self, side: MoveSide, box_shape: tuple[int, ...]
     ) -> BufferAccess:
-        """Return the access of a move to one of its sides."""
+        """Return the access of a move to one side, with its disjoint box if known."""
         access, nest = side.view.access, self.nest
         if (
             nest is None

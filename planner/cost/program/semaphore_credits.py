@@ -59,7 +59,7 @@ class NestCredits:
         return credits.signal_count
 
     def _propagate_iteration_order(self) -> None:
-        """Propagate the order of items within an iteration."""
+        """Record items of one iteration that each waits for or knows to be complete."""
         for index, uses in enumerate(self._uses_by_item):
             for waiting in uses:
                 done = self._complete_by_stream.setdefault(waiting, {})
@@ -80,7 +80,7 @@ class NestCredits:
                 )
 
     def _count_carried_waits(self) -> None:
-        """Count the waits of later iterations."""
+        """Add the signals for waits for earlier iterations to `signal_count`."""
         count = len(self._uses_by_item)
         known = {
             stream: _shift_back_complete_items(done, count)

@@ -91,7 +91,7 @@ def _subview_of_destination(
 
 
 def read_slice(reader: ScheduleReader, op: tile.SliceOp) -> None:
-    """Add a move to another level, or bind a view."""
+    """Append a move or copy to the schedule, or bind a view of the slice's source."""
     type_ = tensor_type(op.result)
     source = reader.view_of(op.source)
     offsets = reader.indices.to_affine_sums(op.mixed_offsets)
@@ -114,7 +114,7 @@ def read_slice(reader: ScheduleReader, op: tile.SliceOp) -> None:
 
 
 def read_deslice(reader: ScheduleReader, op: tile.DesliceOp) -> None:
-    """Add a move of a tile to its position in the destination."""
+    """Append a move or copy of a tile to its destination, unless computed there."""
     view, storage = reader.places[op.destination], reader.storages[op.destination]
     if op in reader.made:
         reader.storages[op.source].is_writable = False
@@ -150,7 +150,7 @@ def read_mask(reader: ScheduleReader, op: tile.MaskOp) -> None:
 
 
 def read_roll(reader: ScheduleReader, op: tile.RollOp) -> None:
-    """Advance a window, in its ring or by shifting it."""
+    """Advance a window in its ring, or append copies to the schedule that shift it."""
     if (ring := reader.rings.rings_by_roll.get(op)) is not None:
         _advance_window_in_ring(reader, op, ring)
         return
@@ -215,7 +215,7 @@ def ring_slices_after_window(reader: ScheduleReader, ring: RingBuffer) -> Buffer
 def ring_window_of(
     reader: ScheduleReader, ring: RingBuffer, start: AffineSum, count: int
 ) -> BufferView:
-    """Return `count` slices of a ring."""
+    """Return a view of `count` slices of a ring, from slice `start` on."""
     buffer = reader.buffers[ring]
     shape = _shape_with_extent_along(
         ring.rolling_axis, count, tensor_type(ring.roll.window).get_shape()
@@ -237,7 +237,7 @@ def current_ring_window(reader: ScheduleReader, ring: RingBuffer) -> BufferView:
 
 
 def first_ring_window_of(view: BufferView, ring: RingBuffer) -> BufferView:
-    """Return the slices of a ring that contain the first window."""
+    """Return a view of a ring's first slices, in the shape of its first window."""
     shape = tensor_type(ring.first_window).get_shape()
     extent = shape[ring.rolling_axis]
     window = RingWindow(ring.rolling_axis, AffineSum(), extent)

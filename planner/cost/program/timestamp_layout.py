@@ -40,7 +40,7 @@ class SliceTimestamps:
     def positions_at(
         self, values: Values, current_slots: Mapping[Nest, int]
     ) -> Sequence[int]:
-        """Return the positions of the timestamps."""
+        """Return the indices of the timestamps of slices accessed in one iteration."""
         first = self.first_position
         if self.slot_nest is not None:
             first += current_slots[self.slot_nest] * self.slice_count
@@ -66,7 +66,7 @@ class DisjointTimestamps:
     def positions_at(
         self, values: Values, current_slots: Mapping[Nest, int]
     ) -> Sequence[int]:
-        """Return the position of the timestamp."""
+        """Return the index of the timestamp in one iteration, in a tuple of one."""
         first = self.first_position
         if self.slot_nest is not None:
             first += current_slots[self.slot_nest] * (self.disjoint_box.box_count + 1)

@@ -33,7 +33,7 @@ Name = int | str
 
 @dataclass(frozen=True)
 class VectorInstruction:
-    """One vector instruction."""
+    """Modelled vector instruction on all elements of named inputs and temporaries."""
 
     element_count: int
     is_slow: bool
@@ -61,7 +61,7 @@ class ScalarBody:
 
     @staticmethod
     def from_operation(op: ElementwiseInterface) -> ScalarBody:
-        """Return the body of an elementwise operation."""
+        """Build the scalar operations of an elementwise one in a new detached block."""
         body = ScalarBody(tensor_type(op.results[0]).get_shape())
         block = Block()
         builder = Builder(InsertPoint.at_end(block))
