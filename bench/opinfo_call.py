@@ -16,8 +16,8 @@ import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import cache, partial
 from typing import Any
 
 import torch
@@ -103,6 +103,8 @@ class _ReferenceCall:
     eager: Sample
     """The call with its arguments after the run in PyTorch."""
     expected: Any
+    exact: Callable[[], tuple[Any, Any] | None]
+    """Return results and arguments after the call in f64, or `None`."""
     comparison: ResultComparison
 
     @staticmethod
@@ -112,13 +114,14 @@ class _ReferenceCall:
         """Run the call in PyTorch."""
         eager = sample.copy_tensors()
         expected = eager.run()
+        exact = cache(partial(_run_in_f64, sample, operation, dtype))
         comparison = ResultComparison(
             tolerance_of(operation, dtype),
-            lambda: _exact_result(sample, operation, dtype),
+            lambda: None if (call := exact()) is None else call[0],
             operation.name not in UNINITIALISED,
             sample.arguments[0] if operation.name in ORDERING else None,
         )
-        return _ReferenceCall(sample, way, eager, expected, comparison)
+        return _ReferenceCall(sample, way, eager, expected, exact, comparison)
 
     def check_run(self, run: _Run, target: str) -> CallOutcome:
         """Run the call, and compare its results with PyTorch."""
@@ -137,7 +140,11 @@ class _ReferenceCall:
         text = self.comparison.difference(found, self.expected)
         if text is not None:
             return text
-        text = self.comparison.difference(
+        comparison = replace(
+            self.comparison,
+            exact=lambda: None if (call := self.exact()) is None else call[1],
+        )
+        text = comparison.difference(
             (mine.arguments, mine.options), (self.eager.arguments, self.eager.options)
         )
         if text is not None:
@@ -182,12 +189,18 @@ def _format_error(error: BaseException) -> str:
     return f"{type(error).__name__}: {text}"[:300] + location
 
 
-def _exact_result(sample: Sample, operation: Any, dtype: torch.dtype) -> Any:
-    """Return the result in f64, or `None` if PyTorch has none."""
+def _run_in_f64(
+    sample: Sample, operation: Any, dtype: torch.dtype
+) -> tuple[Any, Any] | None:
+    """
+    Return the results and the arguments after the call in f64, or `None` if PyTorch
+    cannot compute them.
+    """
     if not dtype.is_floating_point or not operation.supports_dtype(torch.double, "cpu"):
         return None
+    call = sample.copy_tensors().to_f64(dtype)
     try:
-        return sample.copy_tensors().to_f64(dtype).run()
+        return call.run(), (call.arguments, call.options)
     except Exception:
         return None
 

@@ -17,6 +17,7 @@ from tlf.frontend.torch.fused_layers import FUSED_LAYERS
 from tlf.frontend.torch.fx_typing import OpOverload
 from tlf.frontend.torch.linspace import LINSPACE
 from tlf.frontend.torch.registry import CONVERTERS, find_aten_overload
+from tlf.frontend.torch.running_statistics import FUNCTIONAL_UPDATES, UPDATES_IN_PLACE
 from tlf.frontend.torch.unpooling import UNPOOLING
 
 Table = dict[Any, Callable[..., Any]]
@@ -39,18 +40,20 @@ def all_decompositions() -> Table:
     `core_decompositions`, and PyTorch's own for other operations.
     """
     library_table: Table = cast(Any, library).decomposition_table
-    return {**_drop_converted_operations(library_table), **core_decompositions()}
+    table = {**library_table, **UPDATES_IN_PLACE}
+    return {**_drop_converted_operations(table), **core_decompositions()}
 
 
 @cache
 def core_decompositions() -> Table:
     """
-    Return the decompositions of core ATen, fused layers, embedding bags, unpooling and
-    `linspace`. All are functional; some of PyTorch's other decompositions write to
-    tensors, which it rejects in a graph.
+    Return the decompositions of core ATen, fused layers, embedding bags, unpooling,
+    `linspace` and batch normalizations. All are functional; some of PyTorch's other
+    decompositions write to tensors, which it rejects in a graph.
     """
     core: Table = dict(cast(Any, library).core_aten_decompositions())
-    ours = {**FUSED_LAYERS, **EMBEDDING_BAGS, **UNPOOLING, **LINSPACE}
+    layers = {**FUSED_LAYERS, **EMBEDDING_BAGS, **FUNCTIONAL_UPDATES}
+    ours = {**layers, **UNPOOLING, **LINSPACE}
     return _drop_converted_operations({**core, **ours})
 
 

@@ -95,7 +95,7 @@ def _reshape_in_place_subview(
 def convert_movement(state: BufferizationState, op: MovementInterface) -> None:
     """
     Convert a movement to a copying map, or to a copy of a strided view. A strided slice
-    of a tensor in the outermost level becomes a view.
+    of a tensor in the outermost level becomes a view, without a copy.
     """
     if is_strided_slice(op) and level_of(op.results[0].type) is None:
         source = op.operands[0]

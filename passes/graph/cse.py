@@ -147,7 +147,8 @@ class _SubexpressionElimination:
     def _equivalence_key(self, op: Operation) -> Hashable | None:
         """
         Return the key of `op`; `None` if no other operation may replace it. Operations
-        that read share a key only in the same block without a write between them.
+        that read share a key only in the same block without a write between them, for
+        which `write_count` counts the operations that may write.
         """
         effects = get_effects(op)
         kinds = None if effects is None else {effect.kind for effect in effects}

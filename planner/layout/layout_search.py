@@ -51,7 +51,10 @@ class LayoutSearch:
                 )
 
     def find_best(self) -> Assignment:
-        """Return the best layouts of the tensors that can gain from another layout."""
+        """
+        Return the axis order of every tensor, fixed ones too; changed from the current
+        one only for tensors that gain from it.
+        """
         current = {
             tensor: tensor.axis_order for tensor in self.tensors
         } | self.fixed_orders

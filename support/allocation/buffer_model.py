@@ -141,7 +141,10 @@ def copies_for_unrolled_loop(
     copies: int,
     alignment: int = ALIGNMENT,
 ) -> list[Buffer]:
-    """Return the copies of one value in a pipelined loop unrolled `copies` times."""
+    """
+    Return a buffer per copy of one value in a pipelined loop unrolled `copies` times,
+    with lifetimes that start one `period` apart.
+    """
     unrolled_period = period * copies
     return [
         Buffer.live_in_loop(

@@ -195,3 +195,27 @@ def test_tied_weights():
     with torch.no_grad():
         assert_close(compiled(tokens), module(tokens), 1e-5)
         assert_close(compiled_by_backend(module)(tokens), module(tokens), 1e-5)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize(
+    "name",
+    ["native_batch_norm", "_native_batch_norm_legit", "_batch_norm_with_update"],
+)
+def test_running_statistics_are_rounded_once(name: str, dtype: torch.dtype):
+    """Also where the old and the new one cancel."""
+    operation: Any = getattr(T.ops.aten, name)
+    is_training = [] if "update" in name else [True]
+
+    def call(image: Tensor, *arguments: Tensor) -> Any:
+        return operation(image, *arguments, *is_training, -1.2, 1e-5)
+
+    arguments = [normal(3, 64, 4), *(normal(64) for _ in range(3)), normal(64).abs()]
+    arguments = [each.to(dtype) for each in arguments]
+    exact = [each.double() for each in arguments]
+    with torch.no_grad():
+        compiled_by_backend(call)(*arguments)
+        call(*exact)
+    precision = torch.finfo(dtype).eps
+    for found, expected in zip(arguments[3:], exact[3:], strict=True):
+        torch.testing.assert_close(found.double(), expected, rtol=precision, atol=1e-6)
