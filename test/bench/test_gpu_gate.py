@@ -144,12 +144,18 @@ def test_a_slower_row_ends_with_an_error(
         found["x"] = {**GOOD, "ratio": ratio}
         return True
 
+    def described(commit: str) -> tuple[str, dict[str, str]]:
+        return "A", {"commit": commit}
+
+    def has_gpu(file: str) -> bool:
+        return False
+
     path = tmp_path / "gpu.json"
     row = {"x": {**GOOD, "commit": "a"}}
     record.write_record(path, {"commit": "a", "cards": {"A": {"rows": row}}})
     monkeypatch.setattr(gpu_gate, "run_rows", run)
-    monkeypatch.setattr(gpu_gate, "describe_run", lambda _: ("A", {"commit": "b"}))
-    monkeypatch.setattr(gpu_gate, "lacks_gpu", lambda _: False)
+    monkeypatch.setattr(gpu_gate, "describe_run", described)
+    monkeypatch.setattr(gpu_gate, "lacks_gpu", has_gpu)
     assert gpu_gate.main(["--against", str(path)]) == status
 
 
