@@ -84,12 +84,12 @@ def best_of(run: Callable[[], tuple[int, Seconds]], runs: int) -> tuple[int, Sec
 def seconds_table(columns: Mapping[str, Seconds]) -> list[str]:
     """Return a line for each step, and the total."""
     steps = dict.fromkeys(step for each in columns.values() for step in each)
-    lines = [f"{'seconds':26}" + "".join(f"{name:>14}" for name in columns)]
+    lines = [f"{'seconds':36}" + "".join(f"{name:>14}" for name in columns)]
     for step in steps:
         figures = "".join(f"{each.get(step, 0):14.3f}" for each in columns.values())
-        lines.append(f"  {step:24}{figures}")
+        lines.append(f"  {step:34}{figures}")
     totals = "".join(f"{sum(each.values()):14.3f}" for each in columns.values())
-    return [*lines, f"  {'total':24}{totals}"]
+    return [*lines, f"  {'total':34}{totals}"]
 
 
 def report_networks(models: Sequence[Model], options: ImportTimeOptions) -> None:

@@ -45,14 +45,14 @@ def format_table(
     Return the microseconds per operation of each step, a column per operation count.
     """
     title = "".join(f"{count:>10,}" for count in counts)
-    lines = [f"{name + ', operations':26}{title}  doubling"]
+    lines = [f"{name + ', operations':36}{title}  doubling"]
     figures = {step: [each[step] for each in found] for step in found[0]}
     for step, values in figures.items():
         columns = "".join(f"{value:10.1f}" for value in values)
-        lines.append(f"  {step:24}{columns}  {growth(counts, values):8.2f}")
+        lines.append(f"  {step:34}{columns}  {growth(counts, values):8.2f}")
     totals = [sum(each.values()) for each in found]
     columns = "".join(f"{value:10.1f}" for value in totals)
-    lines.append(f"  {'all':24}{columns}  {growth(counts, totals):8.2f}")
+    lines.append(f"  {'all':34}{columns}  {growth(counts, totals):8.2f}")
     return lines
 
 
