@@ -76,6 +76,31 @@ func.func @finer(%x: tensor<1x14x7x12xf16>, %w: tensor<16x14x3x3xf16>)
 """A convolution whose channels are cut: all of them start with the same columns."""
 
 
+LOGSUMEXP = """
+func.func @lse(%x: tensor<2x16x8x9xf32>)
+    -> tensor<2x1x8x9xf32> {
+  %m = graph.reduce %x <max> axes [1] keepdims
+      : (tensor<2x16x8x9xf32>) -> tensor<2x1x8x9xf32>
+  %a = graph.abs %m : tensor<2x1x8x9xf32>
+  %inf = graph.constant dense<0x7f800000> : tensor<f32>
+  %c = graph.compare %a, %inf <eq>
+      : (tensor<2x1x8x9xf32>, tensor<f32>) -> tensor<2x1x8x9xi1>
+  %z = graph.constant dense<0.0> : tensor<f32>
+  %s = graph.select %c, %z, %m
+      : (tensor<2x1x8x9xi1>, tensor<f32>, tensor<2x1x8x9xf32>) -> tensor<2x1x8x9xf32>
+  %d = graph.sub %x, %s
+      : (tensor<2x16x8x9xf32>, tensor<2x1x8x9xf32>) -> tensor<2x16x8x9xf32>
+  %e = graph.exp %d : tensor<2x16x8x9xf32>
+  %t = graph.reduce %e <sum> axes [1] keepdims
+      : (tensor<2x16x8x9xf32>) -> tensor<2x1x8x9xf32>
+  %l = graph.log %t : tensor<2x1x8x9xf32>
+  %y = graph.add %l, %s
+      : (tensor<2x1x8x9xf32>, tensor<2x1x8x9xf32>) -> tensor<2x1x8x9xf32>
+  func.return %y : tensor<2x1x8x9xf32>
+}
+"""
+"""A shift computed from the running maximum is carried by the loop, too."""
+
 LED = """
 func.func @led(%x: tensor<2x12x20x8xf16>, %w: tensor<8x12x3x7xf16>)
     -> tensor<2x8x18x2xf16> {
@@ -102,19 +127,36 @@ func.func @led(%x: tensor<2x12x20x8xf16>, %w: tensor<8x12x3x7xf16>)
 def test_room_of_a_plan(
     text: str, tile: tuple[int, ...], stages: int, roll: RollingPolicy | None
 ) -> None:
+    check_room_of_plan(text, tile, stages, roll)
+
+
+@pytest.mark.parametrize("reduce_tile", [2, 4, 8])
+def test_room_of_running_values(reduce_tile: int) -> None:
+    check_room_of_plan(LOGSUMEXP, (2, 1, 8, 9), 1, None, (reduce_tile,), "npu")
+
+
+def check_room_of_plan(
+    text: str,
+    tile: tuple[int, ...],
+    stages: int = 1,
+    roll: RollingPolicy | None = None,
+    reduce_sizes: tuple[int, ...] = (),
+    chip: str = "npu-tiny:L1=1K",
+) -> None:
     """A group fits in as much of L2 as its plan is said to take."""
-    context, target = new_context(), load_target_spec("npu-tiny:L1=1K")
+    context, target = new_context(), load_target_spec(chip)
     module = Parser(context, text).parse_module()
     target.attach_to_module(module)
     run_passes(context, module, target, "graph-decompose,tidy,graph-group{level=L2}")
     (group,) = groups_of(module)
-    members = members_of_group_op(group)
-    tiling = members.analyze_tiles_of_sizes(tile, (), tile_rules_of(target, "L2"), roll)
+    members, rules = members_of_group_op(group), tile_rules_of(target, "L2")
+    tiling = members.analyze_tiles_of_sizes(tile, reduce_sizes, rules, roll)
     buffers = TileBuffers(tiling, predict_nests_of(members, target))
     needed = buffers.footprint_of(IterationsInFlight(stages, stages)).peak_bytes
     group.plan = graph.PlanAttr(
         "L2",
         tile,
+        reduce_sizes,
         stages=stages,
         sliding=() if roll is None else (roll.axis,),
         prefetch_distance=0 if roll is None else int(roll.has_prefetch),

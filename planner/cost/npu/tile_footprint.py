@@ -330,7 +330,8 @@ class TileBuffers:
             return row._replace(
                 is_reduce_stage=self.tiling.tiles[owner].loop_level is LoopLevel.INNER
             )
-        if self.nearest and is_loop_carried(self.tiling, owner):
+        has_loop = self.nearest or bool(self.tiling.inner_loops)
+        if has_loop and is_loop_carried(self.tiling, owner):
             return self._row_live_in_all_steps("value", value, size, box)
         return self._extend_over_subviews(
             BufferRow("value", value, size, first, last + 1, box)
@@ -388,6 +389,8 @@ class TileBuffers:
             return True
         if self.tiling.tiles[op].facts.is_unit_stride_slice:
             return False
+        if self.tiling.inner_loops and is_loop_carried(self.tiling, op):
+            return True
         return self.steps.has_later_users(value)
 
     def _last_use_step(self, value: SSAValue) -> int:
