@@ -330,8 +330,7 @@ class TileBuffers:
             return row._replace(
                 is_reduce_stage=self.tiling.tiles[owner].loop_level is LoopLevel.INNER
             )
-        has_loop = self.nearest or bool(self.tiling.inner_loops)
-        if has_loop and is_loop_carried(self.tiling, owner):
+        if self._is_carried_in_level(owner):
             return self._row_live_in_all_steps("value", value, size, box)
         return self._extend_over_subviews(
             BufferRow("value", value, size, first, last + 1, box)
@@ -389,9 +388,17 @@ class TileBuffers:
             return True
         if self.tiling.tiles[op].facts.is_unit_stride_slice:
             return False
-        if self.tiling.inner_loops and is_loop_carried(self.tiling, op):
+        if self._is_carried_in_level(op):
             return True
         return self.steps.has_later_users(value)
+
+    def _is_carried_in_level(self, op: Operation) -> bool:
+        """
+        Return `True` if a loop carries the result of `op` in this level: any loop of
+        the group in the nearest one, else one over reduction tiles of this level.
+        """
+        has_loop = self.nearest or bool(self.tiling.inner_loops)
+        return has_loop and is_loop_carried(self.tiling, op)
 
     def _last_use_step(self, value: SSAValue) -> int:
         if self.in_place is None:
