@@ -6,11 +6,12 @@ conversion.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from importlib import import_module
 from typing import Any
 
 import torch
 from torch import Tensor
+
+from tlf.frontend.torch.registry import library_decomposition_of
 
 T: Any = torch
 
@@ -28,8 +29,8 @@ def _make_linspace_decomposition(operation: Any) -> Callable[..., Tensor]:
     ) -> Tensor:
         kind = T.get_default_dtype() if dtype is None else dtype
         ends = (_convert_end_to_dtype(each, kind) for each in (start, end))
-        table = import_module("torch._decomp").decomposition_table
-        return table[operation](*ends, steps, dtype=dtype, **options)
+        library_decompose = library_decomposition_of(operation)
+        return library_decompose(*ends, steps, dtype=dtype, **options)
 
     return decompose
 

@@ -5,6 +5,7 @@ Import of ATen operations from PyTorch: registry of the converters of all operat
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from importlib import import_module
 from typing import Any, TypeVar
 
 import torch
@@ -55,6 +56,11 @@ def find_aten_overload(name: str) -> Any:
     """Return the ATen overload `name`, such as `add.Tensor`."""
     packet, _, variant = name.partition(".")
     return getattr(getattr(torch.ops.aten, packet), variant or "default")
+
+
+def library_decomposition_of(operation: Any) -> Callable[..., Any]:
+    """Return PyTorch's own decomposition of an ATen overload."""
+    return import_module("torch._decomp").decomposition_table[operation]
 
 
 def register_as_converter(*names: str) -> Callable[[Function], Function]:

@@ -6,11 +6,12 @@ before conversion.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from importlib import import_module
 from typing import Any
 
 import torch
 from torch import Tensor
+
+from tlf.frontend.torch.registry import library_decomposition_of
 
 T: Any = torch
 
@@ -36,8 +37,8 @@ def _decomposition_in_f32(
     """
     statistics = [_widen_statistic(each) for each in arguments[_STATISTICS]]
     arguments = (*arguments[:3], *statistics, *arguments[5:])
-    table = import_module("torch._decomp").decomposition_table
-    return tuple(table[operation](*arguments, **options)), statistics
+    decompose = library_decomposition_of(operation)
+    return tuple(decompose(*arguments, **options)), statistics
 
 
 def _decompose_functional(operation: Any) -> Callable[..., tuple[Any, ...]]:

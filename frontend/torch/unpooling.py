@@ -12,15 +12,17 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from tlf.frontend.torch.registry import library_decomposition_of
+
 T: Any = torch
 
 
 def _decompose_max_unpool2d(x: Tensor, indices: Tensor, size: Sequence[int]) -> Tensor:
     """Apply PyTorch's decomposition; the result has the memory format of `x`."""
     operation = T.ops.aten.max_unpool2d.default
-    table = import_module("torch._decomp").decomposition_table
+    decompose = library_decomposition_of(operation)
     order = import_module("torch._prims_common").suggest_memory_format(x)
-    return table[operation](x, indices, size).contiguous(memory_format=order)
+    return decompose(x, indices, size).contiguous(memory_format=order)
 
 
 UNPOOLING: Mapping[Any, Callable[..., Any]] = {
