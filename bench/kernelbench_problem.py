@@ -24,6 +24,9 @@ STORAGE = frozenset(
 )
 """Operations that move tensors without computing values."""
 
+MOST_PARAMETERS = 2**28
+"""Most parameters of a problem at a smaller size: simulated chips run 1 GB in minutes."""
+
 Rule = Callable[[str, int], int]
 
 seed: Callable[[int], object] = getattr(torch, "manual_seed")
@@ -75,9 +78,9 @@ RULES: Sequence[tuple[str, Rule]] = (
 """
 Rules that shrink sizes by halving the integers of the module.
 
-The first rule with which PyTorch runs the problem is used. For the whole networks of
-level 3 the order is reversed, because normalisation over few elements magnifies
-rounding.
+The first rule with which PyTorch runs the problem, with at most `MOST_PARAMETERS`, is
+used. For the whole networks of level 3 the order is reversed, because normalisation
+over few elements magnifies rounding.
 """
 
 
@@ -141,11 +144,17 @@ def candidate_problems(file: Path, full_size: bool) -> Iterator[Problem]:
     for name, rule in rules:
         try:
             problem = load_problem(file, rule, name)
+            if not full_size and _count_parameters(problem.model) > MOST_PARAMETERS:
+                continue
             with torch.no_grad():
                 problem.model(*problem.inputs)
             yield load_problem(file, rule, name)
         except Exception:
             continue
+
+
+def _count_parameters(model: torch.nn.Module) -> int:
+    return sum(each.numel() for each in model.parameters())
 
 
 class OperationRecorder(TorchDispatchMode):
