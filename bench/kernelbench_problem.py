@@ -25,7 +25,7 @@ STORAGE = frozenset(
 """Operations that move tensors without computing values."""
 
 MOST_PARAMETERS = 2**28
-"""Most parameters of a problem at a smaller size: simulated chips run 1 GB in minutes."""
+"""Most parameters of a shrunk problem: simulated chips read 1 GB in minutes."""
 
 Rule = Callable[[str, int], int]
 
