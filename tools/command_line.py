@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from importlib.metadata import version
 from typing import Any, NoReturn
 
 
@@ -38,6 +37,9 @@ class _Version(argparse.Action):
         super().__init__(option_strings, argparse.SUPPRESS, nargs=0, help=text)
 
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        # Imported late, because it loads much of the standard library.
+        from importlib.metadata import version
+
         assert isinstance(parser, CommandLine)
         print(f"{parser.tool} {version('tlf')}")
         parser.exit()
