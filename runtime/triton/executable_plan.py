@@ -146,7 +146,11 @@ class Executable:
                 self._launchers[launch.kernel].compile_before_launch(arguments)
 
         with ThreadPoolExecutor(os.cpu_count()) as threads:
-            list(threads.map(compile_one, first_launches.values()))
+            try:
+                list(threads.map(compile_one, first_launches.values()))
+            except BaseException:
+                threads.shutdown(wait=False, cancel_futures=True)
+                raise
 
     def _run_plan_steps(
         self,

@@ -1,0 +1,42 @@
+"""
+Definition of a tool: a function that runs on a command line, with what all tools do
+when their output is closed or they are interrupted. Imports little, so that help is
+quick.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Protocol, TypeAlias
+
+from tlf.runtime.broken_pipe import exit_on_broken_pipe
+from tlf.runtime.interruption import exit_on_interruption
+
+ToolFunction: TypeAlias = Callable[[Sequence[str] | None, str], None]
+"""Function that runs on a command line, or on that of the process, under a name."""
+
+
+class Tool(Protocol):
+    """A tool, which runs on the command line of the process by default."""
+
+    def __call__(
+        self, arguments: Sequence[str] | None = None, tool: str = ...
+    ) -> None: ...
+
+
+def define_tool(name: str) -> Callable[[ToolFunction], Tool]:
+    """
+    Return a decorator for the function of a tool. `name` is its name in messages,
+    unless the caller gives another one.
+    """
+
+    def decorate(function: ToolFunction) -> Tool:
+        @wraps(function)
+        def run(arguments: Sequence[str] | None = None, tool: str = name) -> None:
+            with exit_on_interruption(tool), exit_on_broken_pipe():
+                function(arguments, tool)
+
+        return run
+
+    return decorate
