@@ -37,10 +37,23 @@ def test_package_imports_nothing_else():
 def test_help_imports_no_compiler(tool: str):
     program = HELP.format(module=f"tlf_{tool}", arguments="'--help'")
     modules = imported_modules(program)
-    assert "argparse" in modules
+    assert f"tlf.tools.{tool}_options" in modules
     assert packages(modules).isdisjoint({"xdsl", *HEAVY})
-    own = {name for name in modules if name.startswith("tlf.")}
-    assert own.isdisjoint({"tlf.dialects", "tlf.lowering", "tlf.passes"})
+
+    same = HELP.format(module="umbrella_command", arguments=f"'{tool}', '--help'")
+    added = imported_modules(same) - modules
+    assert {name for name in added if not name.startswith("importlib")} == {
+        "tlf.tools.umbrella_command"
+    }
+
+
+def test_help_of_all_tools_imports_none():
+    modules = imported_modules(
+        HELP.format(module="umbrella_command", arguments="'--help'")
+    )
+    assert "tlf.tools.umbrella_command" in modules
+    assert packages(modules).isdisjoint({"xdsl", *HEAVY})
+    assert not [name for name in modules if name.endswith("_options")]
 
 
 def test_imports_are_found():
