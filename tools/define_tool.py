@@ -1,12 +1,14 @@
 """
 Definition of a tool: a function that runs on a command line, with what all tools do
-when their output is closed or they are interrupted. Imports little, so that help is
-quick.
+when they take long, when they are interrupted, and when their output is closed. Imports
+little, so that help is quick.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import wraps
 from typing import Protocol, TypeAlias
 
@@ -34,9 +36,20 @@ def define_tool(name: str) -> Callable[[ToolFunction], Tool]:
     def decorate(function: ToolFunction) -> Tool:
         @wraps(function)
         def run(arguments: Sequence[str] | None = None, tool: str = name) -> None:
-            with exit_on_interruption(tool), exit_on_broken_pipe():
+            with exit_on_interruption(tool), exit_on_broken_pipe(), _show_progress():
                 function(arguments, tool)
 
         return run
 
     return decorate
+
+
+def _show_progress() -> AbstractContextManager[None]:
+    """Return a context that shows on a terminal what takes long."""
+    if not sys.stderr.isatty():
+        return nullcontext()
+
+    # Imported late, because it is needed on terminals only.
+    from tlf.compiler.driver.progress_display import show_progress
+
+    return show_progress(is_default=True)

@@ -41,6 +41,7 @@ from tlf.dialects.target import TargetSpec, parse_bytes
 from tlf.runtime.array_file import write_array_file
 from tlf.runtime.npu.npu_errors import NPUError
 from tlf.runtime.triton.runtime_errors import TritonRuntimeError
+from tlf.support.progress import report_step
 from tlf.tools.run_check import Comparison, compare_result
 from tlf.tools.run_inputs import InputError, make_inputs
 from tlf.tools.run_layouts import declare_layouts
@@ -145,12 +146,13 @@ def _compare_results(
     outcome: Outcome, references: Sequence[Array] | None
 ) -> list[Comparison]:
     """Return the comparison of each result with its reference, if there are any."""
-    return [
-        compare_result(name, result, reference)
-        for (name, result), reference in zip(
-            outcome.results.items(), references or (), strict=references is not None
-        )
-    ]
+    with report_step("compare results"):
+        return [
+            compare_result(name, result, reference)
+            for (name, result), reference in zip(
+                outcome.results.items(), references or (), strict=references is not None
+            )
+        ]
 
 
 def _lower_and_record(
@@ -230,7 +232,7 @@ def _display_name_of(target: str | TargetSpec) -> str:
 def _compute_references(
     module: ModuleOp, inputs: Mapping[str, Array], options: RunOptions
 ) -> tuple[Array, ...]:
-    with locate_errors(module, "the reference"):
+    with report_step("compute reference"), locate_errors(module, "the reference"):
         return interpret_poison_free(module, inputs, options.entry)
 
 

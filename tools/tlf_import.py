@@ -28,11 +28,17 @@ def main(arguments: Sequence[str] | None, tool: str) -> None:
             "PyTorch is needed; install the extra 'torch': pip install -e '.[torch]'"
         )
 
-    from tlf.frontend.torch import ImportFailure
-    from tlf.tools.import_source import import_source
+    from tlf.support.progress import report_step
+
+    with report_step("load PyTorch"):
+        from tlf.frontend.torch import ImportFailure
+        from tlf.tools.import_source import import_source
 
     try:
-        _write_files(options, import_source(options.source))
+        with report_step(f"import {options.source}"):
+            imported = import_source(options.source)
+        with report_step("write"):
+            _write_files(options, imported)
     except ImportFailure as error:
         options.exit_with_error(str(error))
     except OSError as error:

@@ -72,11 +72,13 @@ def _allocate_buffers(options: PlanOptions, problem: AllocationProblem) -> Alloc
         max_live_bytes,
         pack_to_lowest_peak,
     )
+    from tlf.support.progress import report_step
 
     sufficient_peak = None if options.minimize else options.capacity
     budget = VisitBudget(UNLIMITED, monotonic() + options.budget)
     try:
-        placement = pack_to_lowest_peak(problem.buffers, budget, sufficient_peak)
+        with report_step("search for the lowest peak"):
+            placement = pack_to_lowest_peak(problem.buffers, budget, sufficient_peak)
     except AllocationFault as fault:
         line = max((problem.line_numbers[index] for index in fault.buffers), default=1)
         options.exit_with_error(

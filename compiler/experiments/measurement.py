@@ -28,6 +28,7 @@ from tlf.dialects.weight_preparation_attributes import is_preparation_function
 from tlf.lowering.pipelines import pipelines_for
 from tlf.runtime import npu
 from tlf.runtime.npu.npu_errors import NPUError
+from tlf.support.progress import report_step
 
 INTERRUPTIONS = (signal.SIGINT, signal.SIGTERM)
 
@@ -139,13 +140,19 @@ def measure_tasks(
 ) -> Iterator[Measurement | Failure]:
     """Measure tasks in `process_count` processes, and yield the results in order."""
     if process_count == 1:
-        yield from map(measure_task, tasks)
+        for number, task in enumerate(tasks, 1):
+            with report_step(task.program.title, number, len(tasks)):
+                measurement = measure_task(task)
+            yield measurement
         return
     pool = ProcessPoolExecutor(process_count, initializer=_accept_termination_only)
     try:
         with _block_interruption():
             measurements = pool.map(measure_task, tasks)
-        yield from measurements
+        for number in range(1, len(tasks) + 1):
+            with report_step("measure", number, len(tasks)):
+                measurement = next(measurements)
+            yield measurement
     except BaseException:
         for worker in multiprocessing.active_children():
             worker.terminate()
