@@ -74,5 +74,6 @@ def _exit_after_signal(tool: str, received: signal.Signals) -> NoReturn:
     """
     for number in MESSAGES:
         signal.signal(number, signal.SIG_IGN)
-    print(f"{tool}: {MESSAGES[received]}", file=sys.stderr, flush=True)
+    start = "\r" if sys.stderr.isatty() else ""  # of the line with an echo `^C`
+    print(f"{start}{tool}: {MESSAGES[received]}", file=sys.stderr, flush=True)
     os._exit(128 + received)

@@ -30,6 +30,9 @@ DELAY = 2.0
 INTERVAL = 0.1
 """Seconds between updates."""
 
+UNKNOWN_COLUMNS = 80
+"""Columns of a terminal that does not know its size."""
+
 ECHO = "^C"
 """Text that terminals show for an interruption, after the line."""
 
@@ -145,7 +148,7 @@ class StatusLine:
         """Show a text in place of the line, and what a terminal echoes after it."""
         if not (text or self._width):
             return
-        rest = self._width - len(text) if text else self._width + len(ECHO)
+        rest = self._width + len(ECHO) - len(text)
         blank = " " * min(max(rest, 0), self._columns() + MARGIN - 1 - len(text))
         back = "\b" * len(blank) if text else "\r"
         with suppress(OSError, ValueError):  # of a terminal that is closed
@@ -156,9 +159,10 @@ class StatusLine:
     def _columns(self) -> int:
         """Return the number of columns of the terminal that may be written to."""
         try:
-            return os.get_terminal_size(self._terminal.fileno()).columns - MARGIN
+            columns = os.get_terminal_size(self._terminal.fileno()).columns
         except OSError:
-            return 80 - MARGIN
+            columns = 0
+        return (columns or UNKNOWN_COLUMNS) - MARGIN
 
 
 class _ErasingStream:

@@ -123,6 +123,13 @@ def test_line_is_cut_on_narrow_terminals(terminal: Terminal):
     assert terminal.screen() == [""]
 
 
+def test_terminals_of_unknown_size(terminal: Terminal):
+    terminal.resize(0)
+    with terminal.show(), report_step("step"):
+        terminal.wait_for("\rstep 0.")
+    assert terminal.screen() == [""]
+
+
 def test_echo_of_an_interruption_is_erased(terminal: Terminal):
     with terminal.show(), report_step("step"):
         terminal.wait_for("\rstep")
