@@ -9,9 +9,9 @@ import signal
 import sys
 import threading
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
-from typing import NoReturn
+from typing import NoReturn, TextIO
 
 MESSAGES = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
 """The signals that end a script, and what it says then."""
@@ -56,13 +56,11 @@ def exit_on_interruption(tool: str) -> Generator[None]:
     }
     try:
         yield
-    except BaseException:
-        # An error that follows from the interruption, in its place, is no news.
+    finally:
+        # Another error in place of the interruption, or none, follows from it.
         if handler.received is not None:
             sys.stderr = stderr
             _exit_after_signal(tool, handler.received)
-        raise
-    finally:
         for number, each in previous.items():
             signal.signal(number, each)
 
@@ -74,6 +72,12 @@ def _exit_after_signal(tool: str, received: signal.Signals) -> NoReturn:
     """
     for number in MESSAGES:
         signal.signal(number, signal.SIG_IGN)
-    start = "\r" if sys.stderr.isatty() else ""  # of the line with an echo `^C`
-    print(f"{start}{tool}: {MESSAGES[received]}", file=sys.stderr, flush=True)
+    with suppress(OSError, ValueError):  # of a closed terminal or pipe
+        start = "\r" if is_terminal(sys.stderr) else ""  # of a line with an echo `^C`
+        print(f"{start}{tool}: {MESSAGES[received]}", file=sys.stderr, flush=True)
     os._exit(128 + received)
+
+
+def is_terminal(stream: TextIO | None) -> bool:
+    """Return `True` for a terminal; `None` is a stream that was closed at the start."""
+    return stream is not None and not stream.closed and stream.isatty()

@@ -13,7 +13,7 @@ from functools import wraps
 from typing import Protocol, TypeAlias
 
 from tlf.runtime.broken_pipe import exit_on_broken_pipe
-from tlf.runtime.interruption import exit_on_interruption
+from tlf.runtime.interruption import exit_on_interruption, is_terminal
 
 ToolFunction: TypeAlias = Callable[[Sequence[str] | None, str], None]
 """Function that runs on a command line, or on that of the process, under a name."""
@@ -46,7 +46,7 @@ def define_tool(name: str) -> Callable[[ToolFunction], Tool]:
 
 def _show_progress() -> AbstractContextManager[None]:
     """Return a context that shows on a terminal what takes long."""
-    if not sys.stderr.isatty():
+    if not is_terminal(sys.stderr):
         return nullcontext()
 
     # Imported late, because it is needed on terminals only.

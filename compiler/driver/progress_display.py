@@ -19,6 +19,7 @@ from threading import Event, Lock, Thread
 from time import monotonic
 from typing import Any, TextIO, cast
 
+from tlf.runtime.interruption import is_terminal
 from tlf.support.progress import ProgressStep, are_steps_collected, collect_steps
 
 VARIABLE = "TLF_PROGRESS"
@@ -53,7 +54,7 @@ def show_progress(is_default: bool, delay: float = DELAY) -> Generator[None]:
     with collect_steps() as steps, ExitStack() as stack:
         line = StatusLine(sys.stderr, steps)
         stack.enter_context(redirect_stderr(line.wrap_stream(sys.stderr)))
-        if sys.stdout.isatty():
+        if is_terminal(sys.stdout):
             stack.enter_context(redirect_stdout(line.wrap_stream(sys.stdout)))
         stack.enter_context(line.update_regularly(delay))
         yield
@@ -61,8 +62,7 @@ def show_progress(is_default: bool, delay: float = DELAY) -> Generator[None]:
 
 def _can_update(stream: TextIO | None) -> bool:
     """Return `True` for a terminal on which a line can be overwritten."""
-    is_terminal = stream is not None and not stream.closed and stream.isatty()
-    return is_terminal and os.environ.get("TERM", "dumb") != "dumb"
+    return is_terminal(stream) and os.environ.get("TERM", "dumb") != "dumb"
 
 
 def format_steps(steps: Sequence[ProgressStep], now: float, columns: int) -> str:

@@ -150,6 +150,19 @@ with exit_on_interruption("tool"):
     )
 
 
+def test_interruptions_that_are_lost_end_the_script():
+    program = f"""
+import signal, sys
+from contextlib import suppress
+from tlf.runtime.interruption import exit_on_interruption
+with exit_on_interruption("tool"), suppress(KeyboardInterrupt):
+    signal.raise_signal({int(signal.SIGTERM)})
+"""
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (143, "tool: terminated\n")
+
+
 def test_without_a_signal(capsys: pytest.CaptureFixture[str]):
     before = [signal.getsignal(number) for number in MESSAGES]
     with exit_on_interruption("tool"):
