@@ -144,7 +144,7 @@ class InterpretedProgram(HostExecutable):
     takes_tensors: bool = False
 
     def __call__(self, inputs: Mapping[str, Buffer], device: Any = None) -> Outcome:
-        with report_step("interpret"), locate_errors(self.module, "the reference"):
+        with locate_errors(self.module, "the reference"):
             arrays = cast(Mapping[str, Array], inputs)
             results = interpret_poison_free(self.module, arrays, self.entry)
         # Results may be views of arguments, of constants or of each other.
@@ -246,7 +246,9 @@ class TritonKernels:
     def __call__(self, inputs: Mapping[str, Buffer], device: Any = None) -> Outcome:
         values = [inputs[name] for name in self.signature.inputs]
         with report_step("run kernels"):
-            outputs = self.executable(values, self.returns_tensors, device)
+            outputs = self.executable(
+                values, self.returns_tensors, device, fraction_reporter()
+            )
         results = dict(zip(self.signature.outputs, outputs.values(), strict=True))
         kernels = len(self.executable.plan.kernels)
         row = ("kernels", str(kernels))
