@@ -5,9 +5,8 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn
 
-from tlf.tools.command_line import CommandLine, print_error_and_exit
+from tlf.tools.command_line import CommandLine, ToolOptions
 
 DESCRIPTION = "Compare compilation variants of programs on a simulated NPU."
 
@@ -20,7 +19,7 @@ SUBCOMMANDS = {
 }
 
 
-class BenchOptions(argparse.Namespace):
+class BenchOptions(ToolOptions):
     """The parsed command line."""
 
     experiment: str
@@ -36,19 +35,16 @@ class BenchOptions(argparse.Namespace):
     only: bool
 
 
-def exit_with_error(message: str) -> NoReturn:
-    """Exit with an error on one line."""
-    print_error_and_exit("tlf-bench", message)
-
-
-def parse_arguments(arguments: Sequence[str] | None = None) -> BenchOptions:
-    """Parse the command line of `tlf-bench`; exit with an error if it is invalid."""
-    parser = CommandLine("tlf-bench", description=DESCRIPTION)
+def parse_arguments(
+    arguments: Sequence[str] | None = None, tool: str = "tlf-bench"
+) -> BenchOptions:
+    """Parse the command line of `tool`; exit with an error if it is invalid."""
+    parser = CommandLine(tool, description=DESCRIPTION)
     commands = parser.add_subparsers(
         dest="experiment", required=True, metavar="EXPERIMENT"
     )
     for name, text in SUBCOMMANDS.items():
-        command = commands.add_parser(name, help=text, description=text)
+        command = commands.add_parser(name, tool=tool, help=text, description=text)
         _add_common_options(command)
         if name in ("strategies", "sweep-l2"):
             command.add_argument(

@@ -8,8 +8,18 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from importlib.metadata import version
 from typing import Any, NoReturn
+
+
+class ToolOptions(argparse.Namespace):
+    """A parsed command line."""
+
+    tool: str
+    """Name of the tool in messages, such as `tlf-opt` or `tlf opt`."""
+
+    def exit_with_error(self, message: str, location: str | None = None) -> NoReturn:
+        """Exit with an error at a source location, if there is one."""
+        print_error_and_exit(self.tool if location is None else location, message)
 
 
 class CommandLine(argparse.ArgumentParser):
@@ -18,14 +28,12 @@ class CommandLine(argparse.ArgumentParser):
     prints the version.
     """
 
-    def __init__(self, prog: str, **options: Any) -> None:
+    def __init__(self, prog: str, tool: str | None = None, **options: Any) -> None:
+        """Make the parser of `tool`, or of its subcommand `prog`."""
         super().__init__(prog, **options)
+        self.tool = prog if tool is None else tool
         self.add_argument("--version", action=_Version)
-
-    @property
-    def tool(self) -> str:
-        """Name of the tool, without a subcommand."""
-        return self.prog.partition(" ")[0]
+        self.set_defaults(tool=self.tool)
 
     def error(self, message: str) -> NoReturn:
         """Exit with an error."""
@@ -38,6 +46,9 @@ class _Version(argparse.Action):
         super().__init__(option_strings, argparse.SUPPRESS, nargs=0, help=text)
 
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        # Imported late, because it loads much of the standard library.
+        from importlib.metadata import version
+
         assert isinstance(parser, CommandLine)
         print(f"{parser.tool} {version('tlf')}")
         parser.exit()

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
-from typing import NoReturn
 
-from tlf.tools.command_line import CommandLine, print_error_and_exit
+from tlf.tools.command_line import CommandLine, ToolOptions
 
 DESCRIPTION = "Report the plan of a program for a target, its cost, and the reasons."
 
 
-class ExplainOptions(argparse.Namespace):
+class ExplainOptions(ToolOptions):
     """The parsed command line."""
 
     file: str
@@ -25,14 +23,11 @@ class ExplainOptions(argparse.Namespace):
     json: bool
 
 
-def exit_with_error(message: str) -> NoReturn:
-    """Exit with an error that has no source location."""
-    print_error_and_exit("tlf-explain", message)
-
-
-def parse_arguments(arguments: Sequence[str] | None = None) -> ExplainOptions:
-    """Parse the command line of `tlf-explain`; exit with an error if it is invalid."""
-    parser = CommandLine("tlf-explain", description=DESCRIPTION)
+def parse_arguments(
+    arguments: Sequence[str] | None = None, tool: str = "tlf-explain"
+) -> ExplainOptions:
+    """Parse the command line of `tool`; exit with an error if it is invalid."""
+    parser = CommandLine(tool, description=DESCRIPTION)
     parser.add_argument("file", help="program of the dialect graph")
     parser.add_argument("--entry", metavar="NAME", help="function to explain")
     parser.add_argument(

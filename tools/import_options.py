@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn
 
-from tlf.tools.command_line import CommandLine, print_error_and_exit
+from tlf.tools.command_line import CommandLine, ToolOptions
 
 DESCRIPTION = "Write a PyTorch module as a program, and its weights to a side file."
 SOURCE = (
@@ -16,7 +14,7 @@ SOURCE = (
 )
 
 
-class ImportOptions(argparse.Namespace):
+class ImportOptions(ToolOptions):
     """The parsed command line."""
 
     source: str
@@ -26,14 +24,11 @@ class ImportOptions(argparse.Namespace):
     locations: bool
 
 
-def exit_with_error(message: str) -> NoReturn:
-    """Exit with an error that has no source location."""
-    print_error_and_exit("tlf-import", message)
-
-
-def parse_arguments(arguments: Sequence[str] | None = None) -> ImportOptions:
-    """Parse the command line of `tlf-import`; exit with an error if it is invalid."""
-    parser = CommandLine("tlf-import", description=DESCRIPTION)
+def parse_arguments(
+    arguments: Sequence[str] | None = None, tool: str = "tlf-import"
+) -> ImportOptions:
+    """Parse the command line of `tool`; exit with an error if it is invalid."""
+    parser = CommandLine(tool, description=DESCRIPTION)
     parser.add_argument("source", help=SOURCE)
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="FILE.mlir")
     parser.add_argument(

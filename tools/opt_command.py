@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import io
 import sys
 import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -37,6 +37,7 @@ from tlf.compiler.driver.timing import Timing
 from tlf.compiler.driver.universe import TLF_UNIVERSE
 from tlf.dialects import target as descriptions
 from tlf.lowering.pipelines import PIPELINES, pipelines_for
+from tlf.support.progress import report_step
 from tlf.tools.opt_options import OptOptions
 
 
@@ -50,8 +51,9 @@ def run(options: OptOptions) -> bool:
     `UsageError`.
     """
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(encoding="utf-8")
+        reconfigure: Any = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(encoding="utf-8")
     try:
         if options.list:
             print(_list_names())
@@ -132,7 +134,11 @@ class OptRun:
         """Parse one part, run the passes on it, and return it in the output format."""
         options = self.options
         context = new_context(options.allow_unregistered_dialect)
-        with self.timing.measure("(parse)"), locate_errors(None, "the parser"):
+        with (
+            report_step("parse"),
+            self.timing.measure("(parse)"),
+            locate_errors(None, "the parser"),
+        ):
             module = parse_module(context, source_part, not options.no_implicit_module)
         if self.target is not None:
             self.target.attach_to_module(module)
@@ -140,7 +146,11 @@ class OptRun:
             self._run_and_print_group_costs(context, module, source_part)
         else:
             self._make_manager(self.passes).run(context, module)
-        with self.timing.measure("(print)"), locate_errors(module, "the printer"):
+        with (
+            report_step("print"),
+            self.timing.measure("(print)"),
+            locate_errors(module, "the printer"),
+        ):
             return emit_text(
                 context,
                 module,

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
-from typing import NoReturn
 
-from tlf.tools.command_line import CommandLine, print_error_and_exit
+from tlf.tools.command_line import CommandLine, ToolOptions
 
 DESCRIPTION = "Run passes over a program and print it."
 EPILOG = "`--list` names the passes, pipelines, formats and target descriptions."
@@ -28,7 +26,7 @@ FLAGS = {
 }
 
 
-class OptOptions(argparse.Namespace):
+class OptOptions(ToolOptions):
     """The parsed command line."""
 
     input: str | None
@@ -53,14 +51,11 @@ class OptOptions(argparse.Namespace):
     list: bool
 
 
-def exit_with_error(message: str) -> NoReturn:
-    """Exit with an error that has no source location."""
-    print_error_and_exit("tlf-opt", message)
-
-
-def parse_arguments(arguments: Sequence[str] | None = None) -> OptOptions:
-    """Parse the command line of `tlf-opt`; exit with an error if it is invalid."""
-    parser = CommandLine("tlf-opt", description=DESCRIPTION, epilog=EPILOG)
+def parse_arguments(
+    arguments: Sequence[str] | None = None, tool: str = "tlf-opt"
+) -> OptOptions:
+    """Parse the command line of `tool`; exit with an error if it is invalid."""
+    parser = CommandLine(tool, description=DESCRIPTION, epilog=EPILOG)
     parser.add_argument("input", nargs="?", help="input file, stdin by default")
     parser.add_argument(
         "-o", "--output", metavar="FILE", help="output file, stdout by default"
@@ -80,14 +75,7 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> OptOptions:
         default="mlir",
         help="output format: `mlir`, `triton`, `npu`, ... (default: mlir)",
     )
-    parser.add_argument(
-        "--target",
-        metavar="NAME|FILE.toml",
-        help="description of the target chip, attached to the module",
-    )
-    parser.add_argument(
-        "--l2", metavar="SIZE", help="capacity of the target's L2, such as 512K"
-    )
+    _add_target_options(parser)
     parser.add_argument(
         "--print-ir-after",
         metavar="PASS",
@@ -98,3 +86,15 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> OptOptions:
     for name, text in FLAGS.items():
         parser.add_argument(f"--{name}", action="store_true", help=text)
     return parser.parse_args(arguments, namespace=OptOptions())
+
+
+def _add_target_options(parser: CommandLine) -> None:
+    """Add the options of the target description."""
+    parser.add_argument(
+        "--target",
+        metavar="NAME|FILE.toml",
+        help="description of the target chip, attached to the module",
+    )
+    parser.add_argument(
+        "--l2", metavar="SIZE", help="capacity of the target's L2, such as 512K"
+    )

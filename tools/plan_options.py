@@ -5,14 +5,13 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn
 
-from tlf.tools.command_line import CommandLine, print_error_and_exit
+from tlf.tools.command_line import CommandLine, ToolOptions
 
 DESCRIPTION = "Allocate buffers with lifetimes in a memory, and report the result."
 
 
-class PlanOptions(argparse.Namespace):
+class PlanOptions(ToolOptions):
     """The parsed command line."""
 
     csv: Path
@@ -25,14 +24,11 @@ class PlanOptions(argparse.Namespace):
     render: Path | None
 
 
-def exit_with_error(message: str, location: str = "tlf-plan") -> NoReturn:
-    """Exit with an error on one line."""
-    print_error_and_exit(location, message)
-
-
-def parse_arguments(arguments: Sequence[str] | None = None) -> PlanOptions:
-    """Parse the command line of `tlf-plan`; exit with an error if it is invalid."""
-    parser = CommandLine("tlf-plan", description=DESCRIPTION)
+def parse_arguments(
+    arguments: Sequence[str] | None = None, tool: str = "tlf-plan"
+) -> PlanOptions:
+    """Parse the command line of `tool`; exit with an error if it is invalid."""
+    parser = CommandLine(tool, description=DESCRIPTION)
     parser.add_argument(
         "--csv", type=Path, required=True, metavar="FILE.csv", help="the buffers"
     )

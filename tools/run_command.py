@@ -10,7 +10,6 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-import numpy as np
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import DiagnosticException
@@ -30,7 +29,7 @@ from tlf.compiler.driver.driver import new_context
 from tlf.compiler.driver.entry_function import entry_function_of
 from tlf.compiler.driver.pipeline import PipelineError
 from tlf.compiler.driver.planning_observers import make_observed_manager_factory
-from tlf.compiler.driver.source import SourceError, read_source
+from tlf.compiler.driver.source import SourceError, read_source, write_text_file
 from tlf.compiler.driver.source_names import SourceNames
 from tlf.compiler.driver.target_loading import load_target
 from tlf.compiler.driver.verified_parsing import parse_and_verify
@@ -39,8 +38,10 @@ from tlf.dialects.entry_point import result_names
 from tlf.dialects.interfaces import Array
 from tlf.dialects.interpreters.interpret import interpret_poison_free
 from tlf.dialects.target import TargetSpec, parse_bytes
+from tlf.runtime.array_file import write_array_file
 from tlf.runtime.npu.npu_errors import NPUError
 from tlf.runtime.triton.runtime_errors import TritonRuntimeError
+from tlf.support.progress import report_step
 from tlf.tools.run_check import Comparison, compare_result
 from tlf.tools.run_inputs import InputError, make_inputs
 from tlf.tools.run_layouts import declare_layouts
@@ -145,12 +146,13 @@ def _compare_results(
     outcome: Outcome, references: Sequence[Array] | None
 ) -> list[Comparison]:
     """Return the comparison of each result with its reference, if there are any."""
-    return [
-        compare_result(name, result, reference)
-        for (name, result), reference in zip(
-            outcome.results.items(), references or (), strict=references is not None
-        )
-    ]
+    with report_step("compare results"):
+        return [
+            compare_result(name, result, reference)
+            for (name, result), reference in zip(
+                outcome.results.items(), references or (), strict=references is not None
+            )
+        ]
 
 
 def _lower_and_record(
@@ -230,7 +232,7 @@ def _display_name_of(target: str | TargetSpec) -> str:
 def _compute_references(
     module: ModuleOp, inputs: Mapping[str, Array], options: RunOptions
 ) -> tuple[Array, ...]:
-    with locate_errors(module, "the reference"):
+    with report_step("compute reference"), locate_errors(module, "the reference"):
         return interpret_poison_free(module, inputs, options.entry)
 
 
@@ -260,7 +262,7 @@ def _dump_files(folder: Path, outcome: Outcome, module: ModuleOp) -> None:
     """Write the results, the compiled texts and the last IR to files."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, array in outcome.results.items():
-        np.save(folder / f"{name}.npy", array)
+        write_array_file(folder / f"{name}.npy", array)
     texts = {**outcome.artifacts, "lowered.mlir": f"{module!s}\n"}
     for name, text in texts.items():
-        (folder / name).write_text(text, encoding="utf-8")
+        write_text_file(str(folder / name), text)

@@ -5,15 +5,14 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn
 
-from tlf.tools.command_line import CommandLine, print_error_and_exit
+from tlf.tools.command_line import CommandLine, ToolOptions
 
 DESCRIPTION = "Compile a program, run it, and report its results and cost."
 TARGET = "reference, npu, triton, or a target description by name or file"
 
 
-class RunOptions(argparse.Namespace):
+class RunOptions(ToolOptions):
     """The parsed command line."""
 
     file: str
@@ -31,14 +30,11 @@ class RunOptions(argparse.Namespace):
     dump_dir: Path | None
 
 
-def exit_with_error(message: str) -> NoReturn:
-    """Exit with an error that has no source location."""
-    print_error_and_exit("tlf-run", message)
-
-
-def parse_arguments(arguments: Sequence[str] | None = None) -> RunOptions:
-    """Parse the command line of `tlf-run`; exit with an error if it is invalid."""
-    parser = CommandLine("tlf-run", description=DESCRIPTION)
+def parse_arguments(
+    arguments: Sequence[str] | None = None, tool: str = "tlf-run"
+) -> RunOptions:
+    """Parse the command line of `tool`; exit with an error if it is invalid."""
+    parser = CommandLine(tool, description=DESCRIPTION)
     parser.add_argument("file", help="program to run, of graph, tile or mem")
     parser.add_argument("--entry", metavar="NAME", help="function to run")
     parser.add_argument(

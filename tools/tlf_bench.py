@@ -12,8 +12,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from tlf.runtime.broken_pipe import exit_on_broken_pipe
-from tlf.tools.bench_options import BenchOptions, exit_with_error, parse_arguments
+from tlf.tools.bench_options import BenchOptions, parse_arguments
+from tlf.tools.define_tool import define_tool
 
 if TYPE_CHECKING:
     from tlf.compiler.experiments.experiment_program import Program
@@ -24,10 +24,10 @@ OCTAVES = range(16, 27)
 """Powers of two of the capacities of a sweep: from 64 KiB to 64 MiB."""
 
 
-@exit_on_broken_pipe()
-def main(arguments: Sequence[str] | None = None) -> None:
+@define_tool("tlf-bench")
+def main(arguments: Sequence[str] | None, tool: str) -> None:
     """Run the `tlf-bench` command."""
-    options = parse_arguments(arguments)
+    options = parse_arguments(arguments, tool)
 
     # Modules that need xDSL are imported only now, so that `--help` is quick.
     from xdsl.utils.exceptions import DiagnosticException
@@ -41,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(error.diagnostic, file=sys.stderr)
         sys.exit(1)
     except (DiagnosticException, SourceError) as error:
-        exit_with_error(str(error))
+        options.exit_with_error(str(error))
     print(json.dumps(table.to_data(), indent=1) if options.json else table.to_text())
 
 

@@ -8,34 +8,41 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tlf.compiler.driver.atomic_write import write_atomically
-from tlf.runtime.broken_pipe import exit_on_broken_pipe
-from tlf.tools.import_options import ImportOptions, exit_with_error, parse_arguments
+from tlf.tools.define_tool import define_tool
+from tlf.tools.import_options import ImportOptions, parse_arguments
 
 if TYPE_CHECKING:
     from tlf.frontend.torch import ImportedProgram
 
 
-@exit_on_broken_pipe()
-def main(arguments: Sequence[str] | None = None) -> None:
+@define_tool("tlf-import")
+def main(arguments: Sequence[str] | None, tool: str) -> None:
     """Run the `tlf-import` command."""
-    options = parse_arguments(arguments)
+    options = parse_arguments(arguments, tool)
     if find_spec("torch") is None:
-        exit_with_error(
+        options.exit_with_error(
             "PyTorch is needed; install the extra 'torch': pip install -e '.[torch]'"
         )
 
-    from tlf.frontend.torch import ImportFailure
-    from tlf.tools.import_source import import_source
+    from tlf.support.progress import report_step
+
+    with report_step("load PyTorch"):
+        from tlf.frontend.torch import ImportFailure
+        from tlf.tools.import_source import import_source
 
     try:
-        _write_files(options, import_source(options.source))
+        with report_step(f"import {options.source}"):
+            imported = import_source(options.source)
+        with report_step("write"):
+            _write_files(options, imported)
     except ImportFailure as error:
-        exit_with_error(str(error))
+        options.exit_with_error(str(error))
     except OSError as error:
-        exit_with_error(f"{error.filename}: {error.strerror}")
+        options.exit_with_error(f"{error.filename}: {error.strerror}")
 
 
 def _write_files(options: ImportOptions, imported: ImportedProgram) -> None:
@@ -56,11 +63,13 @@ def _write_files(options: ImportOptions, imported: ImportedProgram) -> None:
     text = _print_module(imported, options.locations)
     used = {source for source in imported.arguments if isinstance(source, str)}
     arrays = {name: to_array(imported.weights[name]) for name in sorted(used)}
-    if arrays:
-        write_atomically(weights, lambda path: path.write_bytes(save(arrays)))
-    write_atomically(
-        options.output, lambda path: path.write_text(text, encoding="utf-8")
-    )
+
+    def write(path: Path) -> None:
+        path.write_text(text, encoding="utf-8")
+        if arrays:
+            write_atomically(weights, lambda side: side.write_bytes(save(arrays)))
+
+    write_atomically(options.output, write)  # which renames it after its weights
 
 
 def _print_module(imported: ImportedProgram, locations: bool) -> str:

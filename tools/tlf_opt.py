@@ -9,14 +9,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from tlf.runtime.broken_pipe import exit_on_broken_pipe
-from tlf.tools.opt_options import exit_with_error, parse_arguments
+from tlf.tools.define_tool import define_tool
+from tlf.tools.opt_options import parse_arguments
 
 
-@exit_on_broken_pipe()
-def main(arguments: Sequence[str] | None = None) -> None:
+@define_tool("tlf-opt")
+def main(arguments: Sequence[str] | None, tool: str) -> None:
     """Run the `tlf-opt` command."""
-    options = parse_arguments(arguments)
+    options = parse_arguments(arguments, tool)
 
     # Modules that need xDSL are imported only now, so that `--help` is quick.
     from tlf.tools.opt_command import UsageError, run
@@ -24,7 +24,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         succeeded = run(options)
     except UsageError as error:
-        exit_with_error(str(error))
+        options.exit_with_error(str(error))
     if not succeeded:
         sys.exit(1)
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from tlf.runtime.broken_pipe import exit_on_broken_pipe
-from tlf.tools.plan_options import PlanOptions, exit_with_error, parse_arguments
+from tlf.tools.define_tool import define_tool
+from tlf.tools.plan_options import PlanOptions, parse_arguments
 
 if TYPE_CHECKING:
     from tlf.support.allocation import Allocation
@@ -23,23 +23,25 @@ UNLIMITED = 1 << 62
 """Number of visits of a search that is limited by time only."""
 
 
-@exit_on_broken_pipe()
-def main(arguments: Sequence[str] | None = None) -> None:
+@define_tool("tlf-plan")
+def main(arguments: Sequence[str] | None, tool: str) -> None:
     """Run the `tlf-plan` command."""
-    options = parse_arguments(arguments)
+    options = parse_arguments(arguments, tool)
     problem = _read_csv(options)
     start = monotonic()
     placement = _allocate_buffers(options, problem)
     seconds = monotonic() - start
     if options.out is not None:
-        _write_file(options.out, problem.format_with_offsets(placement.offsets))
+        _write_file(
+            options, options.out, problem.format_with_offsets(placement.offsets)
+        )
     if options.render is not None:
         from tlf.tools.plan_svg import render_allocation
 
         picture = render_allocation(
             problem.names, problem.buffers, placement, options.capacity
         )
-        _write_file(options.render, picture)
+        _write_file(options, options.render, picture)
     for title, value in _report_rows(options, problem, placement, seconds).items():
         print(f"{title:<13}  {value}")
 
@@ -52,11 +54,13 @@ def _read_csv(options: PlanOptions) -> AllocationProblem:
         text = options.csv.read_text(encoding="utf-8-sig")
         return read_problem(text, options.alignment, options.replan)
     except CSVError as error:
-        exit_with_error(str(error), f"{options.csv}:{error.line}:{error.column}")
+        options.exit_with_error(
+            str(error), f"{options.csv}:{error.line}:{error.column}"
+        )
     except UnicodeDecodeError:
-        exit_with_error("expected text in UTF-8", str(options.csv))
+        options.exit_with_error("expected text in UTF-8", str(options.csv))
     except OSError as error:
-        exit_with_error(f"cannot read `{error.filename}`: {error.strerror}")
+        options.exit_with_error(f"cannot read `{error.filename}`: {error.strerror}")
 
 
 def _allocate_buffers(options: PlanOptions, problem: AllocationProblem) -> Allocation:
@@ -68,25 +72,27 @@ def _allocate_buffers(options: PlanOptions, problem: AllocationProblem) -> Alloc
         max_live_bytes,
         pack_to_lowest_peak,
     )
+    from tlf.support.progress import report_step
 
     sufficient_peak = None if options.minimize else options.capacity
     budget = VisitBudget(UNLIMITED, monotonic() + options.budget)
     try:
-        placement = pack_to_lowest_peak(problem.buffers, budget, sufficient_peak)
+        with report_step("search for the lowest peak"):
+            placement = pack_to_lowest_peak(problem.buffers, budget, sufficient_peak)
     except AllocationFault as fault:
         line = max((problem.line_numbers[index] for index in fault.buffers), default=1)
-        exit_with_error(
+        options.exit_with_error(
             fault.format_with_names(problem.names), f"{options.csv}:{line}:1"
         )
     if fault := next(find_offset_faults(problem.buffers, placement.offsets), None):
-        exit_with_error(f"internal error: {fault}", str(options.csv))
+        options.exit_with_error(f"internal error: {fault}", str(options.csv))
     if options.capacity is not None and placement.peak > options.capacity:
         cause = (
             "which is below the lower bound"
             if placement.bound > options.capacity
             else "none found within the time limit"
         )
-        exit_with_error(
+        options.exit_with_error(
             f"expected an allocation within {options.capacity} bytes, {cause}: "
             f"got a peak of {placement.peak} bytes "
             f"({max_live_bytes(problem.buffers)} live at once)",
@@ -122,14 +128,14 @@ def _report_rows(
     return rows
 
 
-def _write_file(file: Path, text: str) -> None:
+def _write_file(options: PlanOptions, file: Path, text: str) -> None:
     """Write `text` atomically; exit with an error if that fails."""
     from tlf.compiler.driver.atomic_write import write_atomically
 
     try:
         write_atomically(file, lambda path: path.write_text(text, encoding="utf-8"))
     except OSError as error:
-        exit_with_error(f"cannot write `{error.filename}`: {error.strerror}")
+        options.exit_with_error(f"cannot write `{error.filename}`: {error.strerror}")
 
 
 if __name__ == "__main__":

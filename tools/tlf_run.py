@@ -9,14 +9,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from tlf.runtime.broken_pipe import exit_on_broken_pipe
-from tlf.tools.run_options import exit_with_error, parse_arguments
+from tlf.tools.define_tool import define_tool
+from tlf.tools.run_options import parse_arguments
 
 
-@exit_on_broken_pipe()
-def main(arguments: Sequence[str] | None = None) -> None:
+@define_tool("tlf-run")
+def main(arguments: Sequence[str] | None, tool: str) -> None:
     """Run the `tlf-run` command."""
-    options = parse_arguments(arguments)
+    options = parse_arguments(arguments, tool)
 
     # Modules that need xDSL are imported only now, so that `--help` is quick.
     from tlf.compiler.api.runtime_checks import CheckedValueError
@@ -29,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(error.diagnostic, file=sys.stderr)
         sys.exit(1)
     except RunError as error:
-        exit_with_error(str(error))
+        options.exit_with_error(str(error))
     if not is_correct:
         sys.exit(1)
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, overload
 from xdsl.dialects.builtin import ModuleOp
 
 from tlf.compiler.api.compiled_program import CompiledProgram, read_verified_program
+from tlf.compiler.driver.progress_display import show_progress
 from tlf.dialects.target import TargetSpec
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ def compile(
 ) -> CompiledModule: ...
 
 
+@show_progress(is_default=False)
 def compile(
     program: str | Path | ModuleOp | ImportedProgram | Module,
     inputs: Sequence[Any] | None = None,

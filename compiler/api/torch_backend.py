@@ -30,6 +30,7 @@ from tlf.compiler.api.torch_subgraphs import (
     compile_graph,
     operation_names_of,
 )
+from tlf.compiler.driver.progress_display import show_progress
 from tlf.frontend.torch.as_strided_views import erase_noop_as_strided, has_as_strided
 from tlf.frontend.torch.decompositions import (
     Table,
@@ -91,6 +92,7 @@ def _is_static_tensor(value: Any) -> bool:
     )
 
 
+@show_progress(is_default=False)
 def _compile_or_fall_back(
     source: fx.GraphModule, inputs: Sequence[torch.Tensor], settings: Settings
 ) -> GraphCallable:

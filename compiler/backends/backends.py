@@ -41,6 +41,7 @@ from tlf.dialects.weight_preparation_attributes import (
 )
 from tlf.lowering.mem_to_npu.graph_verify_types import unsupported_type_message
 from tlf.lowering.pipelines import pipelines_for
+from tlf.support.progress import report_step
 
 ManagerFactory: TypeAlias = "Callable[[Sequence[ModulePass]], PassManager]"
 """Factory of a pass manager for a sequence of passes."""
@@ -163,7 +164,7 @@ class CompilingBackend:
         backend = self.target.backend
         options = "{origins=true}" if backend == "npu" else ""
         printer: Any = build_target(f"{backend}{options}", TARGETS)
-        with locate_errors(module, f"target `{backend}`"):
+        with report_step("emit"), locate_errors(module, f"target `{backend}`"):
             text = emit_text(context, module, replace(printer, function=signature.name))
         if backend == "npu":
             return SimulatedProgram.parse_text(text, self.side_file_folder, signature)

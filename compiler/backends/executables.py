@@ -17,6 +17,7 @@ from tlf.compiler.driver.diagnostics import locate_errors
 from tlf.dialects.entry_point import argument_names, result_names
 from tlf.dialects.interfaces import Array
 from tlf.dialects.interpreters.interpret import interpret_poison_free
+from tlf.support.progress import fraction_reporter, report_step
 
 if TYPE_CHECKING:
     from tlf.runtime.npu.npu_program import Program as NpuProgram
@@ -189,7 +190,10 @@ class SimulatedProgram(HostExecutable):
 
         values = [cast(Array, inputs[name]) for name in self.signature.inputs]
         inputs_by_name = dict(zip(self.program.inputs, values, strict=True))
-        report = npu.run(self.program, inputs_by_name)
+        with report_step("simulate"):
+            report = npu.run(
+                self.program, inputs_by_name, observe_fraction=fraction_reporter()
+            )
         outputs = report.outputs.values()
         results = dict(zip(self.signature.outputs, outputs, strict=True))
         costs = report_rows(report), report_figures(report), self.artifacts
@@ -199,7 +203,13 @@ class SimulatedProgram(HostExecutable):
         """Return the cost of a run from timing only: no data, no results."""
         from tlf.runtime import npu
 
-        report = npu.run(self.program, {}, functional=False)
+        with report_step("simulate"):
+            report = npu.run(
+                self.program,
+                {},
+                functional=False,
+                observe_fraction=fraction_reporter(),
+            )
         costs = report_rows(report), report_figures(report), self.artifacts
         return Outcome({}, *costs, report.segments)
 
@@ -223,7 +233,8 @@ class TritonKernels:
         """
         from tlf.runtime import triton
 
-        executable = triton.prepare(triton.load_plan(text))
+        with report_step("load kernels"):
+            executable = triton.prepare(triton.load_plan(text))
         return TritonKernels(executable, signature, {"program.triton.py": text})
 
     def device_for(self, inputs: Mapping[str, Buffer]) -> Any:
@@ -234,7 +245,10 @@ class TritonKernels:
 
     def __call__(self, inputs: Mapping[str, Buffer], device: Any = None) -> Outcome:
         values = [inputs[name] for name in self.signature.inputs]
-        outputs = self.executable(values, self.returns_tensors, device)
+        with report_step("run kernels"):
+            outputs = self.executable(
+                values, self.returns_tensors, device, fraction_reporter()
+            )
         results = dict(zip(self.signature.outputs, outputs.values(), strict=True))
         kernels = len(self.executable.plan.kernels)
         row = ("kernels", str(kernels))

@@ -1,17 +1,5 @@
-"""Driver: atomic writing of output files."""
+"""Driver: atomic writing of output files, as the runtime does it."""
 
-import os
-from collections.abc import Callable
-from pathlib import Path
+from tlf.runtime.atomic_write import write_atomically
 
-
-def write_atomically(file: Path, write: Callable[[Path], object]) -> None:
-    """Write a file under a temporary name, and rename it when it is complete."""
-    partial = file.with_name(f".{file.name}.{os.getpid()}")
-    try:
-        write(partial)
-        os.replace(partial, file)
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, str(file)) from error
-    finally:
-        partial.unlink(missing_ok=True)
+__all__ = ["write_atomically"]

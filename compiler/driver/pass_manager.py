@@ -20,6 +20,7 @@ from tlf.compiler.driver.snapshot import Snapshot, take_snapshot
 from tlf.compiler.driver.timing import Timing
 from tlf.compiler.driver.verify_attributes import verify_no_stray_attributes
 from tlf.dialects.located_rewriting import propagate_locations
+from tlf.support.progress import report_step
 
 
 class PrintAfter(StrEnum):
@@ -51,6 +52,10 @@ def _observe_nothing(count: int, module: ModuleOp, is_changed: bool) -> None:
     """Observe nothing."""
 
 
+def _write_to_stderr(text: str) -> None:
+    sys.stderr.write(text)
+
+
 @dataclass
 class PassManager:
     """
@@ -65,7 +70,7 @@ class PassManager:
     printed_passes: frozenset[str] = frozenset()
     """Names of passes after which the program is printed in any case."""
     timing: Timing = field(default_factory=Timing)
-    write_output: Callable[[str], object] = sys.stderr.write
+    write_output: Callable[[str], object] = _write_to_stderr
     observer: Observer = _observe_nothing
     _verified_snapshot: Snapshot | None = field(default=None, init=False)
     """Snapshot of the module at its last verification."""
@@ -84,12 +89,13 @@ class PassManager:
         )
         for count, each in enumerate(self.passes, 1):
             step = f"pass `{each.name}`"
-            with self.timing.measure(each.name), locate_errors(module, step):
-                each.apply(context, module)
-            propagate_locations(module)
-            before = self._print_if_requested(each.name, module, before)
-            is_changed = self._verify_if_changed(module, step)
-            self.observer(count, module, is_changed)
+            with report_step(each.name, count, len(self.passes)):
+                with self.timing.measure(each.name), locate_errors(module, step):
+                    each.apply(context, module)
+                propagate_locations(module)
+                before = self._print_if_requested(each.name, module, before)
+                is_changed = self._verify_if_changed(module, step)
+                self.observer(count, module, is_changed)
 
     def _verify_if_changed(self, module: ModuleOp, step: str) -> bool:
         """

@@ -5,6 +5,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from tlf.runtime.atomic_write import write_atomically
+
 _SEPARATOR = re.compile(r"^// -----.*$", re.MULTILINE)
 
 
@@ -55,10 +57,9 @@ def read_source(path: str | None) -> Source:
 
 def write_text_file(path: str, text: str) -> None:
     """
-    Write or overwrite the file at `path` with `text`, not atomically. Raises
-    `SourceError`.
+    Write or overwrite the file at `path` with `text`, atomically. Raises `SourceError`.
     """
     try:
-        Path(path).write_text(text, encoding="utf-8")
+        write_atomically(Path(path), lambda file: file.write_text(text, "utf-8"))
     except OSError as error:
         raise SourceError(f"cannot write `{path}`: {error.strerror}") from error

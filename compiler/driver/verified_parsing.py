@@ -9,12 +9,13 @@ from tlf.compiler.driver.diagnostics import locate_errors
 from tlf.compiler.driver.driver import parse_module
 from tlf.compiler.driver.pass_manager import verify_module
 from tlf.compiler.driver.source import Source
+from tlf.support.progress import report_step
 
 
 def parse_and_verify(context: Context, source: Source) -> ModuleOp:
     """Parse a module and verify it. Raises `CompileError` if it is invalid."""
-    with locate_errors(None, "the parser"):
+    with report_step("parse"), locate_errors(None, "the parser"):
         module = parse_module(context, source)
-    with locate_errors(module, "the verifier"):
+    with report_step("verify"), locate_errors(module, "the verifier"):
         verify_module(module)
     return module

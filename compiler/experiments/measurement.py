@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import signal
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from xdsl.dialects import func
@@ -25,6 +28,9 @@ from tlf.dialects.weight_preparation_attributes import is_preparation_function
 from tlf.lowering.pipelines import pipelines_for
 from tlf.runtime import npu
 from tlf.runtime.npu.npu_errors import NPUError
+from tlf.support.progress import report_step
+
+INTERRUPTIONS = (signal.SIGINT, signal.SIGTERM)
 
 
 @dataclass(frozen=True)
@@ -134,10 +140,45 @@ def measure_tasks(
 ) -> Iterator[Measurement | Failure]:
     """Measure tasks in `process_count` processes, and yield the results in order."""
     if process_count == 1:
-        yield from map(measure_task, tasks)
+        for number, task in enumerate(tasks, 1):
+            with report_step(task.program.title, number, len(tasks)):
+                measurement = measure_task(task)
+            yield measurement
         return
-    with ProcessPoolExecutor(process_count) as pool:
-        yield from pool.map(measure_task, tasks)
+    pool = ProcessPoolExecutor(process_count, initializer=_accept_termination_only)
+    try:
+        with _block_interruption():
+            measurements = pool.map(measure_task, tasks)
+        for number in range(1, len(tasks) + 1):
+            with report_step("measure", number, len(tasks)):
+                measurement = next(measurements)
+            yield measurement
+    except BaseException:
+        for worker in multiprocessing.active_children():
+            worker.terminate()
+        raise
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+@contextmanager
+def _block_interruption() -> Generator[None]:
+    """Postpone signals, so that no worker that is being started is forgotten."""
+    previous = signal.pthread_sigmask(signal.SIG_BLOCK, INTERRUPTIONS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, previous)
+
+
+def _accept_termination_only() -> None:
+    """
+    Ignore in a worker the interruption that a terminal sends to all processes; the
+    parent terminates its workers.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, INTERRUPTIONS)
 
 
 def _simulate_task(task: MeasurementTask) -> npu.Report:

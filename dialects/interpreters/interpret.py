@@ -16,12 +16,14 @@ from xdsl.utils.exceptions import InterpretationError
 
 from tlf.dialects.entry_point import argument_names, find_entry_point, result_names
 from tlf.dialects.interfaces import Array
+from tlf.dialects.interpreters.interpretation_progress import progress_listeners_of
 from tlf.dialects.interpreters.poison_values import UNWRITTEN, Origin, PoisonTracker
 from tlf.dialects.types import AnyTensor
 from tlf.dialects.weight_preparation_attributes import (
     argument_indices_of_preparation,
     preparation_function_of,
 )
+from tlf.support.progress import report_step
 
 _ElementIndex: TypeAlias = tuple[int, list[int]]
 """Index of a result, and the indices of an element in it."""
@@ -133,7 +135,8 @@ def _run_entry_function(
     function = find_entry_point(module, entry)
     arguments = [inputs[name] for name in argument_names(function)]
     interpreter = _build_interpreter(module, poison)
-    with np.errstate(all="ignore"):
+    with report_step("interpret"), np.errstate(all="ignore"):
+        interpreter.listeners = progress_listeners_of(function)
         if (preparation := preparation_function_of(function)) is not None:
             prepare_arguments = [
                 arguments[position]

@@ -27,6 +27,7 @@ from tlf.planner.partition.tile_refinement import TileRefinement, group_families
 from tlf.planner.search_space import SearchSpace
 from tlf.planner.settings.search_budgets import REFINEMENT
 from tlf.planner.tile_sizes.largest_tiles import TileSizes, TileSizeSelector
+from tlf.support.progress import report_iterations
 
 
 def _is_in_weight_preparation(group: graph.GroupOp) -> bool:
@@ -142,7 +143,8 @@ class GraphSelectTileSizesPass(ModulePass):
         to one that fits. Return the groups with a plan of the estimator.
         """
         estimated: list[graph.GroupOp] = []
-        for group in [each for each in op.walk() if isinstance(each, graph.GroupOp)]:
+        groups = [each for each in op.walk() if isinstance(each, graph.GroupOp)]
+        for group in report_iterations(groups):
             if group.plan is not None:
                 continue
             members = members_of_group_op(group)

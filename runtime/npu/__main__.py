@@ -10,11 +10,17 @@ from pathlib import Path
 
 import numpy as np
 
+from tlf.runtime.array_file import write_array_file
+from tlf.runtime.atomic_write import write_atomically
 from tlf.runtime.broken_pipe import exit_on_broken_pipe
-from tlf.runtime.npu import NPUError, NPUInputError, Program, parse, run
+from tlf.runtime.interruption import exit_on_interruption
+from tlf.runtime.npu import NPUError, NPUInputError, Program, Report, parse, run
 from tlf.runtime.npu.dtypes import DTYPES, Array
 
+PROG = "python -m tlf.runtime.npu"
 
+
+@exit_on_interruption(PROG)
 @exit_on_broken_pipe()
 def main(arguments: list[str] | None = None) -> int:
     """
@@ -33,10 +39,7 @@ def main(arguments: list[str] | None = None) -> int:
             timeline=options.trace is not None,
             exactly_once=options.exactly_once,
         )
-        for name, file in _parse_name_file_pairs(options.output):
-            if name not in report.outputs:
-                raise NPUInputError(f"the program has no output `{name}`")
-            np.save(file, report.outputs[name])
+        _write_files(options, report)
     except OSError as error:
         print(
             f"error: cannot read `{error.filename}`: {error.strerror}", file=sys.stderr
@@ -45,19 +48,33 @@ def main(arguments: list[str] | None = None) -> int:
     except (NPUError, UnicodeDecodeError) as error:
         print(f"{path}: error: {error}", file=sys.stderr)
         return 1
-    if options.trace is not None:
-        options.trace.write_text(report.trace())
-    if options.json is not None:
-        options.json.write_text(report.json())
     print(report.table())
     return 0
 
 
+def _write_files(options: argparse.Namespace, report: Report) -> None:
+    """
+    Write outputs, timeline and figures as requested. Raises `NPUInputError` for an
+    unknown output, `OSError`.
+    """
+    for name, file in _parse_name_file_pairs(options.output):
+        if name not in report.outputs:
+            raise NPUInputError(f"the program has no output `{name}`")
+        write_array_file(Path(file), report.outputs[name])
+    if options.trace is not None:
+        _write_text(options.trace, report.trace())
+    if options.json is not None:
+        _write_text(options.json, report.json())
+
+
+def _write_text(file: Path, text: str) -> None:
+    """Write a text file atomically."""
+    write_atomically(file, lambda path: path.write_text(text))
+
+
 def _build_parser() -> argparse.ArgumentParser:
     """Return the parser of the program file and of the options for its run."""
-    parser = argparse.ArgumentParser(
-        prog="python -m tlf.runtime.npu", description="Run an NPU program."
-    )
+    parser = argparse.ArgumentParser(prog=PROG, description="Run an NPU program.")
     parser.add_argument("program", type=Path, help="text of the program")
     parser.add_argument("--input", action="append", default=[], metavar="NAME=FILE.npy")
     parser.add_argument(

@@ -35,6 +35,7 @@ from tlf.runtime.npu.npu_program import (
 from tlf.runtime.npu.output_checker import OutputChecker
 from tlf.runtime.npu.register_intervals import IrregularError
 from tlf.runtime.npu.run_metrics import ProgramSegment
+from tlf.runtime.npu.run_progress import FractionObserver, RunProgress
 from tlf.runtime.npu.run_report import Report
 from tlf.runtime.npu.scalar_arithmetic import evaluate_scalar_operation
 from tlf.runtime.npu.timing_planner import TimingPlanner
@@ -48,6 +49,7 @@ def run(
     timeline: bool = False,
     step_by_step: bool = False,
     exactly_once: bool = False,
+    observe_fraction: FractionObserver | None = None,
 ) -> Report:
     """
     Run `program` on `inputs`, arrays by name in the declared shapes and element types.
@@ -59,7 +61,8 @@ def run(
 
     With `exactly_once`, a second write of a byte of an output, or a read of an output
     byte that is not an input, is a trap as well: a program without a trap then stores
-    every result once.
+    every result once. `observe_fraction` is called in long runs with the fraction that
+    is done.
 
     Raises `NPUInputError` for arrays that do not fit, `NPUTrap` for errors that
     hardware would not detect.
@@ -70,7 +73,8 @@ def run(
             return _simulate_timing_without_steps(program)
         except IrregularError:
             pass
-    control = _ControlProcessor(program, functional, timeline, exactly_once)
+    progress = RunProgress(program.body, observe_fraction)
+    control = _ControlProcessor(program, functional, timeline, exactly_once, progress)
     with np.errstate(all="ignore"):
         return control.run_program(arrays)
 
@@ -123,8 +127,14 @@ class _ControlProcessor:
     """The control processor, and the semaphores between the engines."""
 
     def __init__(
-        self, program: Program, functional: bool, timeline: bool, exactly_once: bool
+        self,
+        program: Program,
+        functional: bool,
+        timeline: bool,
+        exactly_once: bool,
+        progress: RunProgress,
     ) -> None:
+        self._progress = progress
         self._program = program
         self._executor = Executor(program, functional, timeline)
         if exactly_once:
@@ -266,7 +276,7 @@ class _ControlProcessor:
             if step <= 0:
                 raise Fault(f"expected a step of at least 1, got {step}")
             ranges.append(range(lower, upper, step))
-        for iteration in range(max(map(len, ranges))):
+        for iteration in self._progress.count_iterations(max(map(len, ranges))):
             active: list[_ExecutionLane] = []
             for lane, indices in zip(lanes, ranges, strict=True):
                 if iteration < len(indices):

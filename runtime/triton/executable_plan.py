@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from typing import cast
@@ -79,11 +79,13 @@ class Executable:
         inputs: Inputs,
         as_tensors: bool | None = None,
         device: torch.device | None = None,
+        observe_fraction: Callable[[float], object] | None = None,
     ) -> dict[str, Array]:
         """
         Run the plan on `device`, by default the one from `device_for`. Results are new
         torch tensors or numpy arrays; if `as_tensors` is `None`, they are torch tensors
-        if all inputs are. Raises `GuardError` and `KernelError`.
+        if all inputs are. `observe_fraction` is called with the fraction of the plan
+        that is done. Raises `GuardError` and `KernelError`.
         """
         values = self._order_inputs_by_plan(inputs)
         device = self.device_of_arguments(values) if device is None else device
@@ -97,7 +99,10 @@ class Executable:
         with _launch_context_of_device(device):
             if device not in self._compiled:
                 self._compile_kernels_in_parallel(buffers, device)
-            self._run_plan_steps(self.plan.steps, buffers, {})
+            if observe_fraction is None:
+                self._run_plan_steps(self.plan.steps, buffers, {})
+            else:
+                self._run_observed_steps(buffers, observe_fraction)
         results = {name: buffers[name] for name in self.plan.results}
         if as_tensors is None:
             are_tensors = [isinstance(each, torch.Tensor) for each in values]
@@ -146,7 +151,21 @@ class Executable:
                 self._launchers[launch.kernel].compile_before_launch(arguments)
 
         with ThreadPoolExecutor(os.cpu_count()) as threads:
-            list(threads.map(compile_one, first_launches.values()))
+            try:
+                list(threads.map(compile_one, first_launches.values()))
+            except BaseException:
+                threads.shutdown(wait=False, cancel_futures=True)
+                raise
+
+    def _run_observed_steps(
+        self,
+        buffers: Mapping[str, torch.Tensor],
+        observe_fraction: Callable[[float], object],
+    ) -> None:
+        """Launch the kernels of the plan, and observe the fraction that is done."""
+        for number, step in enumerate(self.plan.steps):
+            observe_fraction(number / len(self.plan.steps))
+            self._run_plan_steps([step], buffers, {})
 
     def _run_plan_steps(
         self,

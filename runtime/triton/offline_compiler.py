@@ -96,6 +96,8 @@ class OfflineCompiler:
         trace: TracebackType | None,
     ) -> None:
         if self._process is not None:
+            if error is not None and not isinstance(error, Exception):
+                self._process.kill()
             self._process.communicate()
             self._process = None
 

@@ -18,6 +18,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from tlf.runtime.atomic_write import write_atomically
+from tlf.runtime.interruption import exit_on_interruption
 from tlf.runtime.triton.launch_plan import Plan, load_plan
 from tlf.runtime.triton.offline_compiler import (
     CAPABILITY,
@@ -26,6 +28,8 @@ from tlf.runtime.triton.offline_compiler import (
     OfflineCompiler,
 )
 from tlf.runtime.triton.runtime_errors import TritonRuntimeError
+
+PROG = "python -m tlf.runtime.triton.report"
 
 COLUMNS = (
     "kernel",
@@ -125,12 +129,13 @@ def _format_access_widths(counts: Mapping[int, int]) -> str:
     return " ".join(f"{bits}:{count}" for bits, count in counts.items()) or "none"
 
 
+@exit_on_interruption(PROG)
 def main(arguments: Sequence[str] | None = None) -> int:
     """
     Print the kernel resources of a plan file; return 1 on an error or a kernel fault.
     """
     parser = argparse.ArgumentParser(
-        prog="python -m tlf.runtime.triton.report",
+        prog=PROG,
         description="Report the resources of the kernels of a plan on a GPU.",
     )
     parser.add_argument("plan", help="output of the target `triton`, or - for stdin")
@@ -148,7 +153,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(format_resource_table(found, capability))
         if isinstance(file, Path):
             records = [each.to_record() for each in found]
-            file.write_text(json.dumps(records, indent=1) + "\n", "utf-8")
+            text = json.dumps(records, indent=1) + "\n"
+            write_atomically(file, lambda path: path.write_text(text, "utf-8"))
     except (TritonRuntimeError, OSError, UnicodeDecodeError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

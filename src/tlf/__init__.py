@@ -1,10 +1,11 @@
 """Tile, Loop, Fuse: a compiler from tensor graphs to tiled kernels."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+TYPE_CHECKING = False
+"""False when this runs; type checkers take it as true. `typing` is slow to import."""
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from tlf.compiler.api.compile import compile as compile
     from tlf.compiler.api.torch_backend import tlf as backend
     from tlf.compiler.api.torch_report import REPORT as REPORT
@@ -40,7 +41,7 @@ _HOMES = {
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     """Import what the package offers when it is first asked for."""
     if name == "__version__":
         from importlib.metadata import version

@@ -16,6 +16,7 @@ from tlf.support.partition.pareto_labels import START, ParetoFronts, PathLabel
 from tlf.support.partition.residency_outcomes import ResidencyOutcomes
 from tlf.support.partition.search_limits import Limits
 from tlf.support.partition.transitions import NOTHING, State, Transitions
+from tlf.support.progress import report_iterations
 
 States = dict[State, list[PathLabel]]
 """Labels of each state with the same operations done."""
@@ -86,7 +87,7 @@ class DownsetSweep:
         self.layers = {size: {} for size in range(len(problem.nodes) + 1)}
         self.layers[0] = {0: {NOTHING: [START]}}
         furthest = 0
-        for size in range(len(problem.nodes)):
+        for size in report_iterations(range(len(problem.nodes))):
             if size:
                 layer = self.layers[size]
                 narrow = (

@@ -53,6 +53,7 @@ from tlf.tools import (
     tlf_opt,
     tlf_plan,
     tlf_run,
+    umbrella_command,
 )
 from tlf.tools.opt_options import FLAGS
 
@@ -64,6 +65,7 @@ PAGES = {
 }
 MAX_LINES = 400
 TOOLS = {
+    "tlf": umbrella_command.main,
     "tlf-bench": tlf_bench.main,
     "tlf-explain": tlf_explain.main,
     "tlf-import": tlf_import.main,

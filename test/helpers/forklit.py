@@ -21,6 +21,7 @@ import lit.TestRunner
 from lit.formats import ShTest
 
 TOOLS = {
+    "tlf": "tlf.tools.umbrella_command",
     "tlf-bench": "tlf.tools.tlf_bench",
     "tlf-explain": "tlf.tools.tlf_explain",
     "tlf-opt": "tlf.tools.tlf_opt",

@@ -43,13 +43,14 @@ TRAPS = {
 }
 
 
-def trap(machine: str, code: str, **options: bool) -> NPUTrap:
+def trap(machine: str, code: str, *, exactly_once: bool = False) -> NPUTrap:
     text = (
         f"{machine}.input x L2 0 f32 16\n.output y L3 256 f32 16\n.code\n\n\n{code}\n"
     )
     program = parse(text + "halt\n")
+    x = np.arange(16, dtype=np.float32)
     with pytest.raises(NPUTrap) as caught:
-        run(program, {"x": np.arange(16, dtype=np.float32)}, **options)
+        run(program, {"x": x}, exactly_once=exactly_once)
     return caught.value
 
 

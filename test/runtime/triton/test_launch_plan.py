@@ -144,6 +144,15 @@ def test_executable_runs_again_with_fresh_results(plan: Json) -> None:
     np.testing.assert_array_equal(np.asarray(first).astype(np.float32), expected)
 
 
+def test_steps_are_observed(plan: Json) -> None:
+    seen: list[float] = []
+    steps = plan["steps"] * 2
+    executable = prepare({**plan, "steps": steps})
+    first = executable([values()], observe_fraction=seen.append)["y"]
+    assert seen == [0.0, 0.5]
+    np.testing.assert_array_equal(first, executable([values()])["y"])
+
+
 def test_read_only_input(plan: Json) -> None:
     x = values()
     x.flags.writeable = False
