@@ -148,7 +148,7 @@ class CompiledProgram:
             if value.is_contiguous() and device in (None, value.device):
                 return value
             return self._copy_to_device(name, value, device)
-        from tlf.frontend.torch.element_types import to_array
+        from tlf.support.tensor_arrays import to_array
 
         return to_array(value)
 
@@ -239,7 +239,7 @@ def _to_torch_tensor(value: Buffer) -> Buffer:
     """Return a torch tensor unchanged, and a numpy array converted to a tensor."""
     if is_torch_tensor(value):
         return value
-    from tlf.frontend.torch.element_types import to_tensor
+    from tlf.support.tensor_arrays import to_tensor
 
     return to_tensor(value)
 

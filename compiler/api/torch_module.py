@@ -13,8 +13,8 @@ from tlf.dialects.target import TargetSpec
 from tlf.frontend.torch.export import ImportedProgram, from_torch
 from tlf.frontend.torch.graph_import import result_axis_orders_of
 from tlf.frontend.torch.import_errors import ImportFailure
-from tlf.frontend.torch.memory_order import with_axis_order
 from tlf.runtime.triton.device_selection import choose_interpreter_mode
+from tlf.support.tensor_strides import with_axis_order
 
 
 class CompiledModule:

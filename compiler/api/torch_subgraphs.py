@@ -28,7 +28,8 @@ from tlf.frontend.torch.graph_import import (
     import_graph,
     result_axis_orders_of,
 )
-from tlf.frontend.torch.memory_order import is_dense, with_axis_order, with_strides
+from tlf.frontend.torch.memory_order import is_dense
+from tlf.support.tensor_strides import with_axis_order, with_strides
 
 GraphCallable = Callable[..., Any]
 
