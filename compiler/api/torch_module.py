@@ -28,10 +28,11 @@ class CompiledModule:
         imported: ImportedProgram,
         target: str | TargetSpec,
         check_indices: bool = False,
+        cache: bool = True,
     ) -> None:
         self.imported = imported
         self.program = CompiledProgram(
-            imported.module, target, check_indices=check_indices
+            imported.module, target, check_indices=check_indices, cache=cache
         )
         self.weights = dict(imported.weights)
         self._orders = result_axis_orders_of(imported.function)
@@ -130,11 +131,13 @@ def compile_module(
     options: Mapping[str, Any] | None = None,
     target: str | TargetSpec = "reference",
     check_indices: bool = False,
+    cache: bool = True,
 ) -> CompiledModule:
     """Import a module for example inputs, and compile it."""
     _reject_meta_tensors(module)
     choose_interpreter_mode()
-    return CompiledModule(from_torch(module, inputs, options), target, check_indices)
+    imported = from_torch(module, inputs, options)
+    return CompiledModule(imported, target, check_indices, cache)
 
 
 def _reject_meta_tensors(module: torch.nn.Module) -> None:

@@ -55,7 +55,9 @@ class CompiledGraph:
         self.orders = result_axis_orders_of(function)
         self.strides = strides or {}
         function.module.attributes[NUMERICS_ATTRIBUTE] = StringAttr(settings.numerics)
-        self.program = CompiledProgram(function.module, settings.target)
+        self.program = CompiledProgram(
+            function.module, settings.target, cache=settings.cache
+        )
 
     def __call__(self, *inputs: torch.Tensor) -> list[Any]:
         names = self.program.signature.inputs
