@@ -21,7 +21,6 @@ from cache_workload import (
 )
 from forked import start_fork, wait_for
 
-from tlf.runtime.storage import atomic_files
 from tlf.runtime.storage.cache_entries import (
     KERNEL_SOURCES,
     list_cache_entries,
@@ -86,7 +85,7 @@ def test_faults_of_the_file_system(
     store = CacheStore(tmp_path, LIMIT)
     owner, name = operation.split(".")
     with monkeypatch.context() as patched:
-        target = Path if owner == "Path" else atomic_files.os
+        target = Path if owner == "Path" else os
         patched.setattr(target, name, raise_os_error(number))
         store.write("k", contents("k"))
         assert store.read("k") is None
