@@ -16,6 +16,7 @@ from tlf.compiler.backends.backends import CompilingBackend, select_backend
 from tlf.compiler.backends.cached_compilation import compile_with_cache
 from tlf.compiler.backends.emitted_program import EmittedProgram
 from tlf.compiler.backends.executables import Executable, Signature
+from tlf.compiler.backends.interpreted_program import format_self_contained
 from tlf.compiler.driver.diagnostics import locate_errors
 from tlf.compiler.driver.entry_function import entry_function_of
 from tlf.compiler.driver.pass_manager import verify_module
@@ -90,6 +91,15 @@ class CompiledProgram(CallableProgram):
         lowered = self.source.clone()
         manager = self._records.make_pass_manager
         return self._backend.lower(self._context, lowered, manager), lowered
+
+    @property
+    def target_name(self) -> str:
+        """Name of the target."""
+        return self.target if isinstance(self.target, str) else self.target.name
+
+    def format_source(self) -> str:
+        """Return the text of the program that is compiled, with all constants in it."""
+        return format_self_contained(self.source)
 
     @cached_property
     def _context(self) -> Context:
