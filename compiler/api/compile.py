@@ -74,6 +74,18 @@ def compile(
         return CompiledProgram(
             module, target, entry, base, check_indices=check_indices, cache=cache
         )
+    return _compile_torch(program, inputs, options, target, check_indices, cache)
+
+
+def _compile_torch(
+    program: ImportedProgram | Module,
+    inputs: Sequence[Any] | None,
+    options: Mapping[str, Any] | None,
+    target: str | TargetSpec,
+    check_indices: bool,
+    cache: bool,
+) -> CompiledModule:
+    """Compile a result of `tlf.from_torch`, or a PyTorch module for example inputs."""
     from tlf.compiler.api.torch_module import CompiledModule, compile_module
     from tlf.frontend.torch import ImportedProgram
 

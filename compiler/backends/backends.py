@@ -25,7 +25,7 @@ from tlf.compiler.driver.pass_manager import PassManager
 from tlf.compiler.driver.target_loading import load_target
 from tlf.dialects import npu
 from tlf.dialects.entry_point import result_argument_count
-from tlf.dialects.npu.supported_types import unsupported_type_message
+from tlf.dialects.npu_element_types import unsupported_type_message
 from tlf.dialects.target import TargetSpec
 from tlf.dialects.weight_preparation_attributes import (
     argument_indices_of_preparation,

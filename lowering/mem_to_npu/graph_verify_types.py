@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
-from tlf.dialects.npu.supported_types import unsupported_type_message
+from tlf.dialects.npu_element_types import unsupported_type_message
 from tlf.dialects.target import TargetSpec
 
 

@@ -10,7 +10,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from tlf.analysis.operations.banded_matmul import iterator_role_of
 from tlf.dialects import mem, npu
-from tlf.dialects.npu.supported_types import unsupported_product_message
+from tlf.dialects.npu_element_types import unsupported_product_message
 from tlf.dialects.target import TargetSpec
 from tlf.dialects.target.npu_machine import build_npu_machine
 from tlf.lowering.mem_to_npu.accumulation_condition import build_accumulation_condition
