@@ -48,6 +48,8 @@ class ModuleCall:
     """Inputs other than tensors, by index; the program is specialized for them."""
     in_spec: pytree.TreeSpec
     out_spec: pytree.TreeSpec
+    own_constants: frozenset[str] = frozenset()
+    """Weights that are not in the state dictionary of the module."""
 
 
 class CallableModule:

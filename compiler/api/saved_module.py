@@ -8,13 +8,18 @@ from typing import Any
 
 import msgspec
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import load as load_tensors
 from safetensors.torch import save as save_tensors
-from torch.utils import _pytree as pytree
 
 from tlf.compiler.api.callable_module import CallableModule, KnownOutput, ModuleCall
 from tlf.compiler.api.callable_program import CallableProgram
 from tlf.compiler.api.saved_record import MODULE
+from tlf.compiler.api.saved_structure import (
+    SavedStructure,
+    decode_structure,
+    encode_structure,
+)
 from tlf.runtime.storage.program_archive import ArchiveError
 
 WEIGHTS = "weights.safetensors"
@@ -50,8 +55,9 @@ class SavedCall:
     outputs: tuple[int, ...]
     mutated: dict[int, str | int]
     constants: dict[int, SavedConstant]
-    in_spec: str
-    out_spec: str
+    in_spec: SavedStructure
+    out_spec: SavedStructure
+    own_constants: tuple[str, ...]
     weights: dict[str, TensorType]
 
 
@@ -66,8 +72,9 @@ _READERS: Mapping[str, Callable[[str], Any]] = {
 
 def encode_module(module: CallableModule, has_weights: bool) -> dict[str, bytes]:
     """
-    Return the members of a module: its call, its weights if `has_weights`, and known
-    outputs. Raises `TypeError` for a call that cannot be saved.
+    Return the members of a module: its call, known outputs, and its weights; only its
+    own constants of these unless `has_weights`. Raises `TypeError` for a call that
+    cannot be saved.
     """
     call = module.call
     saved = SavedCall(
@@ -77,8 +84,9 @@ def encode_module(module: CallableModule, has_weights: bool) -> dict[str, bytes]
         call.outputs,
         dict(call.mutated),
         {index: _encode_constant(value) for index, value in call.constants.items()},
-        _encode_structure(call.in_spec),
-        _encode_structure(call.out_spec),
+        encode_structure(call.in_spec),
+        encode_structure(call.out_spec),
+        tuple(sorted(call.own_constants)),
         {name: _type_of(tensor) for name, tensor in module.weights.items()},
     )
     members = {MODULE: msgspec.json.encode(saved)}
@@ -89,8 +97,13 @@ def encode_module(module: CallableModule, has_weights: bool) -> dict[str, bytes]
     }
     if known:
         members[OUTPUTS] = _encode_tensors(known)
-    if has_weights:
-        members[WEIGHTS] = _encode_tensors(module.weights)
+    members[WEIGHTS] = _encode_tensors(
+        {
+            name: tensor
+            for name, tensor in module.weights.items()
+            if has_weights or name in call.own_constants
+        }
+    )
     return members
 
 
@@ -107,12 +120,9 @@ def decode_module(
         saved = msgspec.json.decode(members[MODULE], type=SavedCall)
     except msgspec.MsgspecError as error:
         raise ArchiveError(f"expected a call of a module, got: {error}") from error
-    if weights is None:
-        if WEIGHTS not in members:
-            raise ArchiveError("expected weights, got a file without them")
-        weights = load_tensors(members[WEIGHTS])
+    weights = {**_load_tensors(members, WEIGHTS), **(weights or {})}
     _check_weights(saved.weights, weights)
-    known = load_tensors(members[OUTPUTS]) if OUTPUTS in members else {}
+    known = _load_tensors(members, OUTPUTS)
     values = [
         each if isinstance(each, int) else _decode_value(each, known.get(str(index)))
         for index, each in enumerate(saved.values)
@@ -124,12 +134,25 @@ def decode_module(
         saved.outputs,
         saved.mutated,
         {index: _decode_constant(each) for index, each in saved.constants.items()},
-        pytree.treespec_loads(saved.in_spec),
-        pytree.treespec_loads(saved.out_spec),
+        decode_structure(saved.in_spec),
+        decode_structure(saved.out_spec),
+        frozenset(saved.own_constants),
     )
     device = getattr(program.executable.device_for({}), "type", "cpu")
     used = {name: weights[name].to(device) for name in saved.weights}
     return CallableModule(program, decoded, used)
+
+
+def _load_tensors(
+    members: Mapping[str, bytes], name: str
+) -> Mapping[str, torch.Tensor]:
+    """Return the tensors of a member, if there is one. Raises `ArchiveError`."""
+    if (data := members.get(name)) is None:
+        return {}
+    try:
+        return load_tensors(data)
+    except SafetensorError as error:
+        raise ArchiveError(f"expected tensors in {name}, got: {error}") from error
 
 
 def _check_weights(
@@ -158,14 +181,6 @@ def _encode_tensors(tensors: Mapping[str, torch.Tensor]) -> bytes:
             for name, each in tensors.items()
         }
     )
-
-
-def _encode_structure(spec: pytree.TreeSpec) -> str:
-    """Return a structure in JSON. Raises `TypeError` for containers of users."""
-    try:
-        return pytree.treespec_dumps(spec)
-    except NotImplementedError as error:
-        raise TypeError(f"expected containers of Python, got: {error}") from error
 
 
 def _encode_value(value: int | KnownOutput) -> int | SavedConstant:

@@ -141,7 +141,7 @@ def _load_program(record: SavedRecord, members: Mapping[str, bytes]) -> Callable
     except Exception as error:
         reason = " ".join(str(error).split())
         raise ArchiveError(
-            f"expected a program for {record.target}, got: {reason}"
+            f"expected a program that {record.backend} loads, got: {reason}"
         ) from error
     return CallableProgram(
         signature, record.argument_types, executable, _load_checks(members)

@@ -56,6 +56,7 @@ def _call_of(imported: ImportedProgram) -> ModuleCall:
         imported.constants,
         imported.in_spec,
         imported.out_spec,
+        imported.own_constants,
     )
 
 
