@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable, Generator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from importlib import import_module
 from pathlib import Path
 from threading import Lock
@@ -31,8 +31,8 @@ DAMAGES = (OSError, ValueError, KeyError, StopIteration)
 
 class CacheFolderScope:
     """
-    Setting of Triton's cache folder while any thread compiles. After a failure, the
-    folder is a temporary one of the process.
+    Setting of Triton's cache folder while any thread compiles. After a fault of the
+    cache, the folder is a temporary one of the process.
     """
 
     def __init__(self) -> None:
@@ -54,10 +54,11 @@ class CacheFolderScope:
 
     @contextmanager
     def use_folder(self, folder: Path) -> Generator[None]:
-        """Use a folder in a context; it applies when the first thread enters."""
+        """Use a folder in a context, and in other threads that are in one."""
         with self._lock:
             if not self._users:
-                _set_folder(self._setting, folder)
+                self._setting.enter_context(_triton_knobs().scope())
+            _triton_knobs().dir = str(folder)
             self._users += 1
         try:
             yield
@@ -67,13 +68,10 @@ class CacheFolderScope:
                 if not self._users:
                     self._setting.close()
 
-    def fall_back(self) -> None:
-        """Use a temporary folder from now on. Raises `OSError` if there is none."""
+    def fall_back(self, folder: tempfile.TemporaryDirectory[str]) -> None:
+        """Use a temporary folder from now on."""
         with self._lock:
-            if self._fallback is None:
-                self._fallback = tempfile.TemporaryDirectory(prefix="tlf-kernels-")
-            if self._users:
-                _triton_knobs().dir = self._fallback.name
+            self._fallback = folder
 
 
 _SCOPE = CacheFolderScope()
@@ -90,12 +88,26 @@ def compile_through_cache(compile_kernel: Callable[[], CompiledT]) -> CompiledT:
         with _SCOPE.use_folder(folder):
             compiled = compile_kernel()
     except DAMAGES as error:
-        LOG.debug("kernels are compiled without the cache: %s", error)
-        with suppress(OSError):
-            _SCOPE.fall_back()
-        with _SCOPE.use_folder(_SCOPE.select_folder() or folder):
-            return compile_kernel()
+        return _compile_in_temporary_folder(compile_kernel, error)
     _mark_kernel_as_used(compiled, folder)
+    return compiled
+
+
+def _compile_in_temporary_folder(
+    compile_kernel: Callable[[], CompiledT], error: Exception
+) -> CompiledT:
+    """
+    Compile in a temporary folder, which is used from now on if that helps. `error` is
+    raised if there is no such folder.
+    """
+    try:
+        folder = tempfile.TemporaryDirectory(prefix="tlf-kernels-")
+    except OSError:
+        raise error from None
+    with _SCOPE.use_folder(Path(folder.name)):
+        compiled = compile_kernel()
+    LOG.debug("kernels are compiled without the cache: %s", error)
+    _SCOPE.fall_back(folder)
     return compiled
 
 
@@ -120,10 +132,3 @@ def _triton_knobs() -> Any:
 def _is_set_by_user() -> bool:
     """Return `True` if the user has set the folder of Triton's cache."""
     return _VARIABLE in os.environ or "dir" in vars(_triton_knobs())
-
-
-def _set_folder(setting: ExitStack, folder: Path) -> None:
-    """Set Triton's cache folder until `setting` is closed."""
-    knobs = _triton_knobs()
-    setting.enter_context(knobs.scope())
-    knobs.dir = str(folder)

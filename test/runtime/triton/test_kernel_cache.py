@@ -114,12 +114,15 @@ def test_faults_of_the_cache(error: Exception, folder: Path):
     assert tried[1] == tried[2] != triton_folder()
 
 
-def test_errors_of_kernels_are_raised():
+def test_errors_of_kernels_are_raised(folder: Path):
+    """They are no faults of the cache, which is used for the next kernel."""
+
     def compile_kernel() -> None:
         raise ValueError("wrong kernel")
 
     with pytest.raises(ValueError, match="wrong kernel"):
         compile_through_cache(compile_kernel)
+    assert compile_through_cache(triton_folder) == str(folder)
 
 
 def test_kernels_are_marked_as_used(folder: Path):
