@@ -94,8 +94,10 @@ class CompiledProgram(CallableProgram):
 
     @property
     def target_name(self) -> str:
-        """Name of the target."""
-        return self.target if isinstance(self.target, str) else self.target.name
+        """Name of the target, as its description has it."""
+        if isinstance(self._backend, CompilingBackend):
+            return self._backend.target.name
+        return "reference"
 
     def format_source(self) -> str:
         """Return the text of the program that is compiled, with all constants in it."""

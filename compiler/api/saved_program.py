@@ -28,7 +28,7 @@ from tlf.compiler.backends.emitted_archive import (
 )
 from tlf.compiler.backends.executables import Executable, Signature, TritonKernels
 from tlf.compiler.backends.prepared_program import PreparedProgram
-from tlf.runtime.storage.atomic_files import write_file_atomically
+from tlf.compiler.driver.atomic_write import write_atomically
 from tlf.runtime.storage.program_archive import (
     RECORD,
     ArchiveError,
@@ -81,7 +81,8 @@ def save(
     else:
         texts = {REFERENCE_TEXT: program.format_source().encode()}
     archive = {RECORD: msgspec.json.encode(record), **texts, **members}
-    write_file_atomically(Path(path), encode_archive(archive))
+    data = encode_archive(archive)
+    write_atomically(Path(path), lambda partial: partial.write_bytes(data))
 
 
 def load(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import subprocess
 import sys
@@ -383,10 +384,12 @@ def test_file_is_replaced_as_a_whole(saved: Path, monkeypatch: pytest.MonkeyPatc
 
     def write_part(path: Path, data: bytes) -> int:
         write(path, data[:10])
-        raise OSError("no space left")
+        raise OSError(errno.ENOSPC, "no space left")
 
     monkeypatch.setattr(Path, "write_bytes", write_part)
     with pytest.raises(OSError, match="no space left"):
         tlf.save(tlf.compile(MLP, target="npu"), saved)
+    with pytest.raises(FileNotFoundError):
+        tlf.save(tlf.compile(MLP), saved.parent / "absent" / "mlp.tlf")
     assert saved.read_bytes() == before
     assert list(saved.parent.iterdir()) == [saved]
