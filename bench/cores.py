@@ -96,7 +96,7 @@ PROGRAMS: Mapping[str, Callable[[], str]] = {
 
 def simulate_program(text: str, target: str) -> npu.Report:
     """Return the simulation report of a program, run without values."""
-    code = tlf.compile(text, target=target).ir("program.npu")
+    code = tlf.compile(text, target=target, cache=False).ir("program.npu")
     return npu.run(npu.parse(code), {}, functional=False)
 
 

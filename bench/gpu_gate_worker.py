@@ -133,7 +133,12 @@ def _check_row(
         record[f"{name} first s"] = round(time.perf_counter() - started, 2)
         record[f"{name} error"] = relative_error(results, exact)
     REPORT.clear()
-    options = {"target": "triton", "numerics": row.numerics, "fallback": "strict"}
+    options = {
+        "target": "triton",
+        "numerics": row.numerics,
+        "fallback": "strict",
+        "cache": False,
+    }
     runs["tlf"] = T.compile(work.function, backend=torch_backend.tlf, options=options)
     started = time.perf_counter()
     results = runs["tlf"](*work.arguments)

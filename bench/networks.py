@@ -76,9 +76,8 @@ def measure_network(model: Model, options: NetworkOptions) -> str:
     network = network.to(dtype)
     exact = copy.deepcopy(network).double()(*cast_all(arguments, torch.float64))
     torch_backend.REPORT.clear()
-    compiled: Any = T.compile(
-        network, backend=torch_backend.tlf, options={"target": options.target}
-    )
+    settings = {"target": options.target, "cache": False}
+    compiled: Any = T.compile(network, backend=torch_backend.tlf, options=settings)
     started = time.perf_counter()
     results = compiled(*arguments)
     seconds = time.perf_counter() - started

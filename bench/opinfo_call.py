@@ -247,9 +247,14 @@ def _run_backend(sample: Sample, target: str) -> tuple[Any, str]:
     return results, _compile_status() or "tlf"
 
 
-def _backend_options(target: str) -> Mapping[str, str]:
-    """Return backend options under which its own errors are raised."""
-    return {"target": target, "fallback": "strict", "reproducers": os.devnull}
+def _backend_options(target: str) -> Mapping[str, Any]:
+    """Return backend options under which it compiles anew and raises its own errors."""
+    return {
+        "target": target,
+        "fallback": "strict",
+        "reproducers": os.devnull,
+        "cache": False,
+    }
 
 
 def _run_dynamo(sample: Sample, target: str) -> tuple[Any, str]:

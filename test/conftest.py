@@ -3,6 +3,8 @@ Shared configuration of all tests: device of kernels, and combinations that `--w
 adds.
 """
 
+import os
+import tempfile
 from collections import defaultdict
 from contextlib import suppress
 
@@ -39,6 +41,13 @@ def pytest_configure(config: pytest.Config):
         "long: takes more than ten seconds, and runs only when given `--whole` or the "
         "name of a test",
     )
+    # A program of the cache would hide an error of the compiler. Sources of kernels are
+    # in the folder of the cache even so.
+    os.environ["TLF_CACHE"] = "0"
+    if "TLF_CACHE_DIR" not in os.environ:
+        folder = tempfile.TemporaryDirectory(prefix="tlf-test-cache-")
+        config.add_cleanup(folder.cleanup)
+        os.environ["TLF_CACHE_DIR"] = folder.name
     # Whatever test is the first to import Triton, kernels run where they can.
     with suppress(UnavailableError):
         choose_interpreter_mode()

@@ -24,6 +24,10 @@ config.test_format = ForkShTest() if forks else lit.formats.ShTest()
 if forks:
     warm_up()  # before lit forks its workers
 
+# A program of the cache would hide an error of the compiler.
+config.environment["TLF_CACHE"] = "0"
+config.environment["TLF_CACHE_DIR"] = str(HERE / "Output" / "cache")
+
 # The commands of the environment that lit itself runs in.
 bin_folder = str(Path(sys.executable).parent)
 config.environment["PATH"] = os.pathsep.join([bin_folder, os.environ.get("PATH", "")])

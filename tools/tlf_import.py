@@ -50,7 +50,7 @@ def _write_files(options: ImportOptions, imported: ImportedProgram) -> None:
     from safetensors.numpy import save
 
     from tlf.frontend.torch import ImportFailure
-    from tlf.frontend.torch.element_types import to_array
+    from tlf.support.tensor_arrays import to_array
     from tlf.tools.import_weights import replace_weights_by_constants
 
     if not options.output.name:

@@ -24,6 +24,7 @@ class Subcommand(NamedTuple):
 
 SUBCOMMANDS: Mapping[str, Subcommand] = {
     "bench": Subcommand("tlf_bench", "compare compilation variants of programs"),
+    "cache": Subcommand("cache_command", "show or clear the cache of programs"),
     "explain": Subcommand("tlf_explain", "report the plan of a program and its cost"),
     "import": Subcommand("tlf_import", "write a PyTorch module as a program"),
     "opt": Subcommand("tlf_opt", "run passes over a program and print it"),

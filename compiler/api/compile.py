@@ -30,6 +30,7 @@ def compile(
     target: str | TargetSpec = "reference",
     entry: str | None = None,
     check_indices: bool = False,
+    cache: bool = True,
 ) -> CompiledProgram: ...
 
 
@@ -41,6 +42,7 @@ def compile(
     *,
     target: str | TargetSpec = "reference",
     check_indices: bool = False,
+    cache: bool = True,
 ) -> CompiledModule: ...
 
 
@@ -53,6 +55,7 @@ def compile(
     target: str | TargetSpec = "reference",
     entry: str | None = None,
     check_indices: bool = False,
+    cache: bool = True,
 ) -> CompiledProgram | CompiledModule:
     """
     Compile a program to a function on numpy arrays or torch tensors.
@@ -62,23 +65,38 @@ def compile(
     `inputs`, and `options` by name, and keeps its call signature. `target` is
     `reference`, `npu`, `triton`, or a target description by its name or file; `entry`
     names the function, if there are several. With `check_indices`, a call raises
-    `CheckedValueError` for an index out of range and for an integer divided by 0.
+    `CheckedValueError` for an index out of range and for an integer divided by 0. With
+    `cache` set to `False`, the cache of compiled programs is not used.
 
     Raises `CompileError` for an invalid program or description, `ImportFailure` for a
     module that cannot be imported, `SourceError` for a file that cannot be read.
     """
     if isinstance(program, str | Path | ModuleOp):
         module, base = read_verified_program(program)
-        return CompiledProgram(module, target, entry, base, check_indices=check_indices)
+        return CompiledProgram(
+            module, target, entry, base, check_indices=check_indices, cache=cache
+        )
+    return _compile_torch(program, inputs, options, target, check_indices, cache)
+
+
+def _compile_torch(
+    program: ImportedProgram | Module,
+    inputs: Sequence[Any] | None,
+    options: Mapping[str, Any] | None,
+    target: str | TargetSpec,
+    check_indices: bool,
+    cache: bool,
+) -> CompiledModule:
+    """Compile a result of `tlf.from_torch`, or a PyTorch module for example inputs."""
     from tlf.compiler.api.torch_module import CompiledModule, compile_module
     from tlf.frontend.torch import ImportedProgram
 
     if isinstance(program, ImportedProgram):
-        return CompiledModule(program, target, check_indices)
+        return CompiledModule(program, target, check_indices, cache)
     torch = sys.modules["torch"]
     if not isinstance(program, torch.nn.Module):
         kind = type(program).__name__
         raise TypeError(f"expected a program or a module of PyTorch, got {kind}")
     if inputs is None:
         raise TypeError("expected example inputs for a module of PyTorch")
-    return compile_module(program, inputs, options, target, check_indices)
+    return compile_module(program, inputs, options, target, check_indices, cache)

@@ -41,6 +41,8 @@ class Settings:
     """
     reproducers: str | None = None
     """Folder of reproducers; `None` for the default."""
+    cache: bool = True
+    """True to look up compiled programs in the cache, and to store them there."""
 
     @staticmethod
     def from_options(options: Mapping[str, Any]) -> Settings:
@@ -87,6 +89,12 @@ def _validate_check_indices(value: Any) -> bool:
     return value
 
 
+def _validate_cache(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError(f"expected cache True or False, got {value}")
+    return value
+
+
 def _validate_reproducers(value: Any) -> str | None:
     if value is not None and not isinstance(value, str | Path):
         raise ValueError(f"expected reproducers to be a folder, got {value}")
@@ -99,4 +107,5 @@ _READERS: Mapping[str, Callable[[Any], Any]] = {
     "fallback": _validate_fallback,
     "check_indices": _validate_check_indices,
     "reproducers": _validate_reproducers,
+    "cache": _validate_cache,
 }

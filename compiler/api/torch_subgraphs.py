@@ -28,7 +28,8 @@ from tlf.frontend.torch.graph_import import (
     import_graph,
     result_axis_orders_of,
 )
-from tlf.frontend.torch.memory_order import is_dense, with_axis_order, with_strides
+from tlf.frontend.torch.memory_order import is_dense
+from tlf.support.tensor_strides import with_axis_order, with_strides
 
 GraphCallable = Callable[..., Any]
 
@@ -54,7 +55,9 @@ class CompiledGraph:
         self.orders = result_axis_orders_of(function)
         self.strides = strides or {}
         function.module.attributes[NUMERICS_ATTRIBUTE] = StringAttr(settings.numerics)
-        self.program = CompiledProgram(function.module, settings.target)
+        self.program = CompiledProgram(
+            function.module, settings.target, cache=settings.cache
+        )
 
     def __call__(self, *inputs: torch.Tensor) -> list[Any]:
         names = self.program.signature.inputs

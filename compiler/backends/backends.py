@@ -16,31 +16,21 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
-from tlf.compiler.backends.executables import (
-    EmptyProgram,
-    Executable,
-    InterpretedProgram,
-    Preparation,
-    Signature,
-    SimulatedProgram,
-    TritonKernels,
-)
-from tlf.compiler.backends.prepared_program import PreparedProgram
+from tlf.compiler.backends.emitted_program import EmittedProgram
+from tlf.compiler.backends.executables import Executable, Preparation, Signature
+from tlf.compiler.backends.interpreted_program import InterpretedProgram
 from tlf.compiler.driver.diagnostics import locate_errors
-from tlf.compiler.driver.driver import PASSES, TARGETS, emit_text
 from tlf.compiler.driver.entry_function import entry_function_of, isolate_entry_function
 from tlf.compiler.driver.pass_manager import PassManager
-from tlf.compiler.driver.pipeline import build_passes, build_target
 from tlf.compiler.driver.target_loading import load_target
 from tlf.dialects import npu
 from tlf.dialects.entry_point import result_argument_count
+from tlf.dialects.npu_element_types import unsupported_type_message
 from tlf.dialects.target import TargetSpec
 from tlf.dialects.weight_preparation_attributes import (
     argument_indices_of_preparation,
     find_preparation_function,
 )
-from tlf.lowering.mem_to_npu.graph_verify_types import unsupported_type_message
-from tlf.lowering.pipelines import pipelines_for
 from tlf.support.progress import report_step
 
 ManagerFactory: TypeAlias = "Callable[[Sequence[ModulePass]], PassManager]"
@@ -92,8 +82,7 @@ class ReferenceBackend:
         Run only `passes`, if given, on `module`; return the signature of its entry.
         """
         if self.passes is not None:
-            passes = build_passes(self.passes, PASSES, pipelines_for(None))
-            make_manager(passes).run(context, module)
+            make_manager(_build_pipeline(self.passes, None)).run(context, module)
         return Signature.from_function(entry_function_of(module, self.entry))
 
     def build(
@@ -131,8 +120,7 @@ class CompilingBackend:
         isolate_entry_function(module, function)
         self.target.attach_to_module(module)
         pipeline = self.passes or f"{self.target.backend}-pipeline"
-        passes = build_passes(pipeline, PASSES, pipelines_for(self.target))
-        make_manager(passes).run(context, module)
+        make_manager(_build_pipeline(pipeline, self.target)).run(context, module)
         return add_preparation_to_signature(module, signature)
 
     def build(
@@ -142,35 +130,44 @@ class CompilingBackend:
         Return one executable, or a `PreparedProgram` if the signature has a
         preparation.
         """
-        if signature.preparation is None:
-            return self._build_function_executable(context, module, signature)
-        first, main = signature.split_preparation(signature.preparation)
-        prepare = self._build_function_executable(context, module, first)
-        if isinstance(prepare, TritonKernels):
-            prepare = replace(prepare, returns_tensors=True)
-        return PreparedProgram(
-            self._build_function_executable(context, module, main),
-            prepare,
-            first.inputs,
-        )
+        emitted = self.emit(context, module, signature)
+        return emitted.build_executable(signature, self.side_file_folder)
 
-    def _build_function_executable(
+    def emit(
         self, context: Context, module: ModuleOp, signature: Signature
-    ) -> Executable:
+    ) -> EmittedProgram:
         """
-        Emit text of the function `signature.name` from an already lowered module, and
-        load it as an executable.
+        Return the text of the function `signature.name` of a lowered module, and that
+        of its preparation.
         """
+        preparation, preparation_text = signature.preparation, ""
+        if preparation is not None:
+            preparation_text = self._emit_function(context, module, preparation.name)
+        text = self._emit_function(context, module, signature.name)
+        return EmittedProgram(self.target.backend, text, preparation, preparation_text)
+
+    def _emit_function(self, context: Context, module: ModuleOp, name: str) -> str:
+        """Return the text of one function of a lowered module."""
+        from tlf.compiler.driver.driver import TARGETS, emit_text
+        from tlf.compiler.driver.pipeline import build_target
+
         backend = self.target.backend
         options = "{origins=true}" if backend == "npu" else ""
         printer: Any = build_target(f"{backend}{options}", TARGETS)
         with report_step("emit"), locate_errors(module, f"target `{backend}`"):
-            text = emit_text(context, module, replace(printer, function=signature.name))
-        if backend == "npu":
-            return SimulatedProgram.parse_text(text, self.side_file_folder, signature)
-        if not signature.outputs:
-            return EmptyProgram()
-        return TritonKernels.load_text(text, signature)
+            return emit_text(context, module, replace(printer, function=name))
+
+
+def _build_pipeline(pipeline: str, target: TargetSpec | None) -> Sequence[ModulePass]:
+    """
+    Return the passes of a pipeline for a target. Passes are imported only here, because
+    a program of the cache needs none.
+    """
+    from tlf.compiler.driver.driver import PASSES
+    from tlf.compiler.driver.pipeline import build_passes
+    from tlf.lowering.pipelines import pipelines_for
+
+    return build_passes(pipeline, PASSES, pipelines_for(target))
 
 
 def add_preparation_to_signature(module: ModuleOp, signature: Signature) -> Signature:

@@ -6,20 +6,14 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
-
-import numpy as np
-from xdsl.dialects import func
-from xdsl.dialects.builtin import ModuleOp
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from tlf.compiler.backends.npu_report_rows import Row, report_figures, report_rows
-from tlf.compiler.driver.diagnostics import locate_errors
-from tlf.dialects.entry_point import argument_names, result_names
-from tlf.dialects.interfaces import Array
-from tlf.dialects.interpreters.interpret import interpret_poison_free
 from tlf.support.progress import fraction_reporter, report_step
 
 if TYPE_CHECKING:
+    from xdsl.dialects import func
+
     from tlf.runtime.npu.npu_program import Program as NpuProgram
     from tlf.runtime.npu.run_metrics import ProgramSegment
     from tlf.runtime.triton.executable_plan import Executable as TritonExecutable
@@ -73,6 +67,9 @@ class Signature:
     @staticmethod
     def from_function(function: func.FuncOp) -> Signature:
         """Return the signature of `function`."""
+        # Imported only here: programs that are loaded need no IR.
+        from tlf.dialects.entry_point import argument_names, result_names
+
         name = function.sym_name.data
         return Signature(argument_names(function), result_names(function), name)
 
@@ -134,25 +131,6 @@ class HostExecutable:
 
 
 @dataclass(frozen=True)
-class InterpretedProgram(HostExecutable):
-    """A program that the interpreters of its dialects run on numpy arrays."""
-
-    module: ModuleOp
-    entry: str | None
-    result_names: tuple[str, ...]
-    artifacts: Mapping[str, str] = field(default_factory=dict[str, str])
-    takes_tensors: bool = False
-
-    def __call__(self, inputs: Mapping[str, Buffer], device: Any = None) -> Outcome:
-        with locate_errors(self.module, "the reference"):
-            arrays = cast(Mapping[str, Array], inputs)
-            results = interpret_poison_free(self.module, arrays, self.entry)
-        # Results may be views of arguments, of constants or of each other.
-        copies = [np.array(each, order="C") for each in results]
-        return Outcome(dict(zip(self.result_names, copies, strict=True)))
-
-
-@dataclass(frozen=True)
 class EmptyProgram(HostExecutable):
     """Executable of a function without results, which does nothing when it runs."""
 
@@ -188,7 +166,7 @@ class SimulatedProgram(HostExecutable):
     def __call__(self, inputs: Mapping[str, Buffer], device: Any = None) -> Outcome:
         from tlf.runtime import npu
 
-        values = [cast(Array, inputs[name]) for name in self.signature.inputs]
+        values = [inputs[name] for name in self.signature.inputs]
         inputs_by_name = dict(zip(self.program.inputs, values, strict=True))
         with report_step("simulate"):
             report = npu.run(

@@ -12,7 +12,6 @@ from tlf.compiler.driver.diagnostics import locate_errors
 from tlf.dialects.entry_point import find_entry_point
 from tlf.dialects.function_calls import callee_name, calls_in, functions_of
 from tlf.dialects.weight_preparation_attributes import preparation_function_of
-from tlf.passes.graph.inline import inline_calls_in_function
 
 
 def entry_function_of(module: ModuleOp, name: str | None) -> func.FuncOp:
@@ -29,6 +28,9 @@ def isolate_entry_function(module: ModuleOp, entry: func.FuncOp) -> None:
     Inline the calls of `entry`, and erase the functions of a module that it does not
     use. Raises `CompileError`.
     """
+    # Passes are imported only here: a program of the cache needs no pass.
+    from tlf.passes.graph.inline import inline_calls_in_function
+
     functions = functions_of(module)
     with locate_errors(module, "the calls"):
         inline_calls_in_function(entry, functions)

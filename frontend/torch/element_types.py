@@ -1,11 +1,10 @@
-"""Import of PyTorch dtypes: their element types, and tensors as arrays."""
+"""Import of PyTorch dtypes: their element types."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import cast
 
-import numpy as np
 import torch
 from xdsl.dialects.builtin import (
     TensorType,
@@ -20,8 +19,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 
-from tlf.dialects.interfaces import Array
-from tlf.dialects.types import AnyTensor, dtype_of
+from tlf.dialects.types import AnyTensor
 from tlf.frontend.torch.import_errors import Unsupported
 
 ELEMENTS: Mapping[torch.dtype, Attribute] = {
@@ -62,22 +60,3 @@ def ir_type_of(tensor: torch.Tensor) -> AnyTensor:
             raise Unsupported(f"expected a static shape, got {tuple(tensor.shape)}")
         shape.append(int(extent))
     return TensorType(element_of_dtype(tensor.dtype), shape)
-
-
-def to_array(tensor: torch.Tensor) -> Array:
-    """Return the elements of a tensor as a numpy array; shares memory on the CPU."""
-    host = cast(Any, tensor.detach().resolve_conj().resolve_neg().cpu().contiguous())
-    if tensor.dtype == torch.bfloat16:
-        return host.view(torch.int16).numpy().view(dtype_of(bf16))
-    return host.numpy()
-
-
-def to_tensor(array: Array) -> torch.Tensor:
-    """Return a tensor with the elements of a numpy array; shares memory if possible."""
-    contiguous = np.ascontiguousarray(array).reshape(array.shape)
-    if not contiguous.flags.writeable:
-        contiguous = contiguous.copy()
-    from_numpy = cast(Any, torch.from_numpy)
-    if contiguous.dtype == dtype_of(bf16):
-        return from_numpy(contiguous.view(np.int16)).view(torch.bfloat16)
-    return from_numpy(contiguous)

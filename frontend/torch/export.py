@@ -58,6 +58,8 @@ class ImportedProgram:
     """Inputs other than tensors, by index; the program is specialized for them."""
     in_spec: pytree.TreeSpec
     out_spec: pytree.TreeSpec
+    own_constants: frozenset[str] = frozenset()
+    """Names of the weights that are not in the state dictionary of the module."""
 
     @property
     def module(self) -> ModuleOp:
@@ -215,6 +217,7 @@ def import_program(program: ExportedProgram) -> ImportedProgram:
         constants,
         cast(pytree.TreeSpec, call.in_spec),
         cast(pytree.TreeSpec, call.out_spec),
+        frozenset(set(weights).difference(program.state_dict)),
     )
 
 

@@ -34,13 +34,14 @@ from tlf.frontend.torch.convert import (
     operation_name_of,
     original_operation_name_of,
 )
-from tlf.frontend.torch.element_types import ir_type_of, to_array
+from tlf.frontend.torch.element_types import ir_type_of
 from tlf.frontend.torch.emitter import EMPTY_TENSOR, EmptyTensor
 from tlf.frontend.torch.fx_typing import map_nodes_in_arguments
 from tlf.frontend.torch.import_errors import ImportFailure, Unsupported
 from tlf.frontend.torch.memory_order import axis_order_of
 from tlf.frontend.torch.node_locations import location_of_path, module_path_of
 from tlf.frontend.torch.registry import CONVERTERS
+from tlf.support.tensor_arrays import to_array
 
 _UNNAMED = re.compile(r"[^\w$.-]|^(?=\d)|_(?=\d+$)")
 """

@@ -10,6 +10,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from tlf.analysis.operations.banded_matmul import iterator_role_of
 from tlf.dialects import mem, npu
+from tlf.dialects.npu_element_types import unsupported_product_message
 from tlf.dialects.target import TargetSpec
 from tlf.dialects.target.npu_machine import build_npu_machine
 from tlf.lowering.mem_to_npu.accumulation_condition import build_accumulation_condition
@@ -22,10 +23,7 @@ from tlf.lowering.mem_to_npu.instruction_dims import (
     view_and_domain_strides_of,
 )
 from tlf.lowering.mem_to_npu.memref_views import BufferView, BufferViews
-from tlf.lowering.mem_to_npu.vector_opcodes import (
-    can_accumulate_in,
-    check_matrix_engine_multiplies,
-)
+from tlf.lowering.mem_to_npu.vector_opcodes import can_accumulate_in
 from tlf.machine.instruction_costs import InstructionCosts
 
 ROLES = ("batch", "m", "n", "k")
@@ -157,7 +155,8 @@ class _Matmul:
 def _check_element_types(op: mem.ContractOp, machine: TargetSpec) -> None:
     """Raise `PassFailedException` if the matrix engine lacks the types of `op`."""
     element, total = op.input_types[0].element_type, op.output_types[0].element_type
-    check_matrix_engine_multiplies(op, element, machine)
+    if (text := unsupported_product_message(op, element, machine)) is not None:
+        raise PassFailedException(text)
     if not can_accumulate_in(element, total):
         raise PassFailedException(
             f"mem.contract: the npu cannot accumulate {element} in {total}"

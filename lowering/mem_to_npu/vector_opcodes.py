@@ -11,7 +11,6 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
 from tlf.dialects.mem import RemFOp
-from tlf.dialects.target import TargetSpec
 from tlf.dialects.types import is_16_bit_float
 
 VECTOR_OPCODES: Mapping[type[Operation], str] = {
@@ -150,21 +149,6 @@ def scalar_constant_of(value: SSAValue) -> float | None:
     if isinstance(attribute, IntegerAttr):
         return abs(attribute.value.data) if value.type == i1 else attribute.value.data
     return None
-
-
-def check_matrix_engine_multiplies(
-    op: Operation, element: Attribute, machine: TargetSpec
-) -> None:
-    """
-    Raise `PassFailedException` unless the matrix engine multiplies the element type.
-    """
-    cycles = machine.engines.get("matrix", {}).get("cycles", {})
-    supported = sorted(cycles) if isinstance(cycles, Mapping) else []
-    if str(element) not in supported:
-        listed = ", ".join(supported) or "nothing"
-        raise PassFailedException(
-            f"{op.name}: the npu multiplies {listed}, got {element}"
-        )
 
 
 def can_accumulate_in(element_type: Attribute, accumulator_type: Attribute) -> bool:

@@ -13,6 +13,7 @@ import torch
 from tlf.runtime.triton import device_tensors
 from tlf.runtime.triton.device_tensors import Array
 from tlf.runtime.triton.kernel_admission import KernelFacts
+from tlf.runtime.triton.kernel_cache import limit_kernel_cache
 from tlf.runtime.triton.kernel_launcher import KernelLauncher
 from tlf.runtime.triton.launch_plan import HostLoop, Launch, Plan, iterate_launches
 from tlf.runtime.triton.runtime_errors import GuardError
@@ -156,6 +157,7 @@ class Executable:
             except BaseException:
                 threads.shutdown(wait=False, cancel_futures=True)
                 raise
+        limit_kernel_cache()
 
     def _run_observed_steps(
         self,

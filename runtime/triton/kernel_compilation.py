@@ -11,6 +11,7 @@ import torch
 
 from tlf.runtime.triton.descriptor_check import find_descriptor_faults_of_kernel
 from tlf.runtime.triton.kernel_admission import KernelFacts, KernelVariant
+from tlf.runtime.triton.kernel_cache import compile_through_cache
 from tlf.runtime.triton.ptxas_selection import OPTIONS, use_assembler
 
 SPILL_UNIT = 4
@@ -31,7 +32,7 @@ def compile_kernel_variant(
         **(OPTIONS if variant.is_newest else {}),
     }
     with use_assembler(variant.is_newest):
-        return function.warmup(*arguments, **settings)
+        return compile_through_cache(lambda: function.warmup(*arguments, **settings))
 
 
 def load_compiled_kernel(compiled: Any) -> Any:
@@ -43,7 +44,8 @@ def load_compiled_kernel(compiled: Any) -> Any:
     the other.
     """
     with _LOADING:
-        _ = compiled.run
+        # Triton compiles the launcher, which is cached like kernels.
+        compile_through_cache(lambda: compiled.run)
     return compiled
 
 

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from tlf.runtime.triton.descriptor_check import find_descriptor_faults_of_kernel
+from tlf.runtime.triton.kernel_cache import compile_through_cache
 from tlf.runtime.triton.ptxas_selection import OPTIONS, use_assembler
 
 Json = dict[str, object]
@@ -61,10 +62,12 @@ def _compile_requested_kernel(request: Json) -> Json:
     options = {name: request[name] for name in ("num_warps", "num_stages")}
     is_newest = bool(request["is_newest"])
     with use_assembler(is_newest):
-        kernel: Any = triton.compile(
-            compiler.ASTSource(function, signature, {}, aligned),
-            target=targets.GPUTarget("cuda", capability, 32),
-            options={**options, **(OPTIONS if is_newest else {})},
+        kernel: Any = compile_through_cache(
+            lambda: triton.compile(
+                compiler.ASTSource(function, signature, {}, aligned),
+                target=targets.GPUTarget("cuda", capability, 32),
+                options={**options, **(OPTIONS if is_newest else {})},
+            )
         )
         program = str(triton.knobs.nvidia.ptxas.path)
     answer: Json = {

@@ -8,6 +8,9 @@ if TYPE_CHECKING:
 
     from tlf.compiler.api.compile import compile as compile
     from tlf.compiler.api.torch_backend import tlf as backend
+    from tlf.compiler.api.saved_program import load as load
+    from tlf.compiler.api.saved_program import save as save
+    from tlf.compiler.api.saved_record import LoadError as LoadError
     from tlf.compiler.api.torch_report import REPORT as REPORT
     from tlf.compiler.api.runtime_checks import CheckedValueError as CheckedValueError
     from tlf.compiler.backends.argument_snapshots import refresh as refresh
@@ -21,11 +24,14 @@ __all__ = [
     "CheckedValueError",
     "CompileError",
     "ImportFailure",
+    "LoadError",
     "SourceError",
     "backend",
     "compile",
     "from_torch",
+    "load",
     "refresh",
+    "save",
 ]
 
 _HOMES = {
@@ -33,11 +39,14 @@ _HOMES = {
     "CheckedValueError": ("tlf.compiler.api.runtime_checks", "CheckedValueError"),
     "CompileError": ("tlf.compiler.driver.diagnostics", "CompileError"),
     "ImportFailure": ("tlf.frontend.torch.import_errors", "ImportFailure"),
+    "LoadError": ("tlf.compiler.api.saved_record", "LoadError"),
     "SourceError": ("tlf.compiler.driver.source", "SourceError"),
     "backend": ("tlf.compiler.api.torch_backend", "tlf"),
     "compile": ("tlf.compiler.api.compile", "compile"),
     "from_torch": ("tlf.frontend.torch", "from_torch"),
+    "load": ("tlf.compiler.api.saved_program", "load"),
     "refresh": ("tlf.compiler.backends.argument_snapshots", "refresh"),
+    "save": ("tlf.compiler.api.saved_program", "save"),
 }
 
 

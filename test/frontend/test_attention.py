@@ -11,8 +11,8 @@ from torch.fx.experimental.proxy_tensor import make_fx
 
 from tlf.dialects.entry_point import argument_names, find_entry_point
 from tlf.dialects.interpreters.interpret import interpret
-from tlf.frontend.torch.element_types import to_array
 from tlf.frontend.torch.graph_import import import_graph
+from tlf.support.tensor_arrays import to_array
 
 T: Any = torch
 FUNCTION = torch.nn.functional.scaled_dot_product_attention

@@ -15,7 +15,8 @@ from tlf.compiler.api.torch_module import compile_module
 from tlf.dialects.entry_point import find_entry_point
 from tlf.dialects.io_layout_attributes import get_argument_layouts, get_result_layouts
 from tlf.frontend.torch import from_torch
-from tlf.frontend.torch.memory_order import axis_order_of, with_axis_order, with_strides
+from tlf.frontend.torch.memory_order import axis_order_of
+from tlf.support.tensor_strides import with_axis_order, with_strides
 
 LAST = (0, 2, 3, 1)
 

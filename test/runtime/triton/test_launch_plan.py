@@ -3,6 +3,7 @@ Loading and running plans: malformed text, guards, host loops, and what computes
 """
 
 import copy
+import errno
 import hashlib
 import json
 import os
@@ -22,6 +23,7 @@ from tlf.runtime.triton import (
     GuardError,
     KernelError,
     PlanError,
+    kernel_files,
     load_plan,
     prepare,
     run,
@@ -299,8 +301,32 @@ def test_folder_that_cannot_be_written(
 ) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("TLF_CACHE_DIR", str(tmp_path / "file"))
-    with pytest.raises(KernelError, match="kernel 'add': cannot write"):
-        run(plan, [values()])
+    (kernel,) = load_plan(plan).kernels
+    assert write_kernel_file(kernel).read_text() == SOURCE
+    assert write_kernel_file(kernel).parent.name.startswith("tlf-kernels-")
+    assert (tmp_path / "file").read_text() == ""
+
+
+def test_no_folder_can_be_written(plan: Json, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "no space left")
+
+    monkeypatch.setattr(kernel_files, "write_file_atomically", fail)
+    (kernel,) = load_plan(plan).kernels
+    with pytest.raises(KernelError, match="kernel 'add': cannot write its source"):
+        write_kernel_file(kernel.with_source("# new"))
+
+
+def test_file_removed_after_import(plan: Json, tmp_path: Path) -> None:
+    """Another process may evict the file before Triton reads it."""
+    expected = run(plan, [values()])
+    plan["kernels"][0]["source"] = source = SOURCE + "# removed"
+    plan["kernels"][0]["sha256"] = hashlib.sha256(source.encode()).hexdigest()
+    executable = prepare(plan)
+    for file in tmp_path.rglob("*.py"):
+        file.unlink()
+    for name, array in executable([values()]).items():
+        np.testing.assert_array_equal(array, expected[name])
 
 
 def _python(program: str, **environment: str) -> subprocess.CompletedProcess[str]:

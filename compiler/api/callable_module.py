@@ -1,0 +1,147 @@
+"""
+API: callable PyTorch modules, with the call signature of the original. Needs neither IR
+nor the compiler.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch.utils import _pytree as pytree
+
+from tlf.compiler.api.callable_program import CallableProgram
+from tlf.support.tensor_strides import with_axis_order
+
+
+@dataclass(frozen=True)
+class KnownOutput:
+    """Output that is known at compile time: a number, `None`, or a tensor."""
+
+    value: Any
+
+    def copy_value(self) -> Any:
+        """Return the value; tensors are cloned, as callers may modify them."""
+        value = self.value
+        return value.clone() if isinstance(value, torch.Tensor) else value
+
+
+@dataclass(frozen=True)
+class ModuleCall:
+    """Mapping of a call of a module to the arguments and results of its function."""
+
+    arguments: tuple[str | int, ...]
+    """
+    For each argument of the function: the name of a weight, or the index of an input.
+    """
+    values: tuple[int | KnownOutput, ...]
+    """For each output of the graph: the index of a result, or a known value."""
+    axis_orders: tuple[Sequence[int] | None, ...]
+    """For each result its axes in memory order; `None` for row-major order."""
+    outputs: tuple[int, ...]
+    """Indices of the graph's outputs that are outputs of the module."""
+    mutated: Mapping[int, str | int]
+    """Outputs of the graph that replace a buffer, or the input with an index."""
+    constants: Mapping[int, Any]
+    """Inputs other than tensors, by index; the program is specialized for them."""
+    in_spec: pytree.TreeSpec
+    out_spec: pytree.TreeSpec
+    own_constants: frozenset[str] = frozenset()
+    """Weights that are not in the state dictionary of the module."""
+
+
+class CallableModule:
+    """
+    A compiled module with the call signature of the original. Buffers that the module
+    updates, such as running statistics, are updated in `weights`.
+    """
+
+    def __init__(
+        self,
+        program: CallableProgram,
+        call: ModuleCall,
+        weights: Mapping[str, torch.Tensor],
+    ) -> None:
+        self.program = program
+        self.call = call
+        self.weights = dict(weights)
+        self._tensors = [each for each in call.arguments if isinstance(each, int)]
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        """Run the module on tensors."""
+        leaves = self._flatten_arguments(arguments, options)
+        values = [
+            self.weights[source] if isinstance(source, str) else leaves[source]
+            for source in self.call.arguments
+        ]
+        names = self.program.signature.inputs
+        results = self.program.run(dict(zip(names, values, strict=True)), True)
+        graph_outputs = [
+            with_axis_order(results[value], self.call.axis_orders[value])
+            if isinstance(value, int)
+            else value.copy_value()
+            for value in self.call.values
+        ]
+        for position, source in self.call.mutated.items():
+            if isinstance(source, str):
+                self.weights[source] = graph_outputs[position]
+            else:
+                leaves[source].copy_(graph_outputs[position])
+        outputs = [graph_outputs[position] for position in self.call.outputs]
+        return pytree.tree_unflatten(outputs, self.call.out_spec)
+
+    def _flatten_arguments(
+        self, arguments: Sequence[Any], options: Mapping[str, Any]
+    ) -> list[Any]:
+        """
+        Return the leaves of a call. Raises `TypeError` if its structure, or the type of
+        a tensor or value of a constant, differs from the compiled call.
+        """
+        leaves, spec = pytree.tree_flatten((tuple(arguments), dict(options)))
+        if spec != self.call.in_spec:
+            expected, got = map(_format_call_signature, (self.call.in_spec, spec))
+            raise TypeError(f"expected a call like {expected}, got {got}")
+        for index in self._tensors:
+            if not isinstance(leaves[index], torch.Tensor):
+                kind = type(leaves[index]).__name__
+                raise TypeError(f"input {index}: expected a tensor, got {kind}")
+            if leaves[index].is_meta:
+                raise TypeError(f"input {index}: expected data, got a meta tensor")
+        for index, expected in self.call.constants.items():
+            if not _is_same_constant(leaves[index], expected):
+                raise TypeError(
+                    f"input {index}: expected {expected}, got {leaves[index]}"
+                )
+        return leaves
+
+    @property
+    def stats(self) -> Mapping[str, float]:
+        """Statistics of the cost, see `CallableProgram.stats`."""
+        return self.program.stats
+
+    @property
+    def stages(self) -> tuple[str, ...]:
+        """Valid arguments of `ir`."""
+        return self.program.stages
+
+
+def _format_call_signature(spec: pytree.TreeSpec) -> str:
+    """Return a call with arguments of some structure, as in `(*, {'a': *}, b=*)`."""
+    leaves = [_LeafMarker()] * spec.num_leaves
+    arguments, options = pytree.tree_unflatten(leaves, spec)
+    keywords = (f"{name}={value}" for name, value in options.items())
+    return f"({', '.join((*map(str, arguments), *keywords))})"
+
+
+class _LeafMarker:
+    """Placeholder of an argument in messages."""
+
+    def __repr__(self) -> str:
+        return "*"
+
+
+def _is_same_constant(value: object, compiled_value: object) -> bool:
+    """Return `True` if an input that is not a tensor equals the one compiled for."""
+    return type(value) is type(compiled_value) and value == compiled_value

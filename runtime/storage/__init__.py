@@ -1,0 +1,1 @@
+"""Storage: files of compiled programs, and the cache of them on disk."""
