@@ -48,6 +48,7 @@ class OptOptions(argparse.Namespace):
     print_debuginfo: bool
     allow_unregistered_dialect: bool
     no_implicit_module: bool
+    verify_each: str
     disable_verify: bool
     traceback: bool
     list: bool
@@ -80,6 +81,31 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> OptOptions:
         default="mlir",
         help="output format: `mlir`, `triton`, `npu`, ... (default: mlir)",
     )
+    _add_target(parser)
+    parser.add_argument(
+        "--print-ir-after",
+        metavar="PASS",
+        action="append",
+        default=[],
+        help="print the program after this pass to stderr",
+    )
+    _add_verification(parser)
+    for name, text in FLAGS.items():
+        parser.add_argument(f"--{name}", action="store_true", help=text)
+    return parser.parse_args(arguments, namespace=OptOptions())
+
+
+def _add_verification(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--verify-each",
+        choices=("changed", "full"),
+        default="changed",
+        help="after each pass, verify what changed or all of the program "
+        "(default: changed)",
+    )
+
+
+def _add_target(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--target",
         metavar="NAME|FILE.toml",
@@ -88,13 +114,3 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> OptOptions:
     parser.add_argument(
         "--l2", metavar="SIZE", help="capacity of the target's L2, such as 512K"
     )
-    parser.add_argument(
-        "--print-ir-after",
-        metavar="PASS",
-        action="append",
-        default=[],
-        help="print the program after this pass to stderr",
-    )
-    for name, text in FLAGS.items():
-        parser.add_argument(f"--{name}", action="store_true", help=text)
-    return parser.parse_args(arguments, namespace=OptOptions())

@@ -19,7 +19,7 @@ from tlf.compiler.driver.compilation_records import CompilationRecords
 from tlf.compiler.driver.diagnostics import locate_errors
 from tlf.compiler.driver.driver import new_context
 from tlf.compiler.driver.entry_function import entry_function_of
-from tlf.compiler.driver.pass_manager import verify_module
+from tlf.compiler.driver.module_verifier import verify_module
 from tlf.compiler.driver.planning_observers import has_planned_groups
 from tlf.compiler.driver.source import Source, read_source
 from tlf.compiler.driver.verified_parsing import parse_and_verify
