@@ -26,7 +26,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from tlf.compiler.driver.driver import PASSES, new_context, parse_module
 from tlf.compiler.driver.gc_tuning import reduce_garbage_collections
-from tlf.compiler.driver.pass_manager import PassManager
+from tlf.compiler.driver.pass_manager import PassManager, VerifyEach
 from tlf.compiler.driver.pipeline import build_passes
 from tlf.compiler.driver.source import Source
 from tlf.dialects.target import TargetSpec, load_target_spec
@@ -63,7 +63,7 @@ def run_passes(
     """Run some passes, and return their CPU seconds."""
     passes = build_passes(text, PASSES, pipelines_for(target))
     start = process_time()
-    PassManager(passes, verifies=False).run(context, module)
+    PassManager(passes, verify_each=VerifyEach.NOTHING).run(context, module)
     return process_time() - start
 
 

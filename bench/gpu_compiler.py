@@ -13,7 +13,7 @@ from xdsl.utils.exceptions import DiagnosticException
 from tlf.analysis.tiling.group_analysis import tile_rules_of
 from tlf.analysis.tiling.group_members import members_of_group_op
 from tlf.compiler.driver.driver import PASSES, new_context, parse_module
-from tlf.compiler.driver.pass_manager import PassManager
+from tlf.compiler.driver.pass_manager import PassManager, VerifyEach
 from tlf.compiler.driver.pipeline import build_passes
 from tlf.compiler.driver.source import Source
 from tlf.dialects import graph
@@ -119,7 +119,7 @@ class CaseCompiler:
 
     def _run_pipeline(self, context: Any, module: ModuleOp, pipeline: str) -> None:
         passes = build_passes(pipeline, PASSES, PIPELINES)
-        PassManager(passes, verifies=False).run(context, module)
+        PassManager(passes, verify_each=VerifyEach.NOTHING).run(context, module)
 
 
 def _groups_of(module: ModuleOp) -> list[graph.GroupOp]:

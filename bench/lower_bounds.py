@@ -27,7 +27,7 @@ from zoo import WORKLOADS, ZooError, workload
 from tlf.analysis.bounds.lower_bounds import LowerBounds, lower_bounds_of
 from tlf.analysis.work.engine_throughput import Engines
 from tlf.compiler.driver.driver import PASSES, new_context
-from tlf.compiler.driver.pass_manager import PassManager
+from tlf.compiler.driver.pass_manager import PassManager, VerifyEach
 from tlf.compiler.driver.pipeline import build_passes
 from tlf.dialects.target import TargetSpec, load_target_spec
 from tlf.dialects.weight_preparation_attributes import is_preparation_function
@@ -76,7 +76,7 @@ def optimise_function(module: ModuleOp) -> func.FuncOp:
     Return the function that runs on every call, after the passes on whole tensors.
     """
     passes = build_passes("graph-pipeline", PASSES, PIPELINES)
-    PassManager(passes, verifies=False).run(new_context(), module)
+    PassManager(passes, verify_each=VerifyEach.NOTHING).run(new_context(), module)
     (function,) = (
         op
         for op in module.ops

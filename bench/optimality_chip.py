@@ -16,7 +16,7 @@ from xdsl.passes import ModulePass
 
 from tlf.compiler.driver.diagnostics import CompileError
 from tlf.compiler.driver.driver import PASSES, TARGETS, emit_text, new_context
-from tlf.compiler.driver.pass_manager import PassManager
+from tlf.compiler.driver.pass_manager import PassManager, VerifyEach
 from tlf.compiler.driver.pipeline import build_passes, build_target
 from tlf.dialects.target import Level, TargetSpec, load_target_spec
 from tlf.dialects.target.description import Data, target_from_data
@@ -127,7 +127,7 @@ class Chip:
 
     def run_passes(self, passes: Sequence[ModulePass], module: ModuleOp) -> None:
         """Apply passes. Raises `CompileError`."""
-        PassManager(passes, verifies=False).run(new_context(), module)
+        PassManager(passes, verify_each=VerifyEach.NOTHING).run(new_context(), module)
 
     @cached_property
     def _evaluator(self) -> LoweringEvaluator:

@@ -27,7 +27,7 @@ from zoo import ZooError, workload
 
 from tlf.compiler.driver.diagnostics import CompileError
 from tlf.compiler.driver.driver import PASSES, new_context
-from tlf.compiler.driver.pass_manager import PassManager
+from tlf.compiler.driver.pass_manager import PassManager, VerifyEach
 from tlf.compiler.driver.pipeline import build_passes
 from tlf.compiler.experiments.measurement import main_function_of
 from tlf.dialects.target import TargetSpec, load_target_spec
@@ -140,7 +140,7 @@ def compare_cycles(module: ModuleOp, first: str | None = None) -> CycleCompariso
 
 def _run_pipeline(context: Context, module: ModuleOp, pipeline: str) -> None:
     passes = build_passes(pipeline, PASSES, PIPELINES)
-    PassManager(passes, verifies=False).run(context, module)
+    PassManager(passes, verify_each=VerifyEach.NOTHING).run(context, module)
 
 
 HEADER = (

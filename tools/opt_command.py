@@ -28,7 +28,7 @@ from tlf.compiler.driver.expected_diagnostics import (
     find_expectations,
     match_diagnostics,
 )
-from tlf.compiler.driver.pass_manager import PassManager, PrintAfter
+from tlf.compiler.driver.pass_manager import PassManager, PrintAfter, VerifyEach
 from tlf.compiler.driver.pipeline import PipelineError, build_passes, build_target
 from tlf.compiler.driver.source import Source, SourceError, read_source, write_text_file
 from tlf.compiler.driver.source_names import SourceNames
@@ -184,11 +184,17 @@ class OptRun:
             print_after = PrintAfter.ALL
         return PassManager(
             passes,
-            verifies=not options.disable_verify,
+            verify_each=_verification_of(options),
             print_after=print_after,
             printed_passes=frozenset(options.print_ir_after),
             timing=self.timing,
         )
+
+
+def _verification_of(options: OptOptions) -> VerifyEach:
+    if options.disable_verify:
+        return VerifyEach.NOTHING
+    return VerifyEach(options.verify_each)
 
 
 def _load_target(options: OptOptions) -> descriptions.TargetSpec | None:

@@ -46,6 +46,7 @@ class OptOptions(ToolOptions):
     print_debuginfo: bool
     allow_unregistered_dialect: bool
     no_implicit_module: bool
+    verify_each: str
     disable_verify: bool
     traceback: bool
     list: bool
@@ -83,9 +84,21 @@ def parse_arguments(
         default=[],
         help="print the program after this pass to stderr",
     )
+    _add_verification(parser)
     for name, text in FLAGS.items():
         parser.add_argument(f"--{name}", action="store_true", help=text)
     return parser.parse_args(arguments, namespace=OptOptions())
+
+
+def _add_verification(parser: CommandLine) -> None:
+    """Add the option for verification between passes."""
+    parser.add_argument(
+        "--verify-each",
+        choices=("changed", "full"),
+        default="changed",
+        help="after each pass, verify what changed or all of the program "
+        "(default: changed)",
+    )
 
 
 def _add_target_options(parser: CommandLine) -> None:

@@ -28,6 +28,7 @@ from tlf.dialects.npu import MAX_MATMUL_DIMENSIONS
 from tlf.machine.engine_cycles import matmul_cycles
 from tlf.machine.machine_spec import Dataflow, Machine, MatrixEngine
 from tlf.support.affine.index_access import Accesses, Box, IndexAccess, Interval
+from tlf.support.symbolic.traced_integer import decide
 
 RESULT_TILE = 2
 """Index of the result tile, after the operand tiles."""
@@ -295,7 +296,10 @@ class BandedMatmul:
         Return the banded matmul with the fewest steps of an array; None if banding does
         not help.
         """
-        counts = _best_neighbour_counts(windows, tuple(extents), array)
+        counts = decide(
+            lambda numbers: _best_neighbour_counts(windows, tuple(numbers), array),
+            extents,
+        )
         return None if counts is None else BandedMatmul(windows, tuple(extents), counts)
 
     @property

@@ -14,11 +14,12 @@ class OpKinds:
     """
     Numbering of operations by name, properties and types. Each attribute is printed
     only once, because many operations share attributes. Operations must not change.
+    Numberings with a common table `numbers` have equal ids for equal operations.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, numbers: dict[Hashable, int] | None = None) -> None:
         self._known: dict[Operation, int] = {}
-        self._numbers: dict[Hashable, int] = {}
+        self._numbers = dict[Hashable, int]() if numbers is None else numbers
         self._attributes: dict[int, tuple[Attribute, str]] = {}
         """Text by id of the attribute, which is referenced to keep the id unique."""
 

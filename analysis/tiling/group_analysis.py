@@ -27,6 +27,7 @@ from tlf.analysis.tiling.group_results import (
     results_used_outside,
 )
 from tlf.analysis.tiling.group_tiling import GroupTiling, ReductionLoop, TilingError
+from tlf.analysis.tiling.parametric_tiling import ParametricTiling
 from tlf.analysis.tiling.result_tiles import ResultAlignment
 from tlf.analysis.tiling.rolling_windows import RollingPolicy
 from tlf.analysis.tiling.tile_rules import TileRules
@@ -104,6 +105,11 @@ class GroupMembers:
     """
     Cached facts about the operations, valid as long as the operations do not change.
     """
+    _parametric_tilings: dict[tuple[TileRules, int, bool], ParametricTiling] = field(
+        default_factory=dict["tuple[TileRules, int, bool]", "ParametricTiling"],
+        compare=False,
+        repr=False,
+    )
     _choices: dict[TileRules, _LoopChoice] = field(
         default_factory=dict["TileRules", "_LoopChoice"], compare=False, repr=False
     )
@@ -162,10 +168,34 @@ class GroupMembers:
         """
         Return the tiles of the group for the given tile sizes. Raises `TilingError`.
         """
+        if rolling is None:
+            parametric = self.parametric_tiling(rules, len(tile), bool(reduction_tile))
+            return parametric.tiling_of((*tile, *reduction_tile))
         looped = self._cached_loop_choice(rules).loop if reduction_tile else None
         return self._analyze_with_reduction_loop(
             tile, reduction_tile, rules, looped, rolling
         )
+
+    def parametric_tiling(
+        self, rules: TileRules, parallel_count: int, has_loop: bool
+    ) -> ParametricTiling:
+        """
+        Return the tiling for all sizes, of the parallel axes first, then of the
+        reductions if they have a loop (cached).
+        """
+        key = rules, parallel_count, has_loop
+        if (known := self._parametric_tilings.get(key)) is not None:
+            return known
+        looped = self._cached_loop_choice(rules).loop if has_loop else None
+
+        def analyze(sizes: Sequence[int]) -> GroupTiling:
+            tile, reduction_tile = sizes[:parallel_count], sizes[parallel_count:]
+            return self._analyze_with_reduction_loop(
+                tile, reduction_tile, rules, looped
+            )
+
+        found = self._parametric_tilings[key] = ParametricTiling(analyze)
+        return found
 
     def _analyze_with_reduction_loop(
         self,

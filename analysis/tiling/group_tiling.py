@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, auto
-from math import ceil, prod
+from math import ceil
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from xdsl.ir import Operation, SSAValue
@@ -410,7 +410,10 @@ def operand_boxes_of(
 
 def count_elements_of_box(box: Box) -> int:
     """Return the number of elements in a box."""
-    return prod(interval.tile_extent for interval in box)
+    count = 1
+    for each in box:
+        count *= each.capacity if each.capacity > each.size else each.size
+    return count
 
 
 def is_same_box(left: Box, right: Box) -> bool:

@@ -19,7 +19,7 @@ from tlf.compiler.backends.executables import Executable, Signature
 from tlf.compiler.backends.interpreted_program import format_self_contained
 from tlf.compiler.driver.diagnostics import locate_errors
 from tlf.compiler.driver.entry_function import entry_function_of
-from tlf.compiler.driver.pass_manager import verify_module
+from tlf.compiler.driver.module_verifier import verify_module
 from tlf.compiler.driver.source import Source, read_source
 from tlf.dialects.entry_point import argument_types
 from tlf.dialects.parameter_attribute import is_parameter

@@ -14,11 +14,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from tlf.compiler.driver.diagnostics import locate_errors
-from tlf.compiler.driver.dominance import verify_dominance
 from tlf.compiler.driver.gc_tuning import reduce_garbage_collections
-from tlf.compiler.driver.snapshot import Snapshot, take_snapshot
+from tlf.compiler.driver.module_verifier import IncrementalVerifier
 from tlf.compiler.driver.timing import Timing
-from tlf.compiler.driver.verify_attributes import verify_no_stray_attributes
 from tlf.dialects.located_rewriting import propagate_locations
 from tlf.support.progress import report_step
 
@@ -34,11 +32,12 @@ class PrintAfter(StrEnum):
     ALL = auto()
 
 
-def verify_module(module: ModuleOp) -> None:
-    """Check the operations, their attributes and the dominance of values."""
-    module.verify()
-    verify_no_stray_attributes(module)
-    verify_dominance(module)
+class VerifyEach(StrEnum):
+    """Verification between passes: nothing, what changed, or the whole module."""
+
+    NOTHING = auto()
+    CHANGED = auto()
+    FULL = auto()
 
 
 Observer: TypeAlias = Callable[[int, ModuleOp, bool], object]
@@ -60,20 +59,23 @@ def _write_to_stderr(text: str) -> None:
 class PassManager:
     """
     Pass manager that runs `passes` in order. The module is verified before the first
-    pass and after each pass that changed it since the last verification. New operations
-    inherit the location of the operations that they replace.
+    pass, and after each pass as far as it changed since the last verification. New
+    operations inherit the location of the operations that they replace.
     """
 
     passes: Sequence[ModulePass]
-    verifies: bool = True
+    verify_each: VerifyEach = VerifyEach.CHANGED
     print_after: PrintAfter = PrintAfter.CHOSEN
     printed_passes: frozenset[str] = frozenset()
     """Names of passes after which the program is printed in any case."""
     timing: Timing = field(default_factory=Timing)
     write_output: Callable[[str], object] = _write_to_stderr
     observer: Observer = _observe_nothing
-    _verified_snapshot: Snapshot | None = field(default=None, init=False)
-    """Snapshot of the module at its last verification."""
+    _verifier: IncrementalVerifier = field(init=False)
+
+    def __post_init__(self) -> None:
+        is_full = self.verify_each is VerifyEach.FULL
+        self._verifier = IncrementalVerifier(verifies_unchanged=is_full)
 
     def run(self, context: Context, module: ModuleOp) -> None:
         """Apply all passes to `module` in place. Raises `CompileError`."""
@@ -101,14 +103,10 @@ class PassManager:
         """
         Verify a module if it changed; return `True` if it did, as far as is known.
         """
-        if not self.verifies:
+        if self.verify_each is VerifyEach.NOTHING:
             return True
         with self.timing.measure("(verify)"), locate_errors(module, step):
-            snapshot = take_snapshot(module)
-            if is_changed := snapshot != self._verified_snapshot:
-                verify_module(module)
-            self._verified_snapshot = snapshot
-        return is_changed
+            return self._verifier.verify_changes(module)
 
     def _print_if_requested(
         self, name: str, module: ModuleOp, previous_text: str

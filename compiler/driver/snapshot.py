@@ -9,10 +9,13 @@ from typing import TypeAlias
 
 from xdsl.ir import Operation, Region
 
-Snapshot: TypeAlias = Sequence[object]
+OperationContents: TypeAlias = tuple[Operation, *tuple[object, ...]]
+"""An operation, and its own contents, without nested operations."""
+
+Snapshot: TypeAlias = Sequence[OperationContents]
 """
-All that a verifier may inspect. It references the operations and values themselves, so
-that identities of erased ones are not reused.
+All that a verifier may inspect, by operation. It references the operations and values
+themselves, so that identities of erased ones are not reused.
 """
 
 
@@ -24,8 +27,11 @@ def take_snapshot(op: Operation) -> Snapshot:
     return [_operation_contents_of(each) for each in op.walk()]
 
 
-def _operation_contents_of(op: Operation) -> tuple[object, ...]:
-    """Return an operation with its own contents, without nested operations."""
+def _operation_contents_of(op: Operation) -> OperationContents:
+    """
+    Return an operation with its own contents, without nested operations, and whether it
+    ends its block.
+    """
     results = op.results
     return (
         op,
@@ -37,10 +43,11 @@ def _operation_contents_of(op: Operation) -> tuple[object, ...]:
         tuple(op.attributes.items()),
         tuple(op.successors),
         tuple([_region_contents_of(each) for each in op.regions]),
+        op.parent is not None and op.parent.last_op is op,
     )
 
 
 def _region_contents_of(region: Region) -> tuple[object, ...]:
-    """Return a region, its blocks, and their arguments with types."""
-    blocks = [(each, each.args, each.arg_types) for each in region.blocks]
+    """Return a region, its blocks, and their arguments, types and last operations."""
+    blocks = [(each, each.args, each.arg_types, each.last_op) for each in region.blocks]
     return (region, *blocks)

@@ -7,7 +7,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from tlf.compiler.driver.diagnostics import locate_errors
 from tlf.compiler.driver.driver import parse_module
-from tlf.compiler.driver.pass_manager import verify_module
+from tlf.compiler.driver.module_verifier import verify_module
 from tlf.compiler.driver.source import Source
 from tlf.support.progress import report_step
 

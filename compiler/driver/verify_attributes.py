@@ -10,7 +10,8 @@ as well.
 from collections.abc import Iterator, Sequence
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr
+from xdsl.ir import Operation
 from xdsl.utils.exceptions import DiagnosticException, VerifyException
 
 from tlf.compiler.driver.input_ranges import RANGE
@@ -31,24 +32,22 @@ RESULT_ATTRIBUTES = (LAYOUT,)
 """Attributes allowed on results of functions."""
 
 
-def verify_no_stray_attributes(module: ModuleOp) -> None:
+def verify_no_stray_attributes(op: Operation) -> None:
     """
-    Reject attributes without a dialect prefix on TLF operations, unknown attributes
-    with the prefix of TLF on arguments and results of functions, and a result count
-    that exceeds the number of arguments.
+    Reject attributes without a dialect prefix on an operation of TLF; on a function,
+    unknown attributes with the prefix of TLF on arguments and results, and a result
+    count that exceeds the number of arguments.
     """
-    for op in module.walk():
-        if isinstance(op, func.FuncOp):
-            _verify_function_attributes(op)
-        if not op.attributes or not op.name.startswith(DIALECTS):
-            continue
-        stray = [name for name in op.attributes if "." not in name]
-        if stray:
-            message = (
-                f"unknown attribute `{stray[0]}`, expected options as keywords before "
-                "the types"
-            )
-            op.emit_error(message, VerifyException(message))
+    if isinstance(op, func.FuncOp):
+        _verify_function_attributes(op)
+    if not op.attributes or not op.name.startswith(DIALECTS):
+        return
+    if stray := [name for name in op.attributes if "." not in name]:
+        message = (
+            f"unknown attribute `{stray[0]}`, expected options as keywords before "
+            "the types"
+        )
+        op.emit_error(message, VerifyException(message))
 
 
 def _verify_function_attributes(op: func.FuncOp) -> None:

@@ -20,7 +20,7 @@ from tlf.compiler.backends.prepared_program import PreparedProgram
 from tlf.compiler.driver.diagnostics import CompileError
 from tlf.compiler.driver.driver import PASSES, new_context
 from tlf.compiler.driver.entry_function import entry_function_of, isolate_entry_function
-from tlf.compiler.driver.pass_manager import PassManager
+from tlf.compiler.driver.pass_manager import PassManager, VerifyEach
 from tlf.compiler.driver.pipeline import build_passes
 from tlf.compiler.experiments.experiment_program import Program
 from tlf.dialects.target import TargetSpec
@@ -82,7 +82,7 @@ def run_passes_on_entry(module: ModuleOp, target: TargetSpec, passes: str) -> No
     isolate_entry_function(module, entry_function_of(module, None))
     target.attach_to_module(module)
     pass_list = build_passes(passes, PASSES, pipelines_for(target))
-    PassManager(pass_list, verifies=False).run(new_context(), module)
+    PassManager(pass_list, verify_each=VerifyEach.NOTHING).run(new_context(), module)
 
 
 def program_bounds_of(program: Program, target: TargetSpec) -> LowerBounds:

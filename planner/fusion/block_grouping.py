@@ -31,6 +31,7 @@ from tlf.dialects.slice_views import is_stored_slice
 from tlf.dialects.target import Level, LevelKind, TargetSpec
 from tlf.dialects.tensor_copies import is_tensor_copy
 from tlf.dialects.tile import level_of
+from tlf.planner.context import Memo
 from tlf.planner.fusion import epilogue_rule as epilogue
 from tlf.planner.fusion import recompute_limit
 from tlf.planner.fusion.cascade_fusion import CascadeFusion, collect_fusion_candidates
@@ -93,27 +94,34 @@ class BlockGrouping:
     prologue_rule: PrologueRule = field(init=False)
     op_facts: OpFactsCache = field(default_factory=OpFactsCache)
     """Cached facts of operations."""
+    memo: Memo = field(default_factory=Memo)
+    """Results of other choices of groups in the same compilation."""
     _kinds: OpKinds = field(init=False)
     _structures: StructuralKeys = field(init=False)
     _loop_objections: LoopObjections = field(init=False)
-    _capacity_objections: dict[Hashable, str | None] = field(
-        init=False, default_factory=dict[Hashable, "str | None"]
-    )
-    _structural_objections: dict[Hashable, str | None] = field(
-        init=False, default_factory=dict[Hashable, "str | None"]
-    )
-    _tiling_objections: dict[Hashable, str | None] = field(
-        init=False, default_factory=dict[Hashable, "str | None"]
-    )
+    _capacity_objections: dict[Hashable, str | None] = field(init=False)
+    _structural_objections: dict[Hashable, str | None] = field(init=False)
+    _tiling_objections: dict[Hashable, str | None] = field(init=False)
     dependences: DependenceOrder = field(init=False)
     """Positions of the operations of the block, and their dependences."""
 
     def __post_init__(self) -> None:
-        self._kinds = kinds = OpKinds()
+        table = self.memo.results_table_for
+        self._kinds = kinds = OpKinds(table("operation kinds"))
+        rules = self._describe_rules()
+        self._capacity_objections = table("capacity", rules)
+        self._structural_objections = table("structure", rules)
+        self._tiling_objections = table("tiling", rules)
         self._structures = StructuralKeys(kinds)
         self._loop_objections = LoopObjections(self._structures)
         self.uniform = ElementwiseFootprints(self.level, kinds)
         self.prologue_rule = PrologueRule(self.level, self.target, self.default_level)
+
+    def _describe_rules(self) -> str:
+        """Return a description of all that decides which operations form groups."""
+        limits = self.max_contractions, self.max_operations
+        levels = self.level.name, self.default_level and self.default_level.name
+        return repr((self.target.data, levels, limits, self.cascade_fusion is None))
 
     def partition_block(self, block: Block) -> list[list[TilingInterface]]:
         """

@@ -33,7 +33,7 @@ class AffineSum:
         return AffineSum(0, ((symbol, 1),))
 
     def __add__(self, other: AffineSum | int) -> AffineSum:
-        if isinstance(other, int):
+        if not isinstance(other, AffineSum):
             return AffineSum(self.constant + other, self.terms) if other else self
         if not self.terms:
             return other + self.constant

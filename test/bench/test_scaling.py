@@ -5,7 +5,7 @@ from scaling_programs import PROGRAMS
 from scaling_steps import Clock, best_of, pipeline, time_parsers
 
 from tlf.compiler.driver.driver import new_context, parse_module
-from tlf.compiler.driver.pass_manager import verify_module
+from tlf.compiler.driver.module_verifier import verify_module
 from tlf.compiler.driver.source import Source
 
 FACTOR = 2.2

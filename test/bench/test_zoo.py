@@ -14,7 +14,7 @@ from xdsl.printer import Printer
 
 from tlf.analysis.bounds.lower_bounds import lower_bounds_of
 from tlf.compiler.driver.driver import new_context, parse_module
-from tlf.compiler.driver.pass_manager import verify_module
+from tlf.compiler.driver.module_verifier import verify_module
 from tlf.compiler.driver.source import Source
 from tlf.dialects.parameter_attribute import is_parameter
 from tlf.dialects.target import load_target_spec

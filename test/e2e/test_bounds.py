@@ -13,7 +13,7 @@ from zoo_builder import GraphBuilder, WorkloadSizes
 
 from tlf.analysis.bounds.lower_bounds import LowerBounds, lower_bounds_of
 from tlf.compiler.driver.driver import PASSES, emit_text, new_context, parse_module
-from tlf.compiler.driver.pass_manager import PassManager
+from tlf.compiler.driver.pass_manager import PassManager, VerifyEach
 from tlf.compiler.driver.pipeline import build_passes
 from tlf.compiler.driver.source import Source
 from tlf.dialects import graph
@@ -82,7 +82,7 @@ def check(module: ModuleOp, target: TargetSpec) -> LowerBounds:
 
     pipeline = pipelines_for(target)["npu-pipeline"].removeprefix("graph-pipeline,")
     passes = build_passes(pipeline, PASSES, pipelines_for(target))
-    PassManager(passes, verifies=False).run(context, module)
+    PassManager(passes, verify_each=VerifyEach.NOTHING).run(context, module)
     text = emit_text(context, module, NpuTarget(function=entry))
     report = npu.run(npu.parse(text, EXAMPLES), {}, functional=False)
 

@@ -28,7 +28,8 @@ from tlf.compiler.driver.driver import (
     new_context,
     parse_module,
 )
-from tlf.compiler.driver.pass_manager import PassManager, verify_module
+from tlf.compiler.driver.module_verifier import verify_module
+from tlf.compiler.driver.pass_manager import PassManager
 from tlf.compiler.driver.pipeline import build_passes, build_target
 from tlf.compiler.driver.snapshot import take_snapshot
 from tlf.compiler.driver.source import Source

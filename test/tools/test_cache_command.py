@@ -104,8 +104,6 @@ def test_wrong_action(capsys: pytest.CaptureFixture[str]):
     assert caught.value.code == 1
     message = "tlf cache: error: argument action: invalid"
     assert capsys.readouterr().err.startswith(message)
-        "tlf cache: error: argument action: invalid"
-    )
 
 
 def test_imports_little():

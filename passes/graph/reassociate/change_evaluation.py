@@ -75,8 +75,13 @@ class ChangeEvaluator:
         """
         Return the group of each operation of a block, without call-invariant groups.
         """
-        grouping = BlockGrouping(self.level, self.target, collects_remarks=False)
-        grouping.cascade_fusion = CascadeFusion(self.target, self.estimator)
+        grouping = BlockGrouping(
+            self.level,
+            self.target,
+            collects_remarks=False,
+            cascade_fusion=CascadeFusion(self.target, self.estimator),
+            memo=memo_of(self.context),
+        )
         parts, known = grouping.partition_block(block), call_invariant_values_of(block)
         return {
             op: part

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
 
 from xdsl.ir import Operation
@@ -16,6 +17,7 @@ from tlf.planner.cost.gpu.kernel_cost import (
     estimate_kernel_cost,
 )
 from tlf.planner.cost.gpu.kernel_programs import KernelPrograms
+from tlf.planner.cost.gpu.live_ranges import LiveRanges
 from tlf.planner.cost.gpu.program_resources import ProgramResources, ResourceDemand
 from tlf.planner.cost.gpu.unit_cycles import UnitCycles
 from tlf.planner.settings.gpu_calibration import TRITON_CALIBRATION
@@ -37,6 +39,10 @@ class KernelModel:
     )
     _factor_kinds: dict[Operation, str] = field(
         init=False, default_factory=dict[Operation, str]
+    )
+
+    _live_ranges: dict[Hashable, LiveRanges] = field(
+        init=False, default_factory=dict[Hashable, LiveRanges]
     )
 
     def estimate_cost(self, tiling: GroupTiling, stages: int = 1) -> KernelCost:
@@ -66,7 +72,7 @@ class KernelModel:
                 self._cycles_per_element_by_op,
                 self._factor_kinds,
             )
-            self._demand = ResourceDemand(tiling, compute_model)
+            self._demand = ResourceDemand(tiling, compute_model, self._live_ranges)
         return self._demand
 
     def kernel_work_of(self, tiling: GroupTiling, stages: int = 1) -> KernelWork:

@@ -5,14 +5,13 @@ programs.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import ceil
 
 from xdsl.ir import Operation, SSAValue
 
-from tlf.analysis.operations.op_facts import OpFacts
 from tlf.analysis.tiling.box_covering import is_box_moved_by
 from tlf.analysis.tiling.group_tiling import (
     GroupTiling,
@@ -30,6 +29,7 @@ from tlf.planner.cost.gpu.compute_model import (
 )
 from tlf.planner.cost.gpu.global_traffic import TrafficModel
 from tlf.planner.cost.gpu.gpu_parameters import Chip
+from tlf.planner.cost.gpu.live_ranges import LiveRanges
 from tlf.planner.cost.gpu.register_loads import RegisterLoads
 from tlf.planner.cost.gpu.source_products import find_source_product
 from tlf.planner.settings.gpu_calibration import TRITON_CALIBRATION
@@ -40,9 +40,6 @@ REGISTER = 4
 
 ADDRESS = 8
 """Bytes per address."""
-
-SOON = 2.0**-8
-"""Distance between the positions of two operations that leaves room for another."""
 
 
 @dataclass(frozen=True)
@@ -98,6 +95,10 @@ class ResourceDemand:
 
     tiling: GroupTiling
     compute_model: ComputeModel
+    known_live_ranges: dict[Hashable, LiveRanges] = field(
+        default_factory=dict[Hashable, LiveRanges]
+    )
+    """Live ranges of other tilings, to share."""
     _resources_by_stages: dict[int, ProgramResources] = field(
         init=False, default_factory=dict[int, ProgramResources]
     )
@@ -181,67 +182,31 @@ class ResourceDemand:
             self.tiling, TrafficModel(self.tiling, sector, self._thread_count)
         )
 
-    def _facts_of(self, op: Operation) -> OpFacts:
-        return self.tiling.tiles[op].facts
-
     def _max_live_bytes(self) -> int:
-        """
-        Return the maximum live bytes of the threads' values. Chains of elementwise
-        operations stream elements from inputs to results; operands of reductions, and
-        values used after them, are live as whole tiles.
-        """
-        order = self._computation_positions()
-        live_ranges = {
-            value: (size, first, self._last_use_position(value, order))
-            for value, size, first in self._register_values(order)
-        }
-        input_bytes = sum(
-            live_ranges[value][0]
-            for value, _ in self.tiling.input_tiles()
-            if value in live_ranges
-        )
-        result_bytes = sum(
-            live_ranges[each][0] for each in self.tiling.results if each in live_ranges
-        )
+        """Return the maximum live bytes of the threads' values."""
+        sizes = dict(self._register_values())
+        input_bytes = sum(sizes.get(value, 0) for value, _ in self.tiling.input_tiles())
+        result_bytes = sum(sizes.get(each, 0) for each in self.tiling.results)
         peak = max(input_bytes, result_bytes)
-        for op in order:
-            if self._facts_of(op).is_accumulating:
-                peak = max(
-                    peak,
-                    self._live_bytes_during_reduction(op, order, live_ranges)
-                    + self._product_term_bytes(op),
-                )
+        for reduction in self._live_ranges_of(sizes).reductions:
+            terms = self._product_term_bytes(reduction.op)
+            peak = max(peak, reduction.live_bytes(sizes) + terms)
         return peak + self._live_address_bytes()
 
-    def _computation_positions(self) -> dict[Operation, float]:
+    def _live_ranges_of(self, values: Collection[SSAValue]) -> LiveRanges:
         """
-        Return the position of each operation in the order of computation. A narrowing
-        operation follows its operand and the preceding product immediately.
+        Return the live ranges of the values in registers, cached for all tile sizes
+        with which the same operations are in the same loops.
         """
-        order: dict[Operation, float] = {}
-        product = 0.0
-        for position, op in enumerate(self.tiling.tiles):
-            if self._facts_of(op).is_product:
-                product = position
-            owners = (each.owner for each in op.operands)
-            operand_positions = [
-                order[e] for e in owners if isinstance(e, Operation) and e in order
-            ]
-            if len(op.operands) == len(operand_positions) == 1 and self._is_narrowing(
-                op
-            ):
-                order[op] = max(operand_positions[0], product) + SOON
-            else:
-                order[op] = position
-        return order
-
-    def _is_narrowing(self, op: Operation) -> bool:
-        """Return `True` if an elementwise result has fewer bytes than the operand."""
-        tiled = self.tiling.tiles[op]
-        if not tiled.facts.is_elementwise:
-            return False
-        result_bytes = _bytes_of_tile(op.results[0], tiled.result)
-        return result_bytes < _bytes_of_tile(op.operands[0], tiled.result)
+        tiles = self.tiling.tiles
+        levels = tuple([each.loop_level for each in tiles.values()])
+        tiling = self.tiling
+        loop = tiling.anchor, tiling.cascade is None, tiling.results
+        key = tuple(tiles), levels, tuple(values), loop
+        if (known := self.known_live_ranges.get(key)) is None:
+            known = LiveRanges.of_tiling(self.tiling, values)
+            self.known_live_ranges[key] = known
+        return known
 
     def _live_address_bytes(self) -> int:
         """
@@ -255,112 +220,25 @@ class ResourceDemand:
         tiles = (self.tiling.tiles[op].result for op in indexed)
         return ADDRESS * max(map(count_elements_of_box, tiles), default=0)
 
-    def _live_bytes_during_reduction(
-        self,
-        op: Operation,
-        positions: Mapping[Operation, float],
-        live_ranges: Mapping[SSAValue, tuple[int, float, float]],
-    ) -> int:
-        """Return the bytes of the values that are live during a reduction."""
-        streamed, position = (
-            self._operations_streamed_into(op, positions),
-            positions[op],
-        )
-        produced = {result for each in streamed for result in each.results}
-        consumed = {operand for each in streamed for operand in each.operands}
-        ends = {positions[each] + SOON for each in streamed}
-        live = {
-            each
-            for each, (_, first, last) in live_ranges.items()
-            if first <= position <= last
-        }
-        entering = {each for each in consumed - produced if each in live_ranges} - live
-        leaving = {each for each in live if live_ranges[each][1] in ends} - consumed
-        sizes = [
-            sum(live_ranges[each][0] for each in values)
-            for values in (entering, leaving)
-        ]
-        return sum(live_ranges[each][0] for each in live - produced - leaving) + max(
-            sizes
-        )
-
-    def _operations_streamed_into(
-        self, op: Operation, positions: Mapping[Operation, float]
-    ) -> set[Operation]:
-        """
-        Return the elementwise operations that stream their elements into a reduction.
-        """
-        streamed = set[Operation]()
-        if not isinstance(op, ReductionInterface):
-            return streamed
-        for each in reversed(
-            [other for other, position in positions.items() if position < positions[op]]
-        ):
-            users = {use.operation for result in each.results for use in result.uses}
-            is_stored = any(result in self.tiling.results for result in each.results)
-            users -= {
-                user for user in users if positions.get(user) == positions[each] + SOON
-            }
-            has_only_stream_users = (
-                bool(users) and users <= {op, *streamed} and not is_stored
-            )
-            if has_only_stream_users and self._facts_of(each).is_elementwise:
-                streamed.add(each)
-        return streamed
-
     def _product_term_bytes(self, op: Operation) -> int:
         """Return the bytes of the terms of a product before they are summed."""
-        if not self._facts_of(op).is_product:
+        tiled = self.tiling.tiles[op]
+        if not tiled.facts.is_product:
             return 0
-        product = self.compute_model.matrix_product_of(self.tiling.tiles[op])
+        product = self.compute_model.matrix_product_of(tiled)
         is_matrix = self.compute_model.has_mma_shape(product)
         return 0 if is_matrix else REGISTER * count_scalar_products(product)
 
-    def _register_values(
-        self, positions: Mapping[Operation, float]
-    ) -> Iterator[tuple[SSAValue, int, float]]:
-        """
-        Yield the values in registers, with their bytes and the position of their
-        definition.
-        """
+    def _register_values(self) -> Iterator[tuple[SSAValue, int]]:
+        """Yield the values in registers, with the bytes of their tiles."""
         for value, box in self.tiling.input_tiles():
             if not self._is_matrix_operand(value):
-                yield (
-                    value,
-                    _bytes_of_tile(value, box),
-                    self._first_use_position(value, positions),
-                )
+                yield value, _bytes_of_tile(value, box)
         for op, tiled in self.tiling.tiles.items():
             if not tiled.facts.needs_no_instruction and not self._is_matrix_operand(
                 op.results[0]
             ):
-                first = 0 if self._is_loop_carried(op) else positions[op]
-                yield op.results[0], _bytes_of_tile(op.results[0], tiled.result), first
-
-    def _first_use_position(
-        self, value: SSAValue, positions: Mapping[Operation, float]
-    ) -> float:
-        """Return the position of the first use of an input; 0 if a loop reads it."""
-        users = [use.operation for use in value.uses if use.operation in positions]
-        is_inside = any(
-            self.tiling.tiles[e].loop_level is not LoopLevel.OUTER for e in users
-        )
-        return 0 if is_inside else min((positions[user] for user in users), default=0)
-
-    def _is_loop_carried(self, op: Operation) -> bool:
-        """Return `True` if the loop of a cascade carries the result of an operation."""
-        if (cascade := self.tiling.cascade) is None:
-            return False
-        return op is self.tiling.anchor or op in cascade.steps
-
-    def _last_use_position(
-        self, value: SSAValue, positions: Mapping[Operation, float]
-    ) -> float:
-        """
-        Return the position of the last use of a value; results are stored immediately.
-        """
-        users = [use.operation for use in value.uses]
-        return max((positions[user] for user in users if user in positions), default=-1)
+                yield op.results[0], _bytes_of_tile(op.results[0], tiled.result)
 
     def _is_matrix_operand(self, value: SSAValue) -> bool:
         """

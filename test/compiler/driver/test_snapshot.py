@@ -4,16 +4,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import pytest
-from xdsl.context import Context
 from xdsl.dialects import arith, cf, func
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, f32, i32, i64
 from xdsl.ir import Block, Operation
-from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
-from tlf.compiler.driver import pass_manager
 from tlf.compiler.driver.driver import new_context, parse_module
-from tlf.compiler.driver.pass_manager import PassManager
 from tlf.compiler.driver.snapshot import take_snapshot
 from tlf.compiler.driver.source import Source
 
@@ -136,41 +132,3 @@ def test_changes_are_seen(change: Callable[[Program], None]):
 
 def test_equal_modules_differ():
     assert take_snapshot(Program().module) != take_snapshot(Program().module)
-
-
-@dataclass(frozen=True)
-class Leave(ModulePass):
-    """Changes nothing."""
-
-    name = "leave"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        pass
-
-
-@dataclass(frozen=True)
-class Annotate(ModulePass):
-    """Changes an attribute."""
-
-    name = "annotate"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        op.attributes["note.text"] = StringAttr("text")
-
-
-def test_verifies_after_passes_that_change_the_module(
-    monkeypatch: pytest.MonkeyPatch,
-):
-    verified: list[ModuleOp] = []
-    monkeypatch.setattr(pass_manager, "verify_module", verified.append)
-    module = Program().module
-    manager = PassManager([Leave(), Leave(), Annotate(), Leave()])
-
-    manager.run(new_context(), module)
-    assert len(verified) == 2
-
-    manager.run(new_context(), module)
-    assert len(verified) == 2
-
-    manager.run(new_context(), Program().module)
-    assert len(verified) == 4

@@ -11,7 +11,7 @@ import pytest
 from tlf.analysis.recurrence.axis_classes import AxisClasses
 from tlf.analysis.tiling import backward_tiles, group_analysis
 from tlf.compiler.driver.driver import PASSES, new_context, parse_module
-from tlf.compiler.driver.pass_manager import PassManager
+from tlf.compiler.driver.pass_manager import PassManager, VerifyEach
 from tlf.compiler.driver.pipeline import build_passes
 from tlf.compiler.driver.source import Source
 from tlf.dialects.target import load_target_spec
@@ -94,7 +94,7 @@ def test_analyses_grow_with_the_program(
         chip.attach_to_module(module)
         before = sum(each.calls for each in counted)
         passes = build_passes(GROUPING[target], PASSES, pipelines_for(chip))
-        PassManager(passes, verifies=False).run(context, module)
+        PassManager(passes, verify_each=VerifyEach.NOTHING).run(context, module)
         found.append(sum(each.calls for each in counted) - before)
 
     first, second = (after - before for before, after in pairwise(found))

@@ -1,0 +1,239 @@
+"""
+Analysis of the tiles of a group for all tile sizes: closed forms of the extents and
+offsets of all boxes, with the constraints under which they hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeAlias, TypeVar, cast
+
+from tlf.analysis.tiling.group_tiling import (
+    GroupTiling,
+    TiledOperation,
+    TileLoop,
+    TilingError,
+)
+from tlf.support.affine.index_access import AffineSum, Box, Interval
+from tlf.support.symbolic.traced_integer import Trace, TracedInteger, UntraceableError
+
+TilingAnalysis: TypeAlias = Callable[[Sequence[int]], GroupTiling]
+"""Analysis of a group for some tile sizes; raises `TilingError`."""
+
+UNTRACED_CALLS = 2
+"""
+Number of analyses before the first trace, which takes as long as two: many groups are
+analyzed only once or twice.
+"""
+
+Key = TypeVar("Key")
+
+
+class _IntervalForm(NamedTuple):
+    """Closed form of an interval: slots of its numbers in a trace."""
+
+    constant: int
+    terms: tuple[tuple[int, int], ...]
+    """Position of each loop, and the slot of its factor."""
+    size: int
+    capacity: int
+
+
+class _TiledOperationForm(NamedTuple):
+    """A tiled operation, and the positions of its boxes."""
+
+    tiled: TiledOperation
+    box: int
+    result: int
+    reads: tuple[int | None, ...]
+
+
+class _BoxForms:
+    """Closed forms of loops and boxes; an object used several times has one form."""
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
+        self._loops: list[tuple[int, int]] = []
+        """Slots of the extent and of the tile size of each loop."""
+        self._loop_positions: dict[TileLoop, int] = {}
+        self._intervals: list[Interval] = []
+        self._interval_forms: dict[int, _IntervalForm] = {}
+        """Closed forms of the intervals that depend on the inputs, by position."""
+        self._boxes: list[Box] = []
+        self._box_forms: dict[int, tuple[int, ...]] = {}
+        """Intervals of the boxes that depend on the inputs, by position."""
+        self._positions: dict[int, int] = {}
+        """Positions of intervals and boxes, by the identity of the object."""
+
+    def add_loop(self, loop: TileLoop) -> int:
+        """Record a loop, and return its position."""
+        if loop not in self._loop_positions:
+            self._loop_positions[loop] = len(self._loops)
+            slots = self._trace.slot_of(loop.extent), self._trace.slot_of(loop.tile)
+            self._loops.append(slots)
+        return self._loop_positions[loop]
+
+    def add_box(self, box: Box) -> int:
+        """Record a box, and return its position."""
+        if (known := self._positions.get(id(box))) is not None:
+            return known
+        intervals = tuple([self._add_interval(each) for each in box])
+        position = self._positions[id(box)] = len(self._boxes)
+        self._boxes.append(box)
+        if not self._interval_forms.keys().isdisjoint(intervals):
+            self._box_forms[position] = intervals
+        return position
+
+    def instantiate(self, values: Sequence[int]) -> tuple[list[TileLoop], list[Box]]:
+        """Return the loops and the boxes for the values of all slots."""
+        loops = [TileLoop(values[extent], values[tile]) for extent, tile in self._loops]
+        intervals, boxes = self._intervals.copy(), self._boxes.copy()
+        for at, (constant, terms, size, capacity) in self._interval_forms.items():
+            factors = tuple([(loops[loop], values[factor]) for loop, factor in terms])
+            offset = AffineSum(values[constant], factors)
+            intervals[at] = Interval(offset, values[size], values[capacity])
+        for at, members in self._box_forms.items():
+            boxes[at] = tuple([intervals[each] for each in members])
+        return loops, boxes
+
+    def _add_interval(self, interval: Interval) -> int:
+        if (known := self._positions.get(id(interval))) is not None:
+            return known
+        position = self._positions[id(interval)] = len(self._intervals)
+        self._intervals.append(interval)
+        offset = interval.offset
+        numbers = offset.constant, interval.size, interval.capacity
+        if offset.terms or any(isinstance(each, TracedInteger) for each in numbers):
+            terms = [
+                (self.add_loop(cast(TileLoop, loop)), self._trace.slot_of(factor))
+                for loop, factor in offset.terms
+            ]
+            constant, size, capacity = map(self._trace.slot_of, numbers)
+            self._interval_forms[position] = _IntervalForm(
+                constant, tuple(terms), size, capacity
+            )
+        return position
+
+
+class TilingForm:
+    """Closed form of a tiling, for all tile sizes that satisfy its constraints."""
+
+    def __init__(self, trace: Trace, tiling: GroupTiling) -> None:
+        self.trace = trace
+        self._tiling = tiling
+        self._forms = forms = _BoxForms(trace)
+        self._loops = _map_values(forms.add_loop, tiling.loops)
+        self._inner_loops = _map_values(forms.add_loop, tiling.inner_loops)
+        self._nested_loops = {
+            op: _map_values(forms.add_loop, loops)
+            for op, loops in tiling.nested_loops_by_op.items()
+        }
+        self._tiles = [
+            _TiledOperationForm(
+                each,
+                forms.add_box(each.box),
+                forms.add_box(each.result),
+                tuple([None if e is None else forms.add_box(e) for e in each.reads]),
+            )
+            for each in tiling.tiles.values()
+        ]
+        self._reads = {
+            at: [forms.add_box(box) for box in boxes]
+            for at, boxes in tiling.reads.items()
+        }
+        self._result_tiles = [forms.add_box(box) for box in tiling.result_tiles]
+
+    def instantiate(self, values: Sequence[int]) -> GroupTiling:
+        """Return the tiling for the values of all slots of the trace."""
+        loops, boxes = self._forms.instantiate(values)
+        traced = self._tiling
+        return GroupTiling(
+            traced.rules,
+            traced.results,
+            traced.op_facts,
+            _select(loops, self._loops),
+            _select(loops, self._inner_loops),
+            {op: _select(loops, each) for op, each in self._nested_loops.items()},
+            traced.anchor,
+            traced.cascade,
+            {each.tiled.op: _instantiate_tile(each, boxes) for each in self._tiles},
+            {at: [boxes[each] for each in found] for at, found in self._reads.items()},
+            [boxes[each] for each in self._result_tiles],
+            traced.gathered_operations.copy(),
+        )
+
+
+@dataclass
+class ParametricTiling:
+    """
+    Tiles of a group for all tile sizes. Each path that the analysis takes is traced
+    once; analyses without a closed form are repeated for each tile size.
+    """
+
+    analyze: TilingAnalysis
+    trace_count: int = 0
+    """Number of traced paths."""
+    analysis_count: int = 0
+    """Number of analyses of single tile sizes."""
+    is_traceable: bool = True
+    """False if an analysis had no closed form."""
+    _forms: list[TilingForm] = field(default_factory=list[TilingForm])
+    _errors: list[tuple[Trace, TilingError]] = field(
+        default_factory=list[tuple[Trace, TilingError]]
+    )
+
+    def tiling_of(self, sizes: Sequence[int]) -> GroupTiling:
+        """Return the tiling for some tile sizes. Raises `TilingError`."""
+        for form in self._forms:
+            if (values := form.trace.evaluate(sizes)) is not None:
+                return form.instantiate(values)
+        for trace, error in self._errors:
+            if trace.evaluate(sizes) is not None:
+                raise error.with_traceback(None)
+        if self.analysis_count < UNTRACED_CALLS or not self.is_traceable:
+            return self._analyze_point(sizes)
+        return self._trace_path(sizes)
+
+    def _analyze_point(self, sizes: Sequence[int]) -> GroupTiling:
+        self.analysis_count += 1
+        return self.analyze(sizes)
+
+    def _trace_path(self, sizes: Sequence[int]) -> GroupTiling:
+        """Trace the path of some tile sizes, and return their tiling."""
+        trace = Trace(len(sizes))
+        try:
+            tiling = self.analyze(trace.make_inputs(sizes))
+        except TilingError as error:
+            self._errors.append((trace, error))
+            raise
+        except UntraceableError:
+            self.is_traceable = False
+            return self._analyze_point(sizes)
+        self.trace_count += 1
+        form = TilingForm(trace, tiling)
+        self._forms.append(form)
+        values = trace.evaluate(sizes)
+        assert values is not None
+        return form.instantiate(values)
+
+
+def _instantiate_tile(
+    form: _TiledOperationForm, boxes: Sequence[Box]
+) -> TiledOperation:
+    op, _, _, level, facts, _, is_recomputed, is_moved = form.tiled
+    reads = tuple([None if each is None else boxes[each] for each in form.reads])
+    box, result = boxes[form.box], boxes[form.result]
+    return TiledOperation(op, box, result, level, facts, reads, is_recomputed, is_moved)
+
+
+def _map_values(
+    function: Callable[[TileLoop], int], loops: Mapping[Key, TileLoop]
+) -> dict[Key, int]:
+    return {key: function(loop) for key, loop in loops.items()}
+
+
+def _select(
+    loops: Sequence[TileLoop], positions: Mapping[Key, int]
+) -> dict[Key, TileLoop]:
+    return {key: loops[position] for key, position in positions.items()}

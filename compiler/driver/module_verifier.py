@@ -1,0 +1,118 @@
+"""
+Driver: verifier of modules, whole or incremental: only the operations that changed
+since its last run.
+
+An operation is verified again if it, an operation inside of it, or the definition of an
+operand changed, or if an operation around it is new. Symbol users are verified whenever
+the module changed, because they refer to other operations by name. Dominance is
+verified for the whole module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+from xdsl.traits import SymbolUserOpInterface
+
+from tlf.compiler.driver.dominance import verify_dominance
+from tlf.compiler.driver.snapshot import Snapshot, take_snapshot
+from tlf.compiler.driver.verify_attributes import verify_no_stray_attributes
+
+
+def verify_module(module: ModuleOp) -> None:
+    """Check the operations, their attributes and the dominance of values."""
+    module.verify()
+    for op in module.walk():
+        verify_no_stray_attributes(op)
+    verify_dominance(module)
+
+
+@dataclass
+class IncrementalVerifier:
+    """Verifier of one module between the passes that change it."""
+
+    verifies_unchanged: bool = False
+    """True if a module that changed is verified as a whole."""
+    _snapshot: Snapshot = field(init=False, default=())
+    """Snapshot of the module at its last verification."""
+
+    def verify_changes(self, module: ModuleOp) -> bool:
+        """
+        Verify the operations that may be affected by changes since the last call, all
+        at the first call; return `True` if anything changed. Raises `VerifyException`.
+        """
+        snapshot = take_snapshot(module)
+        if snapshot == self._snapshot:
+            return False
+        if self.verifies_unchanged or not self._snapshot:
+            verify_module(module)
+        else:
+            known = {contents[0]: contents for contents in self._snapshot}
+            changed = [e[0] for e in snapshot if known.get(e[0]) != e]
+            added = [op for op in changed if op not in known]
+            affected = _affected_operations(module, changed, added)
+            _verify_operations(module, affected)
+        self._snapshot = snapshot
+        return True
+
+
+def _verify_operations(module: ModuleOp, operations: set[Operation]) -> None:
+    """Check some operations, inner ones first, and the dominance of all values."""
+    for op in module.walk(region_first=True):
+        if op in operations:
+            _verify_block_structure(op)
+            op.verify(verify_nested_ops=False)
+    for op in operations:
+        verify_no_stray_attributes(op)
+    verify_dominance(module)
+
+
+def _affected_operations(
+    module: ModuleOp, changed: Sequence[Operation], added: Sequence[Operation]
+) -> set[Operation]:
+    """Return the operations whose verification depends on changed operations."""
+    affected = {*_symbol_users(module), *changed}
+    for op in added:
+        affected.update(op.walk())
+    for op in changed:
+        blocks = (block for region in op.regions for block in region.blocks)
+        arguments = (argument for block in blocks for argument in block.args)
+        for value in (*op.results, *arguments):
+            affected.update(use.operation for use in value.uses)
+    for op in tuple(affected):
+        parent = op.parent_op()
+        while parent is not None and parent not in affected:
+            affected.add(parent)
+            parent = parent.parent_op()
+    return affected
+
+
+def _symbol_users(module: ModuleOp) -> Iterator[Operation]:
+    """Yield the operations that refer to other operations by name."""
+    are_users: dict[type[Operation], bool] = {}
+    for op in module.walk():
+        kind = type(op)
+        if kind not in are_users:
+            are_users[kind] = op.has_trait(SymbolUserOpInterface)
+        if are_users[kind]:
+            yield op
+
+
+def _verify_block_structure(op: Operation) -> None:
+    """
+    Check that the blocks of an operation refer to it, and that none is empty that needs
+    a terminator.
+    """
+    for region in op.regions:
+        for block in region.blocks:
+            if block.parent is not region or region.parent is not op:
+                raise ValueError("expected blocks to refer to their region")
+            if any(each.parent is not block for each in block.ops):
+                raise ValueError(
+                    "expected operations to refer to the block around them"
+                )
+            if block.is_empty:
+                block.verify()

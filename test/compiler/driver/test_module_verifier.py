@@ -1,0 +1,183 @@
+"""The incremental verifier rejects the same modules as the verifier of modules."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+from differential import parsed, steps_of
+from numpy.random import Generator
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, StringAttr, TensorType, f16, i64
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
+
+from tlf.compiler.driver import module_verifier
+from tlf.compiler.driver.driver import new_context
+from tlf.compiler.driver.module_verifier import IncrementalVerifier, verify_module
+from tlf.compiler.driver.pass_manager import PassManager, VerifyEach
+from tlf.dialects.target import load_target_spec
+
+EXAMPLES = Path(__file__).parents[3] / "examples"
+
+STAGES = ("graph-decompose", "graph-group", "convert-tile-to-mem", "convert-mem-to-npu")
+
+Corruption = Callable[[Generator, Operation], None]
+
+
+@cache
+def _module_after(stage: str) -> ModuleOp:
+    """Return an example after the pass `stage` of the pipeline of a small NPU."""
+    target = load_target_spec("npu-tiny")
+    context, module = parsed((EXAMPLES / "residual_mlp.mlir").read_text())
+    target.attach_to_module(module)
+    for each in steps_of(target):
+        PassManager([each]).run(context, module)
+        if each.name == stage:
+            return module
+    raise AssertionError(f"expected a pass {stage}")
+
+
+def _exchange_operand(rng: Generator, op: Operation) -> None:
+    if op.operands and (block := op.parent) is not None:
+        values = [result for each in block.ops for result in each.results]
+        if values:
+            index = int(rng.integers(len(op.operands)))
+            op.operands[index] = values[int(rng.integers(len(values)))]
+
+
+def _change_result_type(rng: Generator, op: Operation) -> None:
+    if op.results:
+        other = TensorType(f16, [3]) if rng.random() < 0.5 else i64
+        Rewriter.replace_value_with_new_type(op.results[0], other)
+
+
+def _change_argument_type(rng: Generator, op: Operation) -> None:
+    arguments = [
+        each for region in op.regions for block in region.blocks for each in block.args
+    ]
+    if arguments:
+        argument = arguments[int(rng.integers(len(arguments)))]
+        Rewriter.replace_value_with_new_type(argument, i64)
+
+
+def _drop_property(rng: Generator, op: Operation) -> None:
+    if op.properties:
+        names = list(op.properties)
+        del op.properties[names[int(rng.integers(len(names)))]]
+
+
+def _add_stray_attribute(rng: Generator, op: Operation) -> None:
+    op.attributes["stray"] = StringAttr("text")
+
+
+def _erase(rng: Generator, op: Operation) -> None:
+    if op.parent is not None and not any(each.uses for each in op.results):
+        Rewriter.erase_op(op)
+
+
+def _move_to_end(rng: Generator, op: Operation) -> None:
+    if (block := op.parent) is not None:
+        op.detach()
+        block.add_op(op)
+
+
+def _move_to_start(rng: Generator, op: Operation) -> None:
+    block = op.parent
+    if block is not None and block.first_op is not op:
+        op.detach()
+        first = block.first_op
+        assert first is not None
+        block.insert_op_before(op, first)
+
+
+CORRUPTIONS: list[Corruption] = [
+    _exchange_operand,
+    _change_result_type,
+    _change_argument_type,
+    _drop_property,
+    _add_stray_attribute,
+    _erase,
+    _move_to_end,
+    _move_to_start,
+]
+
+
+def _is_rejected(verify: Callable[[], object]) -> bool:
+    try:
+        verify()
+    except Exception:
+        return True
+    return False
+
+
+@pytest.mark.parametrize("corrupt", CORRUPTIONS, ids=lambda each: each.__name__)
+def test_verdicts_are_equal(corrupt: Corruption):
+    rng = np.random.default_rng(5)
+    verdicts = [_verdict_after(rng, corrupt, stage) for stage in 6 * STAGES]
+    assert any(verdicts)
+
+
+def _verdict_after(rng: Generator, corrupt: Corruption, stage: str) -> bool:
+    """Return `True` if both verifiers reject an example after a random corruption."""
+    module, verifier = _module_after(stage).clone(), IncrementalVerifier()
+    verifier.verify_changes(module)
+    operations = [op for op in module.walk() if op is not module]
+    corrupt(rng, operations[int(rng.integers(len(operations)))])
+    expected = _is_rejected(lambda: verify_module(module))
+    assert _is_rejected(lambda: verifier.verify_changes(module)) == expected
+    return expected
+
+
+@dataclass(frozen=True)
+class Leave(ModulePass):
+    """Changes nothing."""
+
+    name = "leave"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        pass
+
+
+@dataclass(frozen=True)
+class Annotate(ModulePass):
+    """Changes an attribute of one operation."""
+
+    name = "annotate"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        *_, last = op.walk()
+        last.attributes["note.text"] = StringAttr("text")
+
+
+def test_only_what_changed_is_verified(monkeypatch: pytest.MonkeyPatch):
+    module = _module_after("graph-decompose").clone()
+    whole: list[ModuleOp] = []
+    parts: list[set[Operation]] = []
+    monkeypatch.setattr(module_verifier, "verify_module", whole.append)
+
+    def record(_: ModuleOp, operations: set[Operation]) -> None:
+        parts.append(operations)
+
+    monkeypatch.setattr(module_verifier, "_verify_operations", record)
+    manager = PassManager([Leave(), Annotate(), Leave()])
+
+    manager.run(new_context(), module)
+    assert len(whole) == 1
+    *_, last = module.walk()
+    assert parts == [{last, last.parent_op(), module}]
+
+    manager.run(new_context(), module)
+    assert (len(whole), len(parts)) == (1, 1)
+
+
+def test_all_is_verified_after_each_change(monkeypatch: pytest.MonkeyPatch):
+    module = _module_after("graph-decompose").clone()
+    whole: list[ModuleOp] = []
+    monkeypatch.setattr(module_verifier, "verify_module", whole.append)
+    passes = [Leave(), Annotate(), Leave()]
+    PassManager(passes, VerifyEach.FULL).run(new_context(), module)
+    assert len(whole) == 2
