@@ -17,8 +17,8 @@ from tlf.planner.cost.gpu.kernel_cost import (
     estimate_kernel_cost,
 )
 from tlf.planner.cost.gpu.kernel_programs import KernelPrograms
-from tlf.planner.cost.gpu.live_ranges import LiveRanges
 from tlf.planner.cost.gpu.program_resources import ProgramResources, ResourceDemand
+from tlf.planner.cost.gpu.register_live_ranges import RegisterLiveRanges
 from tlf.planner.cost.gpu.unit_cycles import UnitCycles
 from tlf.planner.settings.gpu_calibration import TRITON_CALIBRATION
 from tlf.planner.settings.search_budgets import KERNEL_SEARCH
@@ -41,8 +41,8 @@ class KernelModel:
         init=False, default_factory=dict[Operation, str]
     )
 
-    _live_ranges: dict[Hashable, LiveRanges] = field(
-        init=False, default_factory=dict[Hashable, LiveRanges]
+    _live_ranges: dict[Hashable, RegisterLiveRanges] = field(
+        init=False, default_factory=dict[Hashable, RegisterLiveRanges]
     )
 
     def estimate_cost(self, tiling: GroupTiling, stages: int = 1) -> KernelCost:

@@ -29,7 +29,7 @@ from tlf.planner.cost.gpu.compute_model import (
 )
 from tlf.planner.cost.gpu.global_traffic import TrafficModel
 from tlf.planner.cost.gpu.gpu_parameters import Chip
-from tlf.planner.cost.gpu.live_ranges import LiveRanges
+from tlf.planner.cost.gpu.register_live_ranges import RegisterLiveRanges
 from tlf.planner.cost.gpu.register_loads import RegisterLoads
 from tlf.planner.cost.gpu.source_products import find_source_product
 from tlf.planner.settings.gpu_calibration import TRITON_CALIBRATION
@@ -95,8 +95,8 @@ class ResourceDemand:
 
     tiling: GroupTiling
     compute_model: ComputeModel
-    known_live_ranges: dict[Hashable, LiveRanges] = field(
-        default_factory=dict[Hashable, LiveRanges]
+    known_live_ranges: dict[Hashable, RegisterLiveRanges] = field(
+        default_factory=dict[Hashable, RegisterLiveRanges]
     )
     """Live ranges of other tilings, to share."""
     _resources_by_stages: dict[int, ProgramResources] = field(
@@ -193,7 +193,7 @@ class ResourceDemand:
             peak = max(peak, reduction.live_bytes(sizes) + terms)
         return peak + self._live_address_bytes()
 
-    def _live_ranges_of(self, values: Collection[SSAValue]) -> LiveRanges:
+    def _live_ranges_of(self, values: Collection[SSAValue]) -> RegisterLiveRanges:
         """
         Return the live ranges of the values in registers, cached for all tile sizes
         with which the same operations are in the same loops.
@@ -204,7 +204,7 @@ class ResourceDemand:
         loop = tiling.anchor, tiling.cascade is None, tiling.results
         key = tuple(tiles), levels, tuple(values), loop
         if (known := self.known_live_ranges.get(key)) is None:
-            known = LiveRanges.of_tiling(self.tiling, values)
+            known = RegisterLiveRanges.of_tiling(self.tiling, values)
             self.known_live_ranges[key] = known
         return known
 

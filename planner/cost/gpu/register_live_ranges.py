@@ -46,7 +46,7 @@ class ReductionPeak(NamedTuple):
 
 
 @dataclass
-class LiveRanges:
+class RegisterLiveRanges:
     """
     Live ranges of the values in registers, for all tile sizes with which the same
     values are in registers.
@@ -59,11 +59,13 @@ class LiveRanges:
     """Values that are live during each reduction of the group."""
 
     @staticmethod
-    def of_tiling(tiling: GroupTiling, values: Collection[SSAValue]) -> LiveRanges:
+    def of_tiling(
+        tiling: GroupTiling, values: Collection[SSAValue]
+    ) -> RegisterLiveRanges:
         """Return the live ranges of the values in registers."""
         analysis = _LiveRangeAnalysis(tiling)
         ranges = {each: analysis.live_range_of(each) for each in values}
-        return LiveRanges(
+        return RegisterLiveRanges(
             [
                 analysis.peak_during_reduction(op, ranges)
                 for op, tiled in tiling.tiles.items()
