@@ -27,6 +27,7 @@ from tlf.planner.cost.gpu.operand_swap import (
     long_axis_roles_of,
     matmul_work_of,
 )
+from tlf.planner.cost.gpu.thread_layout import ThreadLayout
 from tlf.planner.cost.gpu.unit_cycles import NO_CYCLES, UnitCycles
 from tlf.planner.settings.gpu_calibration import MATRIX_INSTRUCTIONS, TRITON_CALIBRATION
 from tlf.support.affine.index_access import accessed_box
@@ -203,41 +204,54 @@ class ComputeModel:
         """
         Return the cycles in which warps exchange partial results through shared memory.
         """
-        if not self.needs_cross_thread_reduction(tiled) or not tiled.reads:
+        if (across := self._threads_across_rows(tiled, warps)) is None:
             return NO_CYCLES
+        _, sharing_warps = across
+        if sharing_warps == 1:
+            return NO_CYCLES
+        results = count_elements_of_box(tiled.result)
+        return UnitCycles(
+            shared=TRITON_CALIBRATION.exchange_cycles * results * sharing_warps
+        )
+
+    def _threads_across_rows(
+        self, tiled: TiledOperation, warps: int
+    ) -> tuple[int, int] | None:
+        """
+        Return the lanes and the warps that share the elements of a reduction along
+        other axes than the last one; None if the last one is reduced, or nothing is.
+        """
+        if not self.needs_cross_thread_reduction(tiled) or not tiled.reads:
+            return None
         operand, box = max(
             ((index, box) for index, box in enumerate(tiled.reads) if box is not None),
             key=lambda each: count_elements_of_box(each[1]),
         )
-        last = (tiled.facts.indexing_maps[operand] or ())[-1:]
-        if any(access.depends_on({*tiled.facts.reduction_dims}) for access in last):
-            return NO_CYCLES
+        reduced = {*tiled.facts.reduction_dims}
+        accesses = tiled.facts.indexing_maps[operand] or ()
+        axes = [n for n, each in enumerate(accesses) if each.depends_on(reduced)]
+        if not axes or axes[-1] == len(accesses) - 1:
+            return None
+        extents = [each.tile_extent for each in box]
         width = itemsize_of(tiled.op.operands[operand])
-        parts = (
-            count_elements_of_box(box)
-            * width
-            // (MATRIX_INSTRUCTIONS.row_bytes * self.chip.gpu.warp)
-        )
-        results = count_elements_of_box(tiled.result)
-        return UnitCycles(
-            shared=TRITON_CALIBRATION.exchange_cycles
-            * results
-            * max(1, min(warps, parts))
-        )
+        vector = min(extents[-1], MATRIX_INSTRUCTIONS.row_bytes // width)
+        layout = ThreadLayout.of_tile(extents, vector, self.chip.gpu.warp, warps)
+        return layout.lanes_along(axes), layout.warps_along(axes)
 
     def cross_warp_reduction_latency(self, tiled: TiledOperation, warps: int) -> float:
         """
-        Return the cycles until all warps have combined their partial results of a
-        reduction.
+        Return the cycles until all threads have combined their partial results of a
+        reduction; 0 if each thread reduces its own elements.
         """
         if not self.needs_cross_thread_reduction(tiled):
             return 0.0
         gpu = self.chip.gpu
-        rounds = log2(gpu.warp) + log2(warps)
+        across = self._threads_across_rows(tiled, warps) or (gpu.warp, warps)
+        rounds = log2(across[0]) + log2(across[1])
         each = ceil(count_elements_of_box(tiled.box) / (gpu.warp * warps))
         results = min(count_elements_of_box(tiled.result), each)
         # A warp exchanges one value per thread and round.
-        exchanged = results * log2(gpu.warp) * warps * gpu.warp / gpu.load_lanes
+        exchanged = results * log2(across[0]) * warps * gpu.warp / gpu.load_lanes
         return rounds * self.chip.shared_memory_latency + exchanged
 
     def row_reduction_latency(
@@ -267,8 +281,14 @@ class ComputeModel:
         return rounds * self.chip.shared_memory_latency + exchanged
 
     def needs_cross_thread_reduction(self, tiled: TiledOperation) -> bool:
-        """Return `True` if threads combine their partial results of an operation."""
+        """
+        Return `True` if threads combine their partial results of an operation: its tile
+        has several elements to reduce, and is no product of matrix instructions.
+        """
         if not tiled.facts.is_accumulating:
+            return False
+        reduced = [tiled.box[dim].tile_extent for dim in tiled.facts.reduction_dims]
+        if max(reduced, default=1) == 1:
             return False
         return not tiled.facts.is_product or not self.has_mma_shape(
             self.matrix_product_of(tiled)
