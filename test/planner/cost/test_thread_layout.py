@@ -13,7 +13,8 @@ COLUMN_SUMS = """
 func.func @main(%x: tensor<{rows}x{all}x{T}>) -> tensor<{all}x{T}> {{
   %0 = graph.group ins(%a = %x : tensor<{rows}x{all}x{T}>)
       plan #graph.plan<L1, tile [{columns}], mapping grid> -> (tensor<{all}x{T}>) {{
-    %1 = graph.reduce %a <max> axes [0] : (tensor<{rows}x{all}x{T}>) -> tensor<{all}x{T}>
+    %1 = graph.reduce %a <max> axes [0]
+      : (tensor<{rows}x{all}x{T}>) -> tensor<{all}x{T}>
     graph.yield %1 : tensor<{all}x{T}>
   }}
   func.return %0 : tensor<{all}x{T}>
