@@ -201,7 +201,7 @@ def test_truncated_program(capsys: pytest.CaptureFixture[str]):
 def test_folder_that_is_not_there(capsys: pytest.CaptureFixture[str]):
     line = failure(capsys, "factories:make", "-o", "absent/x.mlir")
 
-    assert line == "absent/x.safetensors: No such file or directory"
+    assert line == "absent/x.mlir: No such file or directory"
 
 
 def test_weights_that_are_missing(capsys: pytest.CaptureFixture[str]):

@@ -134,6 +134,7 @@ def test_messages_of_what_is_interrupted(number: signal.Signals):
     """Another error in place of the interruption, and what is printed, are no news."""
     program = f"""
 import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
 from tlf.runtime.interruption import exit_on_interruption
 with exit_on_interruption("tool"):
     try:
