@@ -131,7 +131,10 @@ def element_count_of(value: SSAValue) -> int:
 
 def itemsize_of(value: SSAValue) -> int:
     """Return the bytes per element of a tensor."""
-    return dtype_of(tensor_type(value).element_type).itemsize
+    element = tensor_type(value).element_type
+    if isinstance(element, AnyFloat):
+        return element.size
+    return dtype_of(element).itemsize
 
 
 def byte_count(type_: "AnyTensor | MemRefType[Attribute]") -> int:
