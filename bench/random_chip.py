@@ -104,7 +104,9 @@ def double_resource(target: TargetSpec, resource: str) -> TargetSpec:
     if resource in DOUBLED_FIGURES:
         engine, figures = DOUBLED_FIGURES[resource]
         engines = {name: dict(each) for name, each in target.engines.items()}
-        engines[engine] |= {each: 2 * engines[engine][each] for each in figures}
+        engines[engine] |= {
+            each: 2 * cast(int, engines[engine][each]) for each in figures
+        }
         return target_from_data({**target.data, "engines": engines})
     name, figure = resource.split()
     levels = cast(Sequence[Mapping[str, Data]], target.data["levels"])
