@@ -249,13 +249,46 @@ class GraphPartitionPass(ModulePass):
                 self.objective_for_target(target, level),
                 evaluations,
             )
+            smaller = self._schedules_in_less_memory(
+                partition_result, self.objective_for_target(target, level)
+            )
             partition_result.schedule = refinement.find_best(
-                partition_result.search_result.best_schedules
+                partition_result.search_result.best_schedules, smaller
             )
             partition_result.evaluation = refinement.evaluated_times_of(
                 partition_result.schedule,
                 partition_result.search_result.best_schedules[0],
             )
+
+    def _schedules_in_less_memory(
+        self, partition_result: PartitionResult, objective: Objective
+    ) -> Sequence[Schedule]:
+        """
+        Return the best schedule in half of the memory that the best one takes, if there
+        is one. More memory than a program needs must not make it slower.
+        """
+        costs = partition_result.costs
+        taken = max(
+            step.context.occupied_bytes + step.option.footprint
+            for step in partition_result.search_result.schedule.steps
+        )
+        problem = replace(
+            partition_result.block_problem.problem,
+            capacity=taken // REFINEMENT.memory_divisor,
+        )
+        try:
+            with costs.limit_capacity(problem.capacity):
+                result = search_schedule(
+                    problem,
+                    costs,
+                    self.strategy,
+                    objective,
+                    self.search_limits(),
+                    retain=self.residency,
+                )
+        except NoScheduleError:
+            return ()
+        return (result.schedule,)
 
     def _order_components_by_evaluation(
         self, context: Context, block: Block, target: TargetSpec, level: Level

@@ -70,10 +70,13 @@ class ScheduleRefinement:
         default_factory=dict[tuple[object, ...], "int | None"]
     )
 
-    def find_best(self, schedules: Sequence[Schedule]) -> Schedule:
+    def find_best(
+        self, schedules: Sequence[Schedule], restricted: Sequence[Schedule] = ()
+    ) -> Schedule:
         """
         Return the fastest schedule that is found, or the first one if no cycles are
-        known.
+        known. `restricted` are the best schedules under further restrictions, which are
+        evaluated however they rank by the cost model.
         """
         promising = [
             schedule
@@ -94,6 +97,8 @@ class ScheduleRefinement:
         evaluated = [(rank, schedule) for rank, schedule in ranked if rank is not None]
         if not evaluated:
             return schedules[0]
+        ranked = self._rank_until_stalled(restricted, len(restricted) + 1)
+        evaluated += [(rank, schedule) for rank, schedule in ranked if rank is not None]
         evaluated += self._evaluate_swapped_steps(
             [schedule for _, schedule in evaluated],
             min(evaluated, key=_rank_of_schedule),
@@ -106,7 +111,19 @@ class ScheduleRefinement:
         ]
         results += self._hill_climb_from_runner_up(evaluated, rank, schedule)
         results += self._add_prefetch_to_starts(evaluated, schedule)
-        return min(results, key=_rank_of_schedule)[1]
+        return self._best_of_fastest([*results, *evaluated])
+
+    def _best_of_fastest(self, ranked_schedules: Sequence[Ranked]) -> Schedule:
+        """Return the schedule with the best rank of the fastest ones."""
+        cycles = {
+            _schedule_key(schedule): self._cycles_of(schedule) or 0
+            for _, schedule in ranked_schedules
+        }
+        limit = REFINEMENT.max_slowdown_for_traffic * min(cycles.values())
+        fastest = (
+            each for each in ranked_schedules if cycles[_schedule_key(each[1])] <= limit
+        )
+        return min(fastest, key=_rank_of_schedule)[1]
 
     def _add_prefetch_to_starts(
         self, ranked_schedules: Sequence[Ranked], best: Schedule
