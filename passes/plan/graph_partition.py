@@ -264,22 +264,22 @@ class GraphPartitionPass(ModulePass):
         self, partition_result: PartitionResult, objective: Objective
     ) -> Sequence[Schedule]:
         """
-        Return the best schedule in half of the memory that the best one takes, if there
-        is one. More memory than a program needs must not make it slower.
+        Return the best schedule that a smaller memory would have, if there is one, so
+        that more memory does not make programs slower: the capacity is halved until the
+        best schedule does not fit.
         """
-        costs = partition_result.costs
+        costs, problem = partition_result.costs, partition_result.block_problem.problem
+        capacity = problem.capacity
         taken = max(
             step.context.occupied_bytes + step.option.footprint
             for step in partition_result.search_result.schedule.steps
         )
-        problem = replace(
-            partition_result.block_problem.problem,
-            capacity=taken // REFINEMENT.memory_divisor,
-        )
+        while capacity >= max(1, taken):
+            capacity //= 2
         try:
-            with costs.limit_capacity(problem.capacity):
+            with costs.limit_capacity(capacity):
                 result = search_schedule(
-                    problem,
+                    replace(problem, capacity=capacity),
                     costs,
                     self.strategy,
                     objective,

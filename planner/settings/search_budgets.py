@@ -229,11 +229,6 @@ class RefinementBudget:
     Ratio of all evaluations to the consecutive slower candidates after which a search
     stops.
     """
-    memory_divisor: int = 2
-    """
-    A schedule in 1 / `memory_divisor` of the memory that the best one takes is
-    evaluated, too.
-    """
     max_slowdown_for_traffic: float = 1.01
     """
     Maximum ratio of the evaluated cycles of a schedule that moves fewer bytes to those
