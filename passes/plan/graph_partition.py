@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from math import inf
 
 from xdsl.context import Context
 from xdsl.dialects import func
@@ -248,6 +249,7 @@ class GraphPartitionPass(ModulePass):
                 apply_schedule,
                 self.objective_for_target(target, level),
                 evaluations,
+                self._max_slowdown,
             )
             smaller = self._schedules_in_less_memory(
                 partition_result, self.objective_for_target(target, level)
@@ -259,6 +261,16 @@ class GraphPartitionPass(ModulePass):
                 partition_result.schedule,
                 partition_result.search_result.best_schedules[0],
             )
+
+    @property
+    def _max_slowdown(self) -> float:
+        """
+        Maximum ratio to the cycles of the fastest schedule, unlimited if traffic weighs
+        more than by default.
+        """
+        if self.traffic_weight < TILE_SEARCH.traffic_divisor:
+            return inf
+        return REFINEMENT.max_slowdown_for_traffic
 
     def _schedules_in_less_memory(
         self, partition_result: PartitionResult, objective: Objective

@@ -64,6 +64,8 @@ class ScheduleRefinement:
     """Objective by which programs are compared."""
     max_evaluations: int
     """Maximum number of evaluations, except for prefetch candidates."""
+    max_slowdown: float = REFINEMENT.max_slowdown_for_traffic
+    """Maximum ratio of the cycles of the selected schedule to those of the fastest."""
     _extra_evaluations: int = 0
     """Number of prefetch candidates evaluated."""
     _cycles_by_schedule: dict[tuple[object, ...], int | None] = field(
@@ -119,7 +121,7 @@ class ScheduleRefinement:
             _schedule_key(schedule): self._cycles_of(schedule) or 0
             for _, schedule in ranked_schedules
         }
-        limit = REFINEMENT.max_slowdown_for_traffic * min(cycles.values())
+        limit = self.max_slowdown * min(cycles.values())
         fastest = (
             each for each in ranked_schedules if cycles[_schedule_key(each[1])] <= limit
         )

@@ -17,7 +17,8 @@ PARTS = """
 func.func @parts(%x: !image) -> !all {{
   %held = tile.slice %x[0, 0, 0, 0] : !image -> !held
   %e = tile.empty : !all
-  %y = tile.while (%i = 0 to {steps} step 1) sequential mapping(loop) carry(%o = %e : !all) {{
+  %y = tile.while (%i = 0 to {steps} step 1)
+      sequential mapping(loop) carry(%o = %e : !all) {{
     %j = affine.apply affine_map<(d0) -> (d0 {step})>(%i)
     %part = tile.slice %held[{first}] : !held -> !part
     %flat = graph.reshape %part : (!part) -> !flat
