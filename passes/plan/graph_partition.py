@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from math import inf
 
 from xdsl.context import Context
 from xdsl.dialects import func
@@ -248,14 +249,58 @@ class GraphPartitionPass(ModulePass):
                 apply_schedule,
                 self.objective_for_target(target, level),
                 evaluations,
+                self._max_slowdown,
+            )
+            smaller = self._schedules_in_less_memory(
+                partition_result, self.objective_for_target(target, level)
             )
             partition_result.schedule = refinement.find_best(
-                partition_result.search_result.best_schedules
+                partition_result.search_result.best_schedules, smaller
             )
             partition_result.evaluation = refinement.evaluated_times_of(
                 partition_result.schedule,
                 partition_result.search_result.best_schedules[0],
             )
+
+    @property
+    def _max_slowdown(self) -> float:
+        """
+        Maximum ratio to the cycles of the fastest schedule, unlimited if traffic weighs
+        more than by default.
+        """
+        if self.traffic_weight < TILE_SEARCH.traffic_divisor:
+            return inf
+        return REFINEMENT.max_slowdown_for_traffic
+
+    def _schedules_in_less_memory(
+        self, partition_result: PartitionResult, objective: Objective
+    ) -> Sequence[Schedule]:
+        """
+        Return the best schedule that a smaller memory would have, if there is one, so
+        that more memory does not make programs slower: the capacity is halved until the
+        best schedule does not fit.
+        """
+        costs, problem = partition_result.costs, partition_result.block_problem.problem
+        capacity = problem.capacity
+        taken = max(
+            step.context.occupied_bytes + step.option.footprint
+            for step in partition_result.search_result.schedule.steps
+        )
+        while capacity >= max(1, taken):
+            capacity //= 2
+        try:
+            with costs.limit_capacity(capacity):
+                result = search_schedule(
+                    replace(problem, capacity=capacity),
+                    costs,
+                    self.strategy,
+                    objective,
+                    self.search_limits(),
+                    retain=self.residency,
+                )
+        except NoScheduleError:
+            return ()
+        return (result.schedule,)
 
     def _order_components_by_evaluation(
         self, context: Context, block: Block, target: TargetSpec, level: Level

@@ -5,8 +5,9 @@ Cost model of partitions: cost of sets of a block's operations, each run as one 
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterator, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import contextmanager
 from dataclasses import replace
 
 from xdsl.ir import Operation, SSAValue
@@ -89,6 +90,7 @@ class GroupCosts(CostModel):
         self.forms = OpFactsCache()
         """Cached facts of the operations of all groups."""
         self._work_left: int | None = None
+        self._capacity = level.capacity
 
     @property
     def evaluated_group_count(self) -> int:
@@ -107,6 +109,15 @@ class GroupCosts(CostModel):
         `options` raises WorkLimitError.
         """
         self._work_left = max_operations
+
+    @contextmanager
+    def limit_capacity(self, capacity: int) -> Generator[None]:
+        """Search plans that fit `capacity` bytes of the level, until the end."""
+        self._capacity = capacity
+        try:
+            yield
+        finally:
+            self._capacity = self.level.capacity
 
     def drop_cached_sets_larger_than(self, count: int) -> None:
         """
@@ -325,7 +336,7 @@ class GroupCosts(CostModel):
         if (search := self._search_with_whole_capacity(group, merged)) is None:
             return None
         free_bytes = (
-            self.level.capacity
+            self._capacity
             - context.occupied_bytes
             - self._resident_input_bytes(context)
         )

@@ -64,16 +64,21 @@ class ScheduleRefinement:
     """Objective by which programs are compared."""
     max_evaluations: int
     """Maximum number of evaluations, except for prefetch candidates."""
+    max_slowdown: float = REFINEMENT.max_slowdown_for_traffic
+    """Maximum ratio of the cycles of the selected schedule to those of the fastest."""
     _extra_evaluations: int = 0
     """Number of prefetch candidates evaluated."""
     _cycles_by_schedule: dict[tuple[object, ...], int | None] = field(
         default_factory=dict[tuple[object, ...], "int | None"]
     )
 
-    def find_best(self, schedules: Sequence[Schedule]) -> Schedule:
+    def find_best(
+        self, schedules: Sequence[Schedule], restricted: Sequence[Schedule] = ()
+    ) -> Schedule:
         """
         Return the fastest schedule that is found, or the first one if no cycles are
-        known.
+        known. `restricted` are the best schedules under further restrictions, which are
+        evaluated however they rank by the cost model.
         """
         promising = [
             schedule
@@ -85,19 +90,10 @@ class ScheduleRefinement:
             and next(self._plan_and_prefetch_neighbours(schedules[0]), None) is None
         ):
             return schedules[0]
-        candidates = {
-            _schedule_key(each): each
-            for each in (self._best_with_prefetch(schedules[0]), *promising)
-        }
-        first_half = [*candidates.values()][: (self.max_evaluations + 1) // 2]
-        ranked = self._rank_until_stalled(first_half, self._max_slower_in_a_row)
-        evaluated = [(rank, schedule) for rank, schedule in ranked if rank is not None]
+        first = self._best_with_prefetch(schedules[0])
+        evaluated = self._evaluate_schedules((first, *promising), restricted)
         if not evaluated:
             return schedules[0]
-        evaluated += self._evaluate_swapped_steps(
-            [schedule for _, schedule in evaluated],
-            min(evaluated, key=_rank_of_schedule),
-        )
         rank, schedule = min(evaluated, key=_rank_of_schedule)
         results = [
             self._add_prefetch_while_faster(
@@ -106,7 +102,38 @@ class ScheduleRefinement:
         ]
         results += self._hill_climb_from_runner_up(evaluated, rank, schedule)
         results += self._add_prefetch_to_starts(evaluated, schedule)
-        return min(results, key=_rank_of_schedule)[1]
+        return self._best_of_fastest([*results, *evaluated])
+
+    def _evaluate_schedules(
+        self, schedules: Sequence[Schedule], restricted: Sequence[Schedule]
+    ) -> list[Ranked]:
+        """
+        Return the evaluated schedules of the given ones, until they get slower, of the
+        restricted ones, and of all of these with two steps swapped.
+        """
+        candidates = {_schedule_key(each): each for each in schedules}
+        first_half = [*candidates.values()][: (self.max_evaluations + 1) // 2]
+        ranked = [*self._rank_until_stalled(first_half, self._max_slower_in_a_row)]
+        if all(rank is None for rank, _ in ranked):
+            return []
+        ranked += [(self._evaluated_rank(each), each) for each in restricted]
+        evaluated = [(rank, schedule) for rank, schedule in ranked if rank is not None]
+        return evaluated + self._evaluate_swapped_steps(
+            [schedule for _, schedule in evaluated],
+            min(evaluated, key=_rank_of_schedule),
+        )
+
+    def _best_of_fastest(self, ranked_schedules: Sequence[Ranked]) -> Schedule:
+        """Return the schedule with the best rank of the fastest ones."""
+        cycles = {
+            _schedule_key(schedule): self._cycles_of(schedule) or 0
+            for _, schedule in ranked_schedules
+        }
+        limit = self.max_slowdown * min(cycles.values())
+        fastest = (
+            each for each in ranked_schedules if cycles[_schedule_key(each[1])] <= limit
+        )
+        return min(fastest, key=_rank_of_schedule)[1]
 
     def _add_prefetch_to_starts(
         self, ranked_schedules: Sequence[Ranked], best: Schedule

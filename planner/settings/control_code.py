@@ -23,8 +23,14 @@ class ControlCode:
     """
     early_index_slots: int = 3
     """Slots per iteration that compute the index of an early iteration."""
-    chunk_wait_slots: int = 10
-    """Slots that decide whether to wait for another chunk."""
+    index_slots_per_counter: int = 2
+    """Slots per iteration and counter of several loops whose iterations overlap."""
+    load_chunk_wait_slots: int = 6
+    """Slots that decide whether a loop waits for another chunk of a load."""
+    chunk_wait_slots_per_loop: int = 3
+    """Further slots that decide this for each surrounding loop."""
+    store_chunk_wait_slots: int = 3
+    """Slots that decide whether a store waits for another chunk."""
     copy_divisor: int = 8
     """Fraction of an inner level that a copy through it may use: 1 / `copy_divisor`."""
     element_steps: int = 3

@@ -34,6 +34,11 @@ class TileSearchBudget:
     """
     min_product_extent: int = 32
     """Minimum columns and reduction steps of a product's tile, where extents allow."""
+    product_tile_bytes: int = 24
+    """
+    Bytes of the innermost memory per result of a square product of minimum extent: two
+    slots of both factors and the sums.
+    """
     max_simulated: int = 8
     """Number of best candidates of an inner level, by estimate, that are simulated."""
     serial_cycles: int = 2048
@@ -76,6 +81,10 @@ class TileSearchBudget:
     """
     traffic_divisor: int = 3
     """Weight of a hidden channel cycle in the rank of a plan: 1 / `traffic_divisor`."""
+    product_slots: tuple[int, ...] = (1, 2, 3)
+    """Numbers of slots of a product's tiles that estimates of outer tiles consider."""
+    inner_slots: tuple[int, ...] = (1, 2, 3, 4)
+    """Numbers of slots of other inner tiles that estimates of outer tiles consider."""
     near_optimal_ratio: float = 1.02
     """Maximum ratio to the lower bound of a near-optimal plan."""
     staged_reduction_ratio: float = 1.25
@@ -219,6 +228,11 @@ class RefinementBudget:
     """
     Ratio of all evaluations to the consecutive slower candidates after which a search
     stops.
+    """
+    max_slowdown_for_traffic: float = 1.01
+    """
+    Maximum ratio of the evaluated cycles of a schedule that moves fewer bytes to those
+    of the fastest schedule.
     """
     runner_up_ratio: float = 1.02
     """

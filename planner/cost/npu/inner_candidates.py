@@ -30,6 +30,8 @@ class CandidateGrid:
     """Contractions of the group."""
     burst_bytes: int
     """Burst of the outer memory, in bytes."""
+    min_product_extent: int
+    """Minimum columns and reduction steps of a product's tile."""
 
     def candidate_sizes(self, max_points: int) -> list[Sizes]:
         """
@@ -92,11 +94,11 @@ class CandidateGrid:
     def _min_reduction_sizes(self) -> list[int]:
         """
         Return the minimum tile sizes of the reduction axes, whose product is at least
-        `min_product_extent` steps.
+        the minimum number of steps.
         """
         extents = self.axes.reduction
         return [
-            ceil(TILE_SEARCH.min_product_extent / prod(extents[axis + 1 :]))
+            ceil(self.min_product_extent / prod(extents[axis + 1 :]))
             for axis in range(len(extents))
         ]
 
@@ -113,10 +115,10 @@ class CandidateGrid:
         extents = self.axes.parallel
         if (
             len(extents) > 2
-            and extents[1] >= TILE_SEARCH.min_product_extent
+            and extents[1] >= self.min_product_extent
             and self._has_min_product_extent(1)
         ):
-            floors[1] = TILE_SEARCH.min_product_extent
+            floors[1] = self.min_product_extent
         return floors
 
     @cached_property
@@ -149,4 +151,4 @@ class CandidateGrid:
             )
             for each in facts
         )
-        return max(sides, default=1) >= TILE_SEARCH.min_product_extent
+        return max(sides, default=1) >= self.min_product_extent

@@ -37,7 +37,10 @@ from tlf.planner.cost.npu.iterations_in_flight import SINGLE, IterationsInFlight
 from tlf.planner.cost.npu.nest_program import NestProgram
 from tlf.planner.cost.npu.tile_footprint import TileBuffers
 from tlf.planner.cost.npu.tile_instructions import TileInstructions
-from tlf.planner.cost.npu.tile_size_options import tile_size_options
+from tlf.planner.cost.npu.tile_size_options import (
+    min_product_extent_in,
+    tile_size_options,
+)
 from tlf.planner.cost.npu.transfer_costs import TransferCosts
 from tlf.planner.settings.search_budgets import TILE_SEARCH
 
@@ -191,8 +194,9 @@ class InnerSearch:
     def grid_sizes(self) -> list[Sizes]:
         """Return the candidate tile sizes, one tuple per point of the search grid."""
         burst = self.cost_model.burst
+        least = min_product_extent_in(self.level.capacity)
         return CandidateGrid(
-            self.members, self.axes, self._contractions, burst
+            self.members, self.axes, self._contractions, burst, least
         ).candidate_sizes(self.max_grid_points)
 
     def _has_whole_reductions(self, sizes: Sizes) -> bool:
@@ -378,12 +382,13 @@ def _estimate_program_cycles(
     exposed fraction of all other cycles if iterations overlap. The iterations in
     flight, and one that is loaded or stored, run in parallel.
     """
+    serial = serial_cycles_of(program)
+    if in_flight_counts == SINGLE:
+        return serial
     cycles = busy_cycles_by_engine(program)
     busiest, total = max(cycles.values(), default=0), sum(cycles.values())
-    if in_flight_counts == SINGLE:
-        return total
     in_flight = max(in_flight_counts.tiles, in_flight_counts.reduce_stages) + 1
     return max(
         busiest + (total - busiest) // TILE_SEARCH.exposed_divisor,
-        serial_cycles_of(program) // in_flight,
+        serial // in_flight,
     )

@@ -4,7 +4,7 @@ Cost model of the inner instructions that compute a tile of an outer level of an
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from math import ceil, sqrt
 
@@ -23,6 +23,8 @@ from tlf.dialects.interfaces import ContractionInterface
 from tlf.dialects.target import Level, TargetSpec
 from tlf.dialects.target.npu_machine import build_npu_machine
 from tlf.machine.instruction_costs import Cost, InstructionCosts
+from tlf.machine.machine_spec import MatrixEngine
+from tlf.planner.cost.npu.epilogue_buffers import epilogue_bytes_per_result
 from tlf.planner.cost.npu.inner_transfers import InnerTransfer, collect_inner_transfers
 from tlf.planner.cost.npu.matmul_retiling import (
     min_padded_matmul_work,
@@ -30,11 +32,18 @@ from tlf.planner.cost.npu.matmul_retiling import (
 )
 from tlf.planner.cost.npu.nest_prediction import Nests
 from tlf.planner.cost.npu.nest_work import NestThroughput, NestWork
+from tlf.planner.cost.npu.product_tiling import (
+    ProductExtents,
+    ProductResources,
+    ProductTiling,
+    find_product_tiling,
+)
 from tlf.planner.cost.npu.reduce_stages import (
     initializing_nest_of,
     is_accumulated_over_stages,
 )
 from tlf.planner.cost.npu.tile_instructions import TileInstructions
+from tlf.planner.cost.npu.tile_size_options import min_product_extent_in
 from tlf.planner.cost.npu.transfer_costs import TransferCosts
 from tlf.planner.settings.control_code import CONTROL_CODE
 from tlf.planner.settings.search_budgets import TILE_SEARCH
@@ -73,6 +82,7 @@ class OuterCostModel:
         self.nearest = inner.capacity
         array = SystolicArray.of(self.costs.machine)
         self.columns = 1 if array is None else array.cols
+        self.product_resources = _product_resources_of(target, level, inner)
         self.pace = NestThroughput(
             issue_cycles=self.costs.machine.issue_cycles
             * CONTROL_CODE.issue_instructions,
@@ -81,6 +91,7 @@ class OuterCostModel:
             move_engines=[
                 self.costs.queues[each] for each in (self.near.load, self.near.store)
             ],
+            cores=self.costs.machine.cores,
         )
 
     def compute_cycles_of_tile(
@@ -137,7 +148,7 @@ class OuterCostModel:
                 nests[tiling.cascade.anchor]
             ].exposed_fraction = self._array_fill_fraction(tiling)
         if tile_instructions is None:
-            self._add_operand_reloads(tiling, nests, works)
+            self._tile_products(tiling, nests, works)
         return {
             number: each for number, each in works.items() if each.busy_cycles_by_engine
         }
@@ -171,27 +182,49 @@ class OuterCostModel:
         (loop,) = tiling.inner_loops.values()
         return min(1, self.columns / loop.tile)
 
-    def _add_operand_reloads(
+    def _tile_products(
         self, tiling: GroupTiling, nests: Nests, works_of_nests: dict[int, NestWork]
     ) -> None:
-        """Add the loads of factors after their first one to the work of their nests."""
+        """
+        Add the work of the inner tiles of products to their nests: loads of factors
+        after the first one, and passes that do not fill the array.
+        """
         for op, tiled in tiling.tiles.items():
             if not tiled.facts.is_product:
                 continue
             costs = list(self._operand_load_costs(tiling, tiled))
             if len(costs) != 2:
                 continue
-            sums = count_elements_of_box(tiled.result) * TEMPORARY_BYTES
-            left, right = (
-                self._cycles_in_cores_or_port(cost) * self.level.bandwidth
-                for cost in costs
-            )
-            times = factor_load_counts(left, right, sums, self.nearest / 2)
-            for cost, count in zip(costs, times, strict=True):
+            nest = works_of_nests[nests[op]]
+            moves = [self._cycles_in_cores_or_port(cost) for cost in costs]
+            found = self._product_tiling_of(tiling, nests, tiled, costs)
+            loads = found.left_loads, found.right_loads
+            for cost, cycles, count in zip(costs, moves, loads, strict=True):
                 if count > 1:
-                    works_of_nests[nests[op]].add_instruction(
-                        cost, self._cycles_in_cores_or_port(cost) * (count - 1)
-                    )
+                    nest.add_instruction(cost, cycles * (count - 1))
+            for cost in self.work.instruction_costs_of(tiled):
+                cycles = self._cycles_in_cores_or_port(cost) * (found.fill_ratio - 1)
+                nest.busy_cycles_by_engine[cost.queue] += cycles
+            nest.product_tiling = max(
+                found, nest.product_tiling or found, key=lambda each: each.tile_count
+            )
+
+    def _product_tiling_of(
+        self,
+        tiling: GroupTiling,
+        nests: Nests,
+        tiled: TiledOperation,
+        moves: Sequence[Cost],
+    ) -> ProductTiling:
+        """Return the inner tiles of a product; `moves` load its factors."""
+        work = self.work.matmul_work_of(tiled)
+        left, right = (cost.cycles * self.level.bandwidth for cost in moves)
+        step = self.work.cycles_of_array_step(tiled.op.operands[0])
+        result_bytes = epilogue_bytes_per_result(tiling, nests, tiled.op)
+        return find_product_tiling(
+            ProductExtents(*work, left, right, step, result_bytes),
+            self.product_resources,
+        )
 
     def _operand_load_costs(
         self, tiling: GroupTiling, tiled: TiledOperation
@@ -236,6 +269,26 @@ class OuterCostModel:
             yield self.near.store_cost_of(result, tiled.result)
 
 
+def _product_resources_of(
+    target: TargetSpec, outer: Level, inner: Level
+) -> ProductResources:
+    """Return the resources for tiles of products between two levels of a target."""
+    machine = build_npu_machine(target)
+    array, unit = SystolicArray.of(machine), machine.engines.get("matrix")
+    rows, columns = (1, 1) if array is None else array.side_cells
+    return ProductResources(
+        inner.capacity,
+        outer.bandwidth,
+        max(inner.latency, outer.latency)
+        + (unit.startup if isinstance(unit, MatrixEngine) else 0),
+        2 * machine.issue_cycles * CONTROL_CODE.issue_instructions,
+        rows,
+        columns,
+        min_product_extent_in(inner.capacity),
+        machine.cores,
+    )
+
+
 def _prefetch_distance_by_nest(tiling: GroupTiling, nests: Nests) -> dict[int, int]:
     """Return the prefetch distance of each nest over inner tiles, in iterations."""
     distances: dict[int, int] = {}
@@ -265,29 +318,3 @@ def _available_box_of(tiling: GroupTiling, value: SSAValue) -> Box | None:
         if boxes := tiling.reads.get((value, scope)):
             return boxes[0]
     return None
-
-
-def factor_load_counts(
-    left_bytes: float, right_bytes: float, accumulator_bytes: int, capacity: float
-) -> tuple[int, int]:
-    """
-    Return the number of loads of two factors of `left_bytes` and `right_bytes` bytes
-    through `capacity` bytes: blocks of one factor stay while the whole other factor is
-    read, or blocks of `accumulator_bytes` bytes of accumulators stay while rows of one
-    factor meet columns of the other.
-
-    Source: the blocked product of Hong and Kung, "I/O complexity: the red-blue pebble
-    game" (STOC 1981): a block of one array stays, and the others are read for each
-    block.
-    """
-    options = [(1, ceil(left_bytes / capacity)), (ceil(right_bytes / capacity), 1)]
-    blocks = ceil(accumulator_bytes / capacity)
-    options += [(ceil(blocks / rows), rows) for rows in _powers_of_two(blocks)]
-    return min(
-        options, key=lambda option: option[0] * left_bytes + option[1] * right_bytes
-    )
-
-
-def _powers_of_two(limit: int) -> list[int]:
-    """Return the powers of two up to a number of blocks."""
-    return [1 << octave for octave in range(limit.bit_length())]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from xdsl.ir import SSAValue
+
 from tlf.analysis.operations.banded_matmul import (
     BandedMatmul,
     MatmulWork,
@@ -38,7 +40,9 @@ class TileInstructions:
         self._bodies: dict[tuple[str, str, str], tuple[bool, ...]] = {}
         self._costs: dict[tuple[int, bool], Cost] = {}
         self._known: dict[OpFacts, tuple[bool, ...]] = {}
-        self._products: dict[tuple[OpFacts, tuple[int, ...], bool], Cost] = {}
+        self._products: dict[
+            tuple[OpFacts, tuple[int, ...], bool], tuple[MatmulWork, Cost]
+        ] = {}
         self._cut = retiled_work
         self._array = SystolicArray.of(costs.machine)
 
@@ -84,23 +88,45 @@ class TileInstructions:
         Return the cost of a product; the roles of its iterators follow from the
         operands and results that they index.
         """
+        return self._product_of(op, tiled)[1]
+
+    def matmul_work_of(self, tiled: TiledOperation) -> MatmulWork:
+        """
+        Return the matrix product that computes a tile of a contraction, without padding
+        unless it is a banded one.
+        """
+        assert isinstance(tiled.op, ContractionInterface)
+        padded, _ = self._product_of(tiled.op, tiled)
+        extents = [interval.tile_extent for interval in tiled.box]
+        plain = MatmulWork.of_iterators(tiled.facts.iterator_roles, extents)
+        return plain if padded.k == plain.k else padded
+
+    def _product_of(
+        self, op: ContractionInterface, tiled: TiledOperation
+    ) -> tuple[MatmulWork, Cost]:
+        """Return the matrix product of a tile and its cost, cached by extents."""
         extents = tuple([interval.tile_extent for interval in tiled.box])
         windows = banded_windows_of(op, tiled.box, tiled.facts)
         key = tiled.facts, extents, windows is None
         if (known := self._products.get(key)) is None:
             work = self._matmul_work_of(tiled.facts.iterator_roles, extents, windows)
-            known = self.costs.cost_of_fastest_matmul(
-                *work, kind=self._product_kind_of(op)
-            )
+            kind = self._product_kind_of(op.operands[0])
+            known = work, self.costs.cost_of_fastest_matmul(*work, kind=kind)
             self._products[key] = known
         return known
 
-    def _product_kind_of(self, op: ContractionInterface) -> str:
+    def cycles_of_array_step(self, factor: SSAValue) -> float:
+        """Return the cycles of a pass of the array over one step of a reduction."""
+        unit = self.costs.machine.engines["matrix"]
+        assert isinstance(unit, MatrixEngine)
+        return unit.cycles[self._product_kind_of(factor)]
+
+    def _product_kind_of(self, factor: SSAValue) -> str:
         """
-        Return the kind of a product by its element type; the slowest kind for a type
-        that the matrix engine lacks, which is rejected later.
+        Return the kind of a product by the element type of its factors; the slowest
+        kind for a type that the matrix engine lacks, which is rejected later.
         """
-        element = str(tensor_type(op.operands[0]).element_type)
+        element = str(tensor_type(factor).element_type)
         unit = self.costs.machine.engines["matrix"]
         assert isinstance(unit, MatrixEngine)
         cycles = unit.cycles

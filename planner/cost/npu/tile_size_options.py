@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import ceil
+from math import ceil, isqrt
 
 from tlf.planner.settings.search_budgets import TILE_SEARCH
 
@@ -56,3 +56,13 @@ def sizes_dividing_longest(sizes: tuple[int, ...]) -> tuple[int, ...]:
         return sizes
     extent = max(sizes)
     return tuple(size for size in range(1, extent + 1) if extent % size == 0)
+
+
+def min_product_extent_in(capacity: int) -> int:
+    """
+    Return the minimum columns and reduction steps of a product's tile in a memory of
+    `capacity` bytes: a power of two, less than usual if two slots of the factors and
+    sums of larger tiles do not fit.
+    """
+    side = isqrt(capacity // TILE_SEARCH.product_tile_bytes)
+    return min(TILE_SEARCH.min_product_extent, 1 << max(0, side.bit_length() - 1))

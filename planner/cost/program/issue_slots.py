@@ -66,6 +66,7 @@ class IssueSlots:
         uses to `earlier_uses`.
         """
         slotted = False
+        addressed: set[Buffer] = set()
         for item in items:
             if isinstance(item, Nest):
                 self._count_slots_of_items(
@@ -84,12 +85,9 @@ class IssueSlots:
             scalars = 0
             if nest is not None and not slotted and _needs_slot_index(item, nest):
                 scalars, slotted = 2, True
-            scalars += sum(
-                CONTROL_CODE.chunk_wait_slots
-                for each in item.reads
-                if isinstance(each.disjoint_box, ChunkBox)
-            )
-            self.folded_slots[item] = _count_address_terms(item)
+            scalars += _count_chunk_wait_slots(item, nest)
+            known = set[Buffer]() if item.prefetch_distance else addressed
+            self.folded_slots[item] = _count_address_slots(item, known)
             self.slots_before[item] = 1 + waits + scalars + self.folded_slots[item]
             self.slots_after[item] = int(has_other_users)
             earlier_uses.update(_buffer_uses_of(item))
@@ -122,8 +120,65 @@ def _needs_slot_index(instruction: Instruction, nest: Nest) -> bool:
     )
 
 
-def _count_address_terms(instruction: Instruction) -> int:
+def count_index_slots(nest: Nest) -> int:
     """
-    Return the number of multiplications with additions in the addresses of a move.
+    Return the slots per iteration of a nest of several counters, which follow from the
+    number of the iteration if iterations overlap: a remainder or quotient for each, and
+    a multiplication by its step.
     """
-    return sum(len(phase.address.terms) for phase in instruction.cost.phases)
+    if nest.slot_count == 1 or len(nest.counters) == 1:
+        return 0
+    return CONTROL_CODE.index_slots_per_counter * len(nest.counters)
+
+
+def _count_chunk_wait_slots(instruction: Instruction, nest: Nest | None) -> int:
+    """
+    Return the slots that decide whether to wait for a chunk: in the nest that consumes
+    the chunks of a load, each loop around the innermost one is a case of its own.
+    """
+    boxes = [each.disjoint_box for each in instruction.reads]
+    slots = 0
+    for box in boxes:
+        if not isinstance(box, ChunkBox):
+            continue
+        if nest is None or not nest.is_within(box.nest):
+            slots += CONTROL_CODE.store_chunk_wait_slots
+            continue
+        slots += CONTROL_CODE.load_chunk_wait_slots
+        slots += CONTROL_CODE.chunk_wait_slots_per_loop * (_depth_of(nest) - 1)
+    return slots
+
+
+def _depth_of(nest: Nest) -> int:
+    """Return the number of nests around the body of a nest."""
+    depth = 0
+    around: Nest | None = nest
+    while around is not None:
+        depth, around = depth + 1, around.surrounding_nest
+    return depth
+
+
+def _count_address_slots(instruction: Instruction, known: set[Buffer]) -> int:
+    """
+    Return the slots that compute addresses: a multiplication for each loop counter and
+    for the slot of each buffer, and additions of these. Slots of buffers in `known` are
+    computed before; those of the instruction are added. An early instruction computes
+    the index of its iteration in a loop of its own.
+    """
+    buffers = {
+        access.buffer
+        for access in instruction.reads_and_writes
+        if _rotates_through_slots(access.buffer)
+    }
+    terms = sum(len(phase.address.terms) for phase in instruction.cost.phases)
+    new = len(buffers - known)
+    known |= buffers
+    ends = sum(1 for phase in instruction.cost.phases if phase.address.terms)
+    is_own_loop = terms > 0 and instruction.prefetch_distance > 0
+    return terms + new + terms - ends + is_own_loop
+
+
+def _rotates_through_slots(buffer: Buffer) -> bool:
+    """Return `True` if iterations use different slots of a buffer."""
+    nest = buffer.multibuffer_nest
+    return nest is not None and nest.trip_count > 1 and nest.slot_count > 1

@@ -33,7 +33,7 @@ from tlf.dialects.types import is_16_bit_float, tensor_type
 from tlf.machine.instruction_costs import Cost, InstructionCosts
 from tlf.machine.machine_spec import MatrixEngine
 from tlf.planner.cost.program.affine_indices import UnpredictableTimeError
-from tlf.planner.cost.program.buffer_views import BufferView
+from tlf.planner.cost.program.buffer_views import BufferView, Shape
 from tlf.planner.cost.program.indexed_moves import read_gather, read_scatter
 from tlf.planner.cost.program.level_copies import copy_view, writable_view_of_operand
 from tlf.planner.cost.program.nest_reader import (
@@ -114,11 +114,23 @@ def _read_view_operation(reader: ScheduleReader, op: ViewInterface) -> None:
     source, shape = op.operands[0], tensor_type(op.results[0]).get_shape()
     reader.wait_for_pending_writes(source)
     source_view, storage = reader.view_of(source), reader.storages[source]
-    if (view := source_view.reshape(shape)) is None:
+    if (view := _reshape_in_place(source_view, shape)) is None:
         copy = reader.allocate_view(with_axis_order(tensor_type(source), ()))
         copy_view(reader, source_view, copy)
         view, storage = copy.reshape(shape) or copy, SharedStorage()
     reader.bind_view(op.results[0], view, storage)
+
+
+def _reshape_in_place(source_view: BufferView, shape: Shape) -> BufferView | None:
+    """
+    Return a view of another shape, or `None` if the operand is copied: no strides
+    describe the view, or the operand is a part of a buffer that starts at an offset
+    which changes from iteration to iteration.
+    """
+    is_moving_part = source_view.byte_offset.terms and source_view.ring_window is None
+    if is_moving_part and shape != source_view.shape:
+        return None
+    return source_view.reshape(shape)
 
 
 def _read_data_movement(reader: ScheduleReader, op: MovementInterface) -> None:

@@ -21,7 +21,7 @@ from tlf.planner.cost.program.instruction_nests import (
     LoopCounter,
     Nest,
 )
-from tlf.planner.cost.program.issue_slots import IssueSlots
+from tlf.planner.cost.program.issue_slots import IssueSlots, count_index_slots
 from tlf.planner.cost.program.loop_extrapolation import NestSweep
 from tlf.planner.cost.program.timestamp_layout import TimestampAccess, TimestampLayout
 from tlf.planner.settings.control_code import CONTROL_CODE
@@ -173,10 +173,9 @@ class ScheduleClock:
             and self.executed_count > self.max_instructions
         ):
             raise TooManyInstructionsError
-        self.model.time += (
-            self._issue
-            * CONTROL_CODE.early_index_slots
-            * len(self.layout.prefetch_distances_by_nest[nest])
+        distances = self.layout.prefetch_distances_by_nest[nest]
+        self.model.time += self._issue * (
+            CONTROL_CODE.early_index_slots * len(distances) + count_index_slots(nest)
         )
         bound, trips = -1, nest.trip_count
         for item in nest.body:

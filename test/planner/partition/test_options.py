@@ -38,3 +38,24 @@ def test_what_only_fills_bursts_counts_as_moved(shape: str, payload: int, moved:
     )
     (option,) = costs.options_of_group(1, around)
     assert (option.payload, option.bytes) == (2 * payload, 2 * moved)
+
+
+def test_plans_fit_a_limited_capacity():
+    context, target = new_context(), load_target_spec("npu-tiny")
+    module = Parser(context, TEXT.format(shape="128x64")).parse_module()
+    target.attach_to_module(module)
+    run_passes(context, module, target, "graph-group{level=L2}")
+    level = target.levels["L2"]
+    stated = partition_problem_of(groups_of(module), level)
+    costs = GroupCosts(stated.nodes, stated.values, target, level, 1)
+    (result,) = stated.problem.nodes[0].results
+    around = ResidencyContext(
+        resident=0, retained=0, stored=1 << result, occupied_bytes=0
+    )
+
+    with costs.limit_capacity(4096):
+        (small,) = costs.options_of_group(1, around)
+    (large,) = costs.options_of_group(1, around)
+
+    assert small.footprint <= 4096 < large.footprint
+    assert small.time >= large.time

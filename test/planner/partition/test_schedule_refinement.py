@@ -82,7 +82,7 @@ def test_the_best_with_a_lead_leads_too():
     """With fast memory neither the formula's own schedule nor the fastest has one."""
     told = StubEvaluator({1: 115_000, 2: 120_000, 3: 110_000}, led=90_000)
     (plan,) = partitioned(
-        told, with_level(load_target_spec("npu"), "L3", bandwidth=256)
+        told, with_level(load_target_spec("npu"), "L3", bandwidth=128)
     )
     assert plan.has_prefetch
     assert told.asked[0][0] > 1
