@@ -16,7 +16,7 @@ from tlf.compiler.driver.driver import (
     emit_text,
     new_context,
 )
-from tlf.compiler.driver.pass_manager import PassManager
+from tlf.compiler.driver.pass_manager import PassManager, VerifyEach
 from tlf.compiler.driver.pipeline import build_passes, build_target
 from tlf.compiler.experiments.measurement import main_function_of
 from tlf.dialects.target import Level, TargetSpec
@@ -150,7 +150,7 @@ def _plan_program(
         else step
         for step in build_passes(pipeline, PASSES, pipelines_for(target))
     ]
-    PassManager(passes, verifies=False).run(context, module)
+    PassManager(passes, verify_each=VerifyEach.NOTHING).run(context, module)
     return sum(times)
 
 
@@ -166,4 +166,4 @@ def _run_pipeline(
     context: Context, module: ModuleOp, target: TargetSpec, pipeline: str
 ) -> None:
     passes = build_passes(pipeline, PASSES, pipelines_for(target))
-    PassManager(passes, verifies=False).run(context, module)
+    PassManager(passes, verify_each=VerifyEach.NOTHING).run(context, module)
