@@ -60,7 +60,8 @@ def overlapping() -> str:
     Return a program that loads for the vector engine where the matrix engine reads.
     """
     moves = re.findall(r"dma dma_l2_l1 dst=L1\[([^]]+)\]", text())
-    factor, *_ = filter(str.isdigit, moves)
+    bases = (re.search(r"(?:^|\+)(\d+)$", move) for move in moves)
+    factor, *_ = (base[1] for base in bases if base is not None)
     return text().replace(f"dst=L1[{moves[-1]}]", f"dst=L1[{factor}]")
 
 

@@ -15,7 +15,7 @@ from xdsl.context import Context
 from tlf.dialects.target import load_target_spec
 from tlf.planner.context import Memo, PlanningContext, evaluator_of, memo_of
 
-TARGET = "u85-like"
+TARGET = "npu"
 
 PROGRAM = Path(__file__).parents[2] / "examples" / "residual_mlp.mlir"
 """Plans of it are others where nothing evaluates them."""

@@ -1,0 +1,172 @@
+"""
+Time the first call of networks through `torch.compile`, each in a fresh process.
+
+    python bench/first_call.py
+    python bench/first_call.py --size small --target npu --only gpt
+    python bench/first_call.py --dtype bfloat16 --peer
+
+Columns are seconds: `cold` with empty caches, without the time of imports; `warm` in
+another process that finds the caches of the first one, with the imports of TLF. With
+`--peer`, PyTorch's own compiler is timed in the same way, and `ratio` is that of the
+cold times. Times have PyTorch's tracing and the run of the network.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+import torch
+from networks import move_to_device
+from torch_model import T, cast_all
+from torch_models import MODELS
+
+BACKENDS = ("tlf", "inductor")
+
+CACHES = ("TLF_CACHE_DIR", "TORCHINDUCTOR_CACHE_DIR")
+"""Variables with the folders of caches; Triton's are inside of them."""
+
+
+class FirstCallOptions(argparse.Namespace):
+    """Command-line options."""
+
+    target: str
+    size: str
+    dtype: str
+    only: str
+    peer: bool
+    timeout: float
+    child: str
+    backend: str
+    warm: bool
+
+
+def measure_first_call(options: FirstCallOptions) -> float:
+    """Return the seconds of the first call of a network in this process."""
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    dtype = cast(torch.dtype, getattr(torch, options.dtype))
+    (model,) = (each for each in MODELS if each.name == options.child)
+    network, arguments = model.build(options.size)
+    network = network.to(device).to(dtype).eval()
+    arguments = cast_all(move_to_device(arguments, device), dtype)
+    with torch.no_grad():
+        _load_imports(options, device, dtype)
+        started = time.perf_counter()
+        compiled = _compile(network, options.backend, {"target": options.target})
+        compiled(*arguments)
+        if torch.cuda.is_available():
+            torch.cuda.synchronize()
+        return time.perf_counter() - started
+
+
+def _load_imports(options: FirstCallOptions, device: str, dtype: torch.dtype) -> None:
+    """
+    Compile a small layer, so that later times have no imports: those of PyTorch, and
+    for empty caches also those of the compiler.
+    """
+    layer = torch.nn.Linear(64, 64).to(device).to(dtype).eval()
+    backend = "aot_eager" if options.warm else options.backend
+    settings = {"target": options.target, "cache": False}
+    _compile(layer, backend, settings)(torch.zeros(64, 64, device=device, dtype=dtype))
+
+
+def _compile(
+    network: torch.nn.Module, backend: str, settings: Mapping[str, object]
+) -> Any:
+    extra = {"options": dict(settings)} if backend == "tlf" else {}
+    return T.compile(network, backend=backend, **extra)
+
+
+def measure_in_process(
+    name: str, backend: str, is_warm: bool, folder: Path, options: FirstCallOptions
+) -> float:
+    """
+    Return the seconds of the first call in a new process, with caches in a folder; NaN
+    if it fails or takes longer than the limit.
+    """
+    command = [sys.executable, __file__, "--child", name, "--backend", backend]
+    command += ["--size", options.size, "--dtype", options.dtype]
+    command += ["--target", options.target, *(["--warm"] if is_warm else [])]
+    environment = {**os.environ, **{each: str(folder / each) for each in CACHES}}
+    environment.pop("TRITON_CACHE_DIR", None)
+    try:
+        done = subprocess.run(
+            command,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=options.timeout,
+            check=True,
+        )
+    except subprocess.SubprocessError as error:
+        output = getattr(error, "stderr", None) or str(error)
+        print(f"{name}: {str(output).strip().splitlines()[-1]}", file=sys.stderr)
+        return math.nan
+    return float(json.loads(done.stdout.splitlines()[-1]))
+
+
+def measure_network(name: str, options: FirstCallOptions) -> Sequence[float]:
+    """Return the cold and the warm seconds of each compiler."""
+    seconds: list[float] = []
+    for backend in BACKENDS if options.peer else BACKENDS[:1]:
+        with tempfile.TemporaryDirectory() as folder:
+            seconds += (
+                measure_in_process(name, backend, is_warm, Path(folder), options)
+                for is_warm in (False, True)
+            )
+    return seconds
+
+
+def geometric_mean(values: Sequence[float]) -> float:
+    """Return the geometric mean of the finite values; NaN if there is none."""
+    logarithms = [math.log(each) for each in values if math.isfinite(each)]
+    return math.exp(sum(logarithms) / len(logarithms)) if logarithms else math.nan
+
+
+def report_networks(options: FirstCallOptions) -> None:
+    """Print a row for each network, and the geometric mean of the ratios."""
+    columns = ["cold", "warm"]
+    if options.peer:
+        columns += ["peer cold", "peer warm", "ratio"]
+    print(f"{'network':<24}" + "".join(f"{each:>11}" for each in columns))
+    ratios: list[float] = []
+    for name in (each.name for each in MODELS if options.only in each.name):
+        row = list(measure_network(name, options))
+        if options.peer:
+            ratios.append(row[0] / row[2])
+            row.append(ratios[-1])
+        print(f"{name:<24}" + "".join(f"{each:11.2f}" for each in row), flush=True)
+    if options.peer:
+        print(f"geometric mean of the ratios: {geometric_mean(ratios):.2f}")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").strip().split("\n")[0])
+    parser.add_argument("--target", default="triton")
+    parser.add_argument("--size", default="full", choices=("full", "small", "tiny"))
+    parser.add_argument("--dtype", default="float32")
+    parser.add_argument("--only", default="", help="part of the names of networks")
+    parser.add_argument("--peer", action="store_true", help="time PyTorch's compiler")
+    parser.add_argument("--timeout", type=float, default=600, help="seconds per call")
+    parser.add_argument("--child", default="", help=argparse.SUPPRESS)
+    parser.add_argument("--backend", default="tlf", help=argparse.SUPPRESS)
+    parser.add_argument("--warm", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args(arguments, namespace=FirstCallOptions())
+    if options.child:
+        print(json.dumps(measure_first_call(options)))
+        return
+    report_networks(options)
+
+
+if __name__ == "__main__":
+    main()
