@@ -32,6 +32,11 @@ class CompiledModule(CallableModule):
         )
         super().__init__(self._compiled, _call_of(imported), imported.weights)
 
+    @property
+    def is_cached(self) -> bool:
+        """True if the emitted program was in the cache."""
+        return self._compiled.is_cached
+
     def ir(self, stage: str = "input") -> str:
         """Return the program at a stage, see `CompiledProgram.ir`."""
         return self._compiled.ir(stage)
