@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import torch
-from networks import move_to_device
+from networks import add_network_options, move_to_device
 from torch_model import T, cast_all
 from torch_models import MODELS
 
@@ -152,10 +152,7 @@ def report_networks(options: FirstCallOptions) -> None:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").strip().split("\n")[0])
-    parser.add_argument("--target", default="triton")
-    parser.add_argument("--size", default="full", choices=("full", "small", "tiny"))
-    parser.add_argument("--dtype", default="float32")
-    parser.add_argument("--only", default="", help="part of the names of networks")
+    add_network_options(parser)
     parser.add_argument("--peer", action="store_true", help="time PyTorch's compiler")
     parser.add_argument("--timeout", type=float, default=600, help="seconds per call")
     parser.add_argument("--child", default="", help=argparse.SUPPRESS)

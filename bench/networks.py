@@ -104,13 +104,18 @@ HEADER = (
 )
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").strip().split("\n")[0])
+def add_network_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that select networks, and how they are compiled."""
     parser.add_argument("--target", default="triton")
     parser.add_argument("--size", default="full", choices=("full", "small", "tiny"))
     parser.add_argument("--dtype", default="float32")
     parser.add_argument("--only", default="", help="part of the names of networks")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").strip().split("\n")[0])
+    add_network_options(parser)
     parser.add_argument("--peer", action="store_true", help="time torch.compile too")
     parser.add_argument("--runs", type=int, default=3, help="runs to time on a CPU")
     options = parser.parse_args(arguments, namespace=NetworkOptions())

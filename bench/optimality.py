@@ -16,8 +16,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from statistics import mean, median, quantiles
@@ -27,6 +26,7 @@ from optimality_chip import Chip, small_chips
 from optimality_exhaustive import ExhaustiveSearch, PlanCache
 from optimality_graphs import small_network
 from optimality_search_space import ProgramNodes
+from process_map import map_in_processes
 
 from tlf.dialects.target import TargetSpec
 from tlf.support.partition import STRATEGIES
@@ -146,15 +146,6 @@ of evaluations; `None` selects the compiler's default.
 """
 
 
-def rows_of(tasks: Sequence[Task], jobs: int) -> Iterator[OptimalityRow]:
-    """Yield the rows of graphs, in order, from `jobs` processes."""
-    if jobs < 2:
-        yield from map(task_row, tasks)
-        return
-    with ProcessPoolExecutor(jobs) as pool:
-        yield from pool.map(task_row, tasks)
-
-
 def task_row(task: Task) -> OptimalityRow:
     """Return the row of one graph; a process caches the plans of groups."""
     seed, name, operations, tries = task
@@ -184,7 +175,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     tasks = [(seed, names[seed % len(names)], *limits) for seed in seeds]
     print(HEADER)
     rows: list[OptimalityRow] = []
-    for row in rows_of(tasks, options.jobs):
+    for row in map_in_processes(task_row, tasks, options.jobs):
         rows.append(row)
         print(row, flush=True)
     print(format_summary(rows))

@@ -15,13 +15,13 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 from statistics import median
 
 from chip_measurement import ChipMeasurement, measure_on_chip, simulate_on_chip
+from process_map import map_in_processes
 from random_chip import RESOURCES, describe_chip, double_resource, draw_chip
 from random_chip_programs import PROGRAMS
 from xdsl.utils.exceptions import DiagnosticException, PassFailedException
@@ -101,15 +101,6 @@ def measure_row(task: ChipTask) -> ChipRow:
     except (CompileError, DiagnosticException, PassFailedException):
         return ChipRow(task, None, {})
     return ChipRow(task, found, doubled)
-
-
-def measure_rows(tasks: Sequence[ChipTask], jobs: int) -> Iterator[ChipRow]:
-    """Yield the rows of tasks, in order, from `jobs` processes."""
-    if jobs < 2:
-        yield from map(measure_row, tasks)
-        return
-    with ProcessPoolExecutor(jobs) as pool:
-        yield from pool.map(measure_row, tasks)
 
 
 def list_tasks(
@@ -205,7 +196,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     tasks = list_tasks(options.seed, options.chips, programs, options.doublings)
     print(HEADER)
     rows: list[ChipRow] = []
-    for row in measure_rows(tasks, options.jobs):
+    for row in map_in_processes(measure_row, tasks, options.jobs):
         if not rows or rows[-1].task.seed != row.task.seed:
             print(f"  {describe_chip(draw_chip(row.task.seed))}")
         rows.append(row)

@@ -65,8 +65,9 @@ def _verify_operations(module: ModuleOp, operations: set[Operation]) -> None:
         if op in operations:
             _verify_block_structure(op)
             op.verify(verify_nested_ops=False)
-    for op in operations:
-        verify_no_stray_attributes(op)
+    for op in module.walk():
+        if op in operations:
+            verify_no_stray_attributes(op)
     verify_dominance(module)
 
 

@@ -170,14 +170,20 @@ class GraphGroupPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         target = TargetSpec.read_from_module(op)
         level = find_tile_level(target, self.level)
+        estimator = select_estimator(target, level, memo=memo_of(ctx))
         grouping = BlockGrouping(
-            level, target, self.max_contractions, self.max_operations
+            level,
+            target,
+            self.max_contractions,
+            self.max_operations,
+            cascade_fusion=CascadeFusion(target, estimator)
+            if self.cascades
+            and estimator is not None
+            and estimator.can_estimate_cascades
+            else None,
         )
         if level is not target.tile_levels[0]:
             grouping.remarks.level = level.name
-        estimator = select_estimator(target, level, memo=memo_of(ctx))
-        if self.cascades and estimator is not None and estimator.can_estimate_cascades:
-            grouping.cascade_fusion = CascadeFusion(target, estimator)
         blocks = dict.fromkeys(
             inner.parent
             for inner in op.walk()

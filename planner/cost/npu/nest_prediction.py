@@ -28,9 +28,12 @@ class NestPredictor:
     def __init__(self, target: TargetSpec, cascades: CascadeFusion | None) -> None:
         innermost, outer, *_ = target.levels.values()
         self._grouping = BlockGrouping(
-            innermost, target, collects_remarks=False, default_level=outer
+            innermost,
+            target,
+            collects_remarks=False,
+            default_level=outer,
+            cascade_fusion=cascades,
         )
-        self._grouping.cascade_fusion = cascades
 
     def predict_nests(self, members: GroupMembers) -> Nests:
         """

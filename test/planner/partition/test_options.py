@@ -18,12 +18,8 @@ func.func @f(%x: tensor<{shape}xf32>) -> tensor<{shape}xf32> {{
 """
 
 
-@pytest.mark.parametrize(
-    ("shape", "payload", "moved"),
-    [("8x8", 256, 256), ("9x7", 252, 256), ("9x8", 288, 512)],
-)
-def test_what_only_fills_bursts_counts_as_moved(shape: str, payload: int, moved: int):
-    """A burst has 256 bytes; each tensor is read or written at once."""
+def negation_of(shape: str) -> tuple[GroupCosts, ResidencyContext]:
+    """The costs of a program of one group, and a context that stores its result."""
     context, target = new_context(), load_target_spec("npu-tiny")
     module = Parser(context, TEXT.format(shape=shape)).parse_module()
     target.attach_to_module(module)
@@ -32,26 +28,25 @@ def test_what_only_fills_bursts_counts_as_moved(shape: str, payload: int, moved:
     stated = partition_problem_of(groups_of(module), level)
     costs = GroupCosts(stated.nodes, stated.values, target, level, 1)
     (result,) = stated.problem.nodes[0].results
-
     around = ResidencyContext(
         resident=0, retained=0, stored=1 << result, occupied_bytes=0
     )
+    return costs, around
+
+
+@pytest.mark.parametrize(
+    ("shape", "payload", "moved"),
+    [("8x8", 256, 256), ("9x7", 252, 256), ("9x8", 288, 512)],
+)
+def test_what_only_fills_bursts_counts_as_moved(shape: str, payload: int, moved: int):
+    """A burst has 256 bytes; each tensor is read or written at once."""
+    costs, around = negation_of(shape)
     (option,) = costs.options_of_group(1, around)
     assert (option.payload, option.bytes) == (2 * payload, 2 * moved)
 
 
 def test_plans_fit_a_limited_capacity():
-    context, target = new_context(), load_target_spec("npu-tiny")
-    module = Parser(context, TEXT.format(shape="128x64")).parse_module()
-    target.attach_to_module(module)
-    run_passes(context, module, target, "graph-group{level=L2}")
-    level = target.levels["L2"]
-    stated = partition_problem_of(groups_of(module), level)
-    costs = GroupCosts(stated.nodes, stated.values, target, level, 1)
-    (result,) = stated.problem.nodes[0].results
-    around = ResidencyContext(
-        resident=0, retained=0, stored=1 << result, occupied_bytes=0
-    )
+    costs, around = negation_of("128x64")
 
     with costs.limit_capacity(4096):
         (small,) = costs.options_of_group(1, around)
