@@ -94,10 +94,10 @@ def _add_verification(parser: CommandLine) -> None:
     """Add the option for verification between passes."""
     parser.add_argument(
         "--verify-each",
-        choices=("changed", "full"),
+        choices=("levels", "changed", "full"),
         default="changed",
-        help="after each pass, verify what changed or all of the program "
-        "(default: changed)",
+        help="verify what changed after each conversion to another level or after "
+        "each pass, or all of the program after each pass (default: changed)",
     )
 
 

@@ -13,7 +13,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from tlf.compiler.driver.pass_manager import PassManager
+from tlf.compiler.driver.pass_manager import PassManager, VerifyEach
 from tlf.compiler.driver.planning_observers import (
     ModuleObserver,
     count_passes_until_planned,
@@ -68,7 +68,9 @@ class CompilationRecords:
             if count in levels:
                 self.inner_remarks.append((levels[count], remarks_by_function(module)))
 
-        return PassManager(passes, observer=observe)
+        # Stages without a change are known by verification after each pass.
+        verify = VerifyEach.CHANGED if self.records_stages else VerifyEach.LEVELS
+        return PassManager(passes, verify, observer=observe)
 
     def _record_stage(self, name: str, module: ModuleOp, is_changed: bool) -> None:
         """

@@ -33,11 +33,19 @@ class PrintAfter(StrEnum):
 
 
 class VerifyEach(StrEnum):
-    """Verification between passes: nothing, what changed, or the whole module."""
+    """
+    Verification between passes: none; what changed, after conversions between levels
+    and the last pass, or after each pass; or the whole module after each pass.
+    """
 
     NOTHING = auto()
+    LEVELS = auto()
     CHANGED = auto()
     FULL = auto()
+
+
+CONVERSION_PREFIX = "convert-"
+"""Start of the names of passes that convert a program to another level."""
 
 
 Observer: TypeAlias = Callable[[int, ModuleOp, bool], object]
@@ -96,8 +104,15 @@ class PassManager:
                     each.apply(context, module)
                 propagate_locations(module)
                 before = self._print_if_requested(each.name, module, before)
-                is_changed = self._verify_if_changed(module, step)
+                is_changed = not self._is_verified_after(count)
+                is_changed = is_changed or self._verify_if_changed(module, step)
                 self.observer(count, module, is_changed)
+
+    def _is_verified_after(self, count: int) -> bool:
+        """Return `True` if the module is verified after the first `count` passes."""
+        if self.verify_each is not VerifyEach.LEVELS or count == len(self.passes):
+            return True
+        return self.passes[count - 1].name.startswith(CONVERSION_PREFIX)
 
     def _verify_if_changed(self, module: ModuleOp, step: str) -> bool:
         """

@@ -174,6 +174,32 @@ def test_only_what_changed_is_verified(monkeypatch: pytest.MonkeyPatch):
     assert (len(whole), len(parts)) == (1, 1)
 
 
+@dataclass(frozen=True)
+class Convert(Annotate):
+    name = "convert-graph-to-tile"
+
+
+def test_levels_are_verified_after_conversions_and_the_last_pass(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    verified: list[int] = []
+    count = 0
+
+    def record(_: IncrementalVerifier, __: ModuleOp) -> bool:
+        verified.append(count)
+        return True
+
+    def observe(passes: int, _: ModuleOp, __: bool) -> None:
+        nonlocal count
+        count = passes + 1
+
+    monkeypatch.setattr(IncrementalVerifier, "verify_changes", record)
+    module = _module_after("graph-decompose").clone()
+    passes = [Annotate(), Convert(), Annotate(), Leave(), Leave()]
+    PassManager(passes, VerifyEach.LEVELS, observer=observe).run(new_context(), module)
+    assert verified == [0, 2, 5]
+
+
 def test_all_is_verified_after_each_change(monkeypatch: pytest.MonkeyPatch):
     module = _module_after("graph-decompose").clone()
     whole: list[ModuleOp] = []
