@@ -5,6 +5,7 @@ target.
 
 from __future__ import annotations
 
+from math import inf
 from typing import Protocol
 
 from tlf.analysis.tiling.group_analysis import GroupMembers
@@ -23,9 +24,10 @@ class Estimator(Protocol):
         """Return the plan of least cost, or None if no candidate fits."""
         ...
 
-    def estimate_cycles(self, members: GroupMembers) -> int | None:
+    def estimate_cycles(self, members: GroupMembers, limit: float = inf) -> int | None:
         """
         Return an estimate of the cycles of a group by itself with its best tiles, or
-        None if it has none.
+        None if it has none. Tiles that are not the best, with more cycles than `limit`,
+        may be returned where the best ones are unlikely to take as few.
         """
         ...

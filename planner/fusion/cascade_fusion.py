@@ -102,15 +102,13 @@ class CascadeFusion:
         """
         if members.cascade is None and members.only_contraction is None:
             return CascadeCost(None, None)
-        if (fused := self.estimator.estimate_cycles(members)) is None:
-            return CascadeCost(None, None)
         groups = (group_members_of(part, self.op_facts) for part in separate_groups)
-        separate = [
-            each for each in map(self.estimator.estimate_cycles, groups) if each
-        ]
-        return CascadeCost(
-            fused, sum(separate) if len(separate) == len(separate_groups) else None
-        )
+        parts = [each for each in map(self.estimator.estimate_cycles, groups) if each]
+        if len(parts) < len(separate_groups):
+            return CascadeCost(None, None)
+        separate = sum(parts)
+        limit = (1 + PARTITION.cascade_slowdown) * separate
+        return CascadeCost(self.estimator.estimate_cycles(members, limit), separate)
 
 
 def is_reduce_stage_of_loop(

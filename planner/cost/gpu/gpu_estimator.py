@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from contextlib import suppress
+from math import inf
 
 from tlf.analysis.operations.banded_matmul import MatmulWork
 from tlf.analysis.tiling.group_analysis import GroupMembers, tile_rules_of
@@ -52,6 +53,9 @@ class GpuEstimator:
         self._fastest: dict[Hashable, int | None] = memo.results_table_for(
             "cycles", configuration
         )
+        self._slow: dict[Hashable, int] = memo.results_table_for(
+            "cycles above a limit", configuration
+        )
 
     @property
     def can_estimate_cascades(self) -> bool:
@@ -78,15 +82,43 @@ class GpuEstimator:
             structural_key_of(members.operations, members.results), members
         )
 
-    def estimate_cycles(self, members: GroupMembers) -> int | None:
+    def estimate_cycles(self, members: GroupMembers, limit: float = inf) -> int | None:
         """
         Return the cycles of a group as one kernel with its plan, or `None` without a
-        plan.
+        plan; of another plan if the search for the best one ended above `limit`.
         """
         key = structural_key_of(members.operations, members.results)
-        if key not in self._fastest:
-            self._fastest[key] = self._cached_cycles(key, members)
+        if key in self._fastest:
+            return self._fastest[key]
+        if key not in self._known:
+            slow = self._find_slow_cycles(key, members, limit)
+            if slow is not None:
+                return slow
+        self._fastest[key] = self._cached_cycles(key, members)
         return self._fastest[key]
+
+    def _find_slow_cycles(
+        self, key: Hashable, members: GroupMembers, limit: float
+    ) -> int | None:
+        """
+        Return the cycles of tiles if all starts of the search exceed `limit`; None, and
+        record the best plan, if they do not.
+        """
+        slow = self._slow.get(key)
+        if slow is not None and slow > KERNEL_SEARCH.max_limit_ratio * limit:
+            return slow
+        try:
+            search, starts = self._prepare_search(members, limit)
+            best = search.find_best(starts)
+        except TilingError:
+            return None
+        if best is not None and search.exceeds_limit(best):
+            self._slow[key] = round(best.cost.cycles)
+            return self._slow[key]
+        self._known[key] = (
+            None if best is None else self.to_plan_attribute(members, best)
+        )
+        return None
 
     def _cached_plan(
         self, key: Hashable, members: GroupMembers
@@ -142,7 +174,7 @@ class GpuEstimator:
         return None if best is None else self.to_plan_attribute(members, best)
 
     def _prepare_search(
-        self, members: GroupMembers
+        self, members: GroupMembers, limit: float = inf
     ) -> tuple[KernelSearch, list[Sizes]]:
         """
         Return a search and its starts: the tile sizes selected without a cost model.
@@ -156,6 +188,7 @@ class GpuEstimator:
             self.rules,
             self.kernels,
             self.freedom.max_stages,
+            limit,
         )
         shape = members, axes, self.level, self.target, self.rules
         starts: list[tuple[int, ...]] = []

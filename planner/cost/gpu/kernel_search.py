@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from math import inf
 from typing import TypeAlias
 
 from tlf.analysis.tiling.group_analysis import GroupMembers, can_tiles_fit
@@ -60,6 +61,8 @@ class KernelSearch:
     kernel_model: KernelModel
     max_stages: int | None = None
     """Maximum number of iterations in flight."""
+    cycle_limit: float = inf
+    """Cycles that the best tiles must not exceed to be of use."""
     start_sizes: frozenset[Sizes] = frozenset()
     """Start sizes, which are exempt from the minimum tile size."""
     has_start_products: bool = False
@@ -69,14 +72,16 @@ class KernelSearch:
     )
 
     def find_best(self, start_sizes: Sequence[Sizes]) -> KernelCandidate | None:
-        """Return the best candidate from several starts, or `None` if none is legal."""
+        """
+        Return the best candidate from several starts, or `None` if none is legal; the
+        best start if all of them exceed the limit.
+        """
         self.start_sizes = frozenset(start_sizes)
         self.has_start_products = any(map(self._has_matrix_product, start_sizes))
-        candidates = [
-            self._hill_climb(start)
-            for sizes in dict.fromkeys(start_sizes)
-            if (start := self._find_first_legal_candidate(sizes)) is not None
-        ]
+        legal = map(self._find_first_legal_candidate, dict.fromkeys(start_sizes))
+        candidates = [each for each in legal if each is not None]
+        if not all(map(self.exceeds_limit, candidates)):
+            candidates = [self._hill_climb(each) for each in candidates]
         return min(candidates, key=_rank_of_candidate, default=None)
 
     def _find_first_legal_candidate(self, sizes: Sizes) -> KernelCandidate | None:
@@ -119,6 +124,13 @@ class KernelSearch:
             1 - KERNEL_SEARCH.min_tile_gain
         )
         return best if is_worth else start
+
+    def exceeds_limit(self, candidate: KernelCandidate) -> bool:
+        """
+        Return `True` if a candidate takes so many more cycles than the limit that the
+        search does not start from it.
+        """
+        return candidate.cost.cycles > KERNEL_SEARCH.max_limit_ratio * self.cycle_limit
 
     def _neighbour_sizes(self, sizes: Sizes) -> Iterator[Sizes]:
         """

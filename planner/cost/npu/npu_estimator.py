@@ -6,7 +6,7 @@ estimated time.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from math import prod
+from math import inf, prod
 from typing import TypeAlias, TypeVar
 
 from xdsl.ir import Operation
@@ -111,7 +111,7 @@ class NpuEstimator:
             self._known[key] = _memoize_by_structure(self._plans, members, find)
         return self._known[key]
 
-    def estimate_cycles(self, members: GroupMembers) -> int | None:
+    def estimate_cycles(self, members: GroupMembers, limit: float = inf) -> int | None:
         """Return the approximate cycles of a group by itself with its best tiles."""
         find = (
             self._estimate_inner_cycles

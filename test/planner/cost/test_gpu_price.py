@@ -1,6 +1,7 @@
 """The price of groups as kernels of a GPU: bounds, waves, and what makes it grow."""
 
 from dataclasses import replace
+from math import inf
 
 import pytest
 from gpu_programs import (
@@ -22,6 +23,7 @@ from tlf.analysis.tiling.group_members import members_of_group_op
 from tlf.analysis.tiling.group_tiling import TileLoop
 from tlf.dialects import graph
 from tlf.dialects.target import TargetSpec, load_target_spec, target_from_data
+from tlf.planner.cost.gpu.gpu_estimator import GpuEstimator
 from tlf.planner.cost.gpu.gpu_parameters import Chip
 from tlf.planner.cost.gpu.kernel_cost import (
     KernelWork,
@@ -239,3 +241,21 @@ def test_a_target_without_facts_has_no_estimator():
     target = target_from_data(data)
     assert select_estimator(target, target.tile_levels[0]) is None
     assert select_estimator(H200, H200.levels["L2"]) is None
+
+
+def test_a_search_far_above_its_limit_ends_at_the_start():
+    _module, group = members(product(64, 64, 16384, "f16"))
+    level = H200.levels["L1"]
+
+    def cycles_within(*limits: float) -> list[int | None]:
+        estimator = GpuEstimator.create_for_level(H200, level)
+        assert estimator is not None
+        return [estimator.estimate_cycles(group, limit) for limit in limits]
+
+    (best,) = cycles_within(inf)
+    assert best is not None
+    start, again, unlimited = cycles_within(best / 20, best / 20, inf)
+    assert start is not None
+    assert start > best
+    assert (again, unlimited) == (start, best)
+    assert cycles_within(best / 4, best / 20) == [best, best]
