@@ -27,9 +27,10 @@ from tlf.planner.cost.gpu.operand_swap import (
     long_axis_roles_of,
     matmul_work_of,
 )
+from tlf.planner.cost.gpu.thread_layout import ThreadLayout
 from tlf.planner.cost.gpu.unit_cycles import NO_CYCLES, UnitCycles
 from tlf.planner.settings.gpu_calibration import MATRIX_INSTRUCTIONS, TRITON_CALIBRATION
-from tlf.support.affine.index_access import accessed_box
+from tlf.support.affine.index_access import Box, accessed_box
 
 MATRIX = 2
 """Number of axes of a factor that needs no collapsing."""
@@ -203,41 +204,74 @@ class ComputeModel:
         """
         Return the cycles in which warps exchange partial results through shared memory.
         """
-        if not self.needs_cross_thread_reduction(tiled) or not tiled.reads:
+        if (largest := self._largest_operand_reduced_by_rows(tiled)) is None:
             return NO_CYCLES
+        operand, box = largest
+        results = count_elements_of_box(tiled.result)
+        if tiled.facts.is_product:
+            row_bytes = MATRIX_INSTRUCTIONS.row_bytes * self.chip.gpu.warp
+            bytes_ = count_elements_of_box(box) * itemsize_of(
+                tiled.op.operands[operand]
+            )
+            sharing_warps = max(1, min(warps, bytes_ // row_bytes))
+        elif (sharing_warps := self._threads_across_rows(tiled, warps)[1]) == 1:
+            return NO_CYCLES
+        return UnitCycles(
+            shared=TRITON_CALIBRATION.exchange_cycles * results * sharing_warps
+        )
+
+    def _largest_operand_reduced_by_rows(
+        self, tiled: TiledOperation
+    ) -> tuple[int, Box] | None:
+        """
+        Return the largest operand of a reduction along other axes than the last one,
+        and its box; None if the last one is reduced, or nothing is.
+        """
+        if not self.needs_cross_thread_reduction(tiled) or not tiled.reads:
+            return None
         operand, box = max(
             ((index, box) for index, box in enumerate(tiled.reads) if box is not None),
             key=lambda each: count_elements_of_box(each[1]),
         )
         last = (tiled.facts.indexing_maps[operand] or ())[-1:]
         if any(access.depends_on({*tiled.facts.reduction_dims}) for access in last):
-            return NO_CYCLES
+            return None
+        return operand, box
+
+    def _threads_across_rows(
+        self, tiled: TiledOperation, warps: int
+    ) -> tuple[int, int]:
+        """
+        Return the lanes and the warps that share the elements of a reduction: all along
+        the last axis, and for products, whose tile has the axes of both factors.
+        """
+        largest = self._largest_operand_reduced_by_rows(tiled)
+        if largest is None or tiled.facts.is_product:
+            return self.chip.gpu.warp, warps
+        operand, box = largest
+        extents = [each.tile_extent for each in box]
         width = itemsize_of(tiled.op.operands[operand])
-        parts = (
-            count_elements_of_box(box)
-            * width
-            // (MATRIX_INSTRUCTIONS.row_bytes * self.chip.gpu.warp)
-        )
-        results = count_elements_of_box(tiled.result)
-        return UnitCycles(
-            shared=TRITON_CALIBRATION.exchange_cycles
-            * results
-            * max(1, min(warps, parts))
-        )
+        vector = min(extents[-1], MATRIX_INSTRUCTIONS.row_bytes // width)
+        layout = ThreadLayout.of_tile(extents, vector, self.chip.gpu.warp, warps)
+        accesses = tiled.facts.indexing_maps[operand] or ()
+        reduced = {*tiled.facts.reduction_dims}
+        axes = [n for n, each in enumerate(accesses) if each.depends_on(reduced)]
+        return layout.lanes_along(axes), layout.warps_along(axes)
 
     def cross_warp_reduction_latency(self, tiled: TiledOperation, warps: int) -> float:
         """
-        Return the cycles until all warps have combined their partial results of a
-        reduction.
+        Return the cycles until all threads have combined their partial results of a
+        reduction; 0 if each thread reduces its own elements.
         """
         if not self.needs_cross_thread_reduction(tiled):
             return 0.0
         gpu = self.chip.gpu
-        rounds = log2(gpu.warp) + log2(warps)
+        lanes, sharing_warps = self._threads_across_rows(tiled, warps)
+        rounds = log2(lanes) + log2(sharing_warps)
         each = ceil(count_elements_of_box(tiled.box) / (gpu.warp * warps))
         results = min(count_elements_of_box(tiled.result), each)
         # A warp exchanges one value per thread and round.
-        exchanged = results * log2(gpu.warp) * warps * gpu.warp / gpu.load_lanes
+        exchanged = results * log2(lanes) * warps * gpu.warp / gpu.load_lanes
         return rounds * self.chip.shared_memory_latency + exchanged
 
     def row_reduction_latency(

@@ -1,5 +1,5 @@
 // RUN: tlf-opt %s --target h200 -p "graph-group" | filecheck %s
-// RUN: tlf-opt %s --target h200 -p "triton-pipeline" | filecheck %s --check-prefix=KERNEL
+// RUN: tlf-opt %s --target h200 -p "graph-decompose,graph-group,graph-select-tile-sizes,dce,convert-graph-to-tile,convert-tile-to-mem,mem-schedule-moves,convert-mem-to-triton" | filecheck %s --check-prefix=KERNEL
 // RUN: tlf-run %s --target npu --check | filecheck %s --check-prefix=RUNS
 
 // Sums of columns beside a product of the same columns: an axis of the sums is that of the
