@@ -48,6 +48,8 @@ def pytest_configure(config: pytest.Config):
         folder = tempfile.TemporaryDirectory(prefix="tlf-test-cache-")
         config.add_cleanup(folder.cleanup)
         os.environ["TLF_CACHE_DIR"] = folder.name
+    # Tests run in processes of their own already.
+    os.environ["TLF_COMPILE_WORKERS"] = "0"
     # Whatever test is the first to import Triton, kernels run where they can.
     with suppress(UnavailableError):
         choose_interpreter_mode()

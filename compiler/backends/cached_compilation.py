@@ -42,7 +42,7 @@ def compile_with_cache(
     files = open_cache() if uses_cache else None
     key = None if files is None else _find_key(module, backend)
     if files is None or key is None:
-        return _build(backend, *emit())
+        return _emit_and_build(backend, emit)
     cache = ProgramCache(files)
     if (emitted := cache.find(key)) is not None:
         try:
@@ -51,7 +51,7 @@ def compile_with_cache(
         except Exception as error:
             # The compiler finds out whether the program or the machine is at fault.
             LOG.debug("cannot load %s: %s", key, error)
-    result = _build(backend, *emit())
+    result = _emit_and_build(backend, emit)
     cache.store(key, result.emitted, result.signature.name, backend.target.name)
     return result
 
@@ -73,6 +73,17 @@ def _signature_of(
     """Return the signature of a module's entry, with the emitted preparation."""
     signature = Signature.from_function(entry_function_of(module, backend.entry))
     return replace(signature, preparation=emitted.preparation)
+
+
+def _emit_and_build(
+    backend: CompilingBackend, emit: Callable[[], tuple[Signature, EmittedProgram]]
+) -> Compilation:
+    """Compile a program; processes that compile its kernels start meanwhile."""
+    if backend.target.backend == "triton":
+        from tlf.runtime.triton.kernel_prefetch import start_workers_for_gpu
+
+        start_workers_for_gpu()
+    return _build(backend, *emit())
 
 
 def _build(

@@ -15,7 +15,7 @@ from tlf.runtime.triton import dtypes, sanitizers
 from tlf.runtime.triton.launch_plan import DeviceBuffer
 from tlf.runtime.triton.runtime_errors import GuardError
 
-_TORCH_DTYPES = {
+TORCH_DTYPES = {
     "bf16": torch.bfloat16,
     "f16": torch.float16,
     "f32": torch.float32,
@@ -26,8 +26,9 @@ _TORCH_DTYPES = {
     "i32": torch.int32,
     "i64": torch.int64,
 }
+"""Types of elements by their names in plans."""
 
-_NAMES = {dtype: name for name, dtype in _TORCH_DTYPES.items()}
+_NAMES = {dtype: name for name, dtype in TORCH_DTYPES.items()}
 
 _from_numpy = cast(Callable[[np.ndarray], torch.Tensor], getattr(torch, "from_numpy"))
 
@@ -44,7 +45,7 @@ def allocate_device_buffer(buffer: DeviceBuffer, device: torch.device) -> torch.
         dtype = dtypes.numpy_dtype(buffer.dtype)
         poison = sanitizers.make_poison_array(tuple(buffer.shape), dtype)
         return _tensor_sharing_memory(poison, buffer.dtype).to(device)
-    return torch.empty(buffer.shape, dtype=_TORCH_DTYPES[buffer.dtype], device=device)
+    return torch.empty(buffer.shape, dtype=TORCH_DTYPES[buffer.dtype], device=device)
 
 
 def common_device(

@@ -15,6 +15,9 @@ _DTYPES: dict[str, np.dtype[np.generic]] = {
     "i64": np.dtype(np.int64),
 }
 
+_TRITON_NAMES = {"i1": "u1", "f16": "fp16", "f32": "fp32", "f64": "fp64"}
+"""Names of Triton that are not those of plans."""
+
 
 def is_plan_dtype(name: str) -> bool:
     """Return `True` if a plan may use `name` as an element type."""
@@ -31,3 +34,8 @@ def plan_name_of_dtype(dtype: np.dtype[np.generic]) -> str:
     Return the name of a numpy dtype in a plan, or numpy's own name if plans have none.
     """
     return next((name for name, known in _DTYPES.items() if known == dtype), str(dtype))
+
+
+def triton_pointer_type(name: str) -> str:
+    """Return Triton's type of a pointer to elements of a type of plans."""
+    return f"*{_TRITON_NAMES.get(name, name)}"

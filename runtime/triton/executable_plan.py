@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from typing import cast
 
@@ -15,7 +13,14 @@ from tlf.runtime.triton.device_tensors import Array
 from tlf.runtime.triton.kernel_admission import KernelFacts
 from tlf.runtime.triton.kernel_cache import limit_kernel_cache
 from tlf.runtime.triton.kernel_launcher import KernelLauncher
-from tlf.runtime.triton.launch_plan import HostLoop, Launch, Plan, iterate_launches
+from tlf.runtime.triton.kernel_prefetch import prefetch_plan_kernels
+from tlf.runtime.triton.launch_plan import (
+    HostLoop,
+    Launch,
+    Plan,
+    find_buffer_launches,
+)
+from tlf.runtime.triton.parallel_compilation import compile_in_threads
 from tlf.runtime.triton.runtime_errors import GuardError
 
 Inputs = Mapping[str, Array] | Sequence[Array]
@@ -44,6 +49,9 @@ class Executable:
         }
         self._compiled = set[torch.device]()
         """Devices for which kernels are compiled."""
+        if not is_interpreted:
+            with _launch_context_of_device(self.device):
+                prefetch_plan_kernels(plan)
 
     @property
     def facts(self) -> Mapping[str, KernelFacts]:
@@ -136,27 +144,18 @@ class Executable:
     ) -> None:
         """
         Compile for a CUDA device, in threads, each kernel launched with only buffers;
-        nothing on others.
+        nothing on others. The threads wait for worker processes, if there are any.
         """
         self._compiled.add(device)
         if device.type != "cuda":
             return
-        first_launches: dict[str, Launch] = {}
-        for launch in iterate_launches(self.plan.steps):
-            if all(kind == "buffer" for kind, _ in launch.arguments):
-                first_launches.setdefault(launch.kernel, launch)
 
         def compile_one(launch: Launch) -> None:
             arguments = [buffers[name] for _, name in launch.arguments]
             with torch.cuda.device(device):
                 self._launchers[launch.kernel].compile_before_launch(arguments)
 
-        with ThreadPoolExecutor(os.cpu_count()) as threads:
-            try:
-                list(threads.map(compile_one, first_launches.values()))
-            except BaseException:
-                threads.shutdown(wait=False, cancel_futures=True)
-                raise
+        compile_in_threads(compile_one, find_buffer_launches(self.plan))
         limit_kernel_cache()
 
     def _run_observed_steps(

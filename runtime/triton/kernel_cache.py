@@ -111,6 +111,19 @@ def _compile_in_temporary_folder(
     return compiled
 
 
+def compile_in_folder(
+    compile_kernel: Callable[[], CompiledT], folder: Path
+) -> CompiledT:
+    """Return the result of a function that compiles kernels by Triton, in a folder."""
+    with _SCOPE.use_folder(folder):
+        return compile_kernel()
+
+
+def read_triton_folder() -> str:
+    """Return the folder of Triton's cache that is set now."""
+    return str(_triton_knobs().dir)
+
+
 def limit_kernel_cache() -> None:
     """Evict entries of the cache if compiled kernels exceed its limit."""
     if _SCOPE.select_folder() is not None and (store := open_cache()) is not None:

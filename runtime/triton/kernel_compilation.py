@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from importlib import import_module
 from threading import Lock
-from typing import Any
-
-import torch
+from typing import TYPE_CHECKING, Any
 
 from tlf.runtime.triton.descriptor_check import find_descriptor_faults_of_kernel
 from tlf.runtime.triton.kernel_admission import KernelFacts, KernelVariant
 from tlf.runtime.triton.kernel_cache import compile_through_cache
+from tlf.runtime.triton.kernel_prefetch import compile_in_worker
 from tlf.runtime.triton.ptxas_selection import OPTIONS, use_assembler
+
+if TYPE_CHECKING:
+    import torch
 
 SPILL_UNIT = 4
 """Bytes per spill in Triton's count."""
@@ -23,7 +25,10 @@ _LOADING = Lock()
 def compile_kernel_variant(
     variant: KernelVariant, function: Any, arguments: Sequence[torch.Tensor | int]
 ) -> Any:
-    """Compile the Triton function of a kernel for some arguments, without a launch."""
+    """
+    Compile the Triton function of a kernel for some arguments, without a launch: in a
+    worker process if there are any, so that Triton finds it in its cache.
+    """
     kernel = variant.kernel
     settings: dict[str, object] = {
         "grid": kernel.grid,
@@ -31,8 +36,13 @@ def compile_kernel_variant(
         "num_stages": kernel.num_stages,
         **(OPTIONS if variant.is_newest else {}),
     }
+
+    def compile_kernel() -> Any:
+        compile_in_worker(variant, arguments)
+        return function.warmup(*arguments, **settings)
+
     with use_assembler(variant.is_newest):
-        return compile_through_cache(lambda: function.warmup(*arguments, **settings))
+        return compile_through_cache(compile_kernel)
 
 
 def load_compiled_kernel(compiled: Any) -> Any:

@@ -24,10 +24,8 @@ from tlf.runtime.triton.kernel_compilation import (
 )
 from tlf.runtime.triton.kernel_files import import_kernel_function
 from tlf.runtime.triton.launch_plan import Kernel
+from tlf.runtime.triton.requested_kernel import ALIGNMENT
 from tlf.runtime.triton.runtime_errors import KernelError, TritonRuntimeError
-
-ALIGNMENT = 16
-"""Alignment in bytes for which Triton specializes kernels."""
 
 Run: TypeAlias = Callable[..., object]
 

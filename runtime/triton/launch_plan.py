@@ -127,6 +127,15 @@ def iterate_launches(steps: Sequence[Launch | HostLoop]) -> Iterator[Launch]:
             yield step
 
 
+def find_buffer_launches(plan: Plan) -> Sequence[Launch]:
+    """Return the first launch of each kernel whose arguments are all buffers."""
+    first_launches: dict[str, Launch] = {}
+    for launch in iterate_launches(plan.steps):
+        if all(kind == "buffer" for kind, _ in launch.arguments):
+            first_launches.setdefault(launch.kernel, launch)
+    return [*first_launches.values()]
+
+
 def load_plan(source: str | Mapping[str, object]) -> Plan:
     """
     Read a plan from its JSON text, from kernel sources followed by that text, or from

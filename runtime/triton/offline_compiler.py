@@ -3,21 +3,22 @@ Compilation of the Triton kernels of a plan for a GPU that is not present, in a 
 process.
 """
 
-import json
-import os
-import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from types import TracebackType
 from typing import Self, cast
 
+from tlf.runtime.triton import dtypes
 from tlf.runtime.triton.kernel_admission import (
     KernelFacts,
     KernelVariant,
     admit_kernel_variant,
 )
-from tlf.runtime.triton.kernel_files import write_kernel_file
+from tlf.runtime.triton.kernel_request import (
+    GpuArchitecture,
+    KernelAnswer,
+    KernelRequest,
+)
 from tlf.runtime.triton.launch_plan import (
     Kernel,
     Plan,
@@ -25,14 +26,13 @@ from tlf.runtime.triton.launch_plan import (
 )
 from tlf.runtime.triton.ptx_statistics import PtxStatistics, read_ptx_statistics
 from tlf.runtime.triton.runtime_errors import KernelError, UnavailableError
+from tlf.runtime.triton.worker_process import WorkerError, WorkerProcess
 
 CAPABILITY = 90
 """Compute capability of a Hopper GPU, times ten."""
 
 SHARED_LIMITS: Mapping[int, int] = {80: 166912, 86: 101376, 89: 101376, 90: 232448}
 """Maximum bytes of shared memory per program, by compute capability times ten."""
-
-_TYPES = {"i1": "i1", "f16": "fp16", "f32": "fp32", "f64": "fp64"}
 
 
 @dataclass(frozen=True)
@@ -74,19 +74,14 @@ class OfflineCompiler:
 
     def __init__(self, capability: int = CAPABILITY) -> None:
         self.capability = capability
-        self._process: subprocess.Popen[str] | None = None
+        self._worker: WorkerProcess | None = None
 
     def __enter__(self) -> Self:
-        """Start the worker process, without Triton's interpreter mode."""
-        environment = {k: v for k, v in os.environ.items() if k != "TRITON_INTERPRET"}
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "tlf.runtime.triton.offline_worker"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-            env=environment,
-        )
+        """Start the worker process. Raises `UnavailableError` if that fails."""
+        try:
+            self._worker = WorkerProcess()
+        except WorkerError as error:
+            raise UnavailableError(f"cannot compile kernels: {error}") from error
         return self
 
     def __exit__(
@@ -95,11 +90,9 @@ class OfflineCompiler:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._process is not None:
-            if error is not None and not isinstance(error, Exception):
-                self._process.kill()
-            self._process.communicate()
-            self._process = None
+        if self._worker is not None:
+            self._worker.close()
+            self._worker = None
 
     def compile_plan_kernels(
         self, plan: Plan, *, assemble: bool = True, admits: bool = True
@@ -147,53 +140,36 @@ class OfflineCompiler:
     ) -> KernelResources:
         """Compile a variant in the worker, and return its resources."""
         kernel = variant.kernel
+        # Buffers are aligned, because allocators align them.
+        pointers = [index for index, type_ in enumerate(types) if type_[0] == "*"]
+        gpu = GpuArchitecture("cuda", self.capability)
         answer = self._send_request(
-            {
-                "path": str(write_kernel_file(kernel)),
-                "name": kernel.name,
-                "types": list(types),
-                "num_warps": kernel.num_warps,
-                "num_stages": kernel.num_stages,
-                "is_newest": variant.is_newest,
-                "capability": self.capability,
-                "assemble": assemble,
-            }
+            KernelRequest(
+                variant, tuple(types), tuple(pointers), gpu, assembles=assemble
+            )
         )
-        if "error" in answer:
-            error = str(answer["error"])
-            if error.startswith("ModuleNotFoundError"):
-                raise UnavailableError(f"cannot compile kernels: {error}")
-            raise KernelError(f"kernel '{kernel.name}': {error}")
-        assembly, descriptor_faults = None, list[str]()
-        if assemble:
-            assembly = read_ptx_statistics(str(answer["ptx"]), str(answer["log"]))
-            descriptor_faults = cast(list[str], answer["wrong_descriptors"])
+        if answer.error.startswith("ModuleNotFoundError"):
+            raise UnavailableError(f"cannot compile kernels: {answer.error}")
+        if answer.error:
+            raise KernelError(f"kernel '{kernel.name}': {answer.error}")
         return KernelResources(
             kernel.name,
             kernel.grid,
-            cast(int, answer["warps"]),
+            answer.warps,
             kernel.num_stages,
-            cast(int, answer["shared"]),
-            assembly,
-            tuple(descriptor_faults),
+            answer.shared,
+            read_ptx_statistics(answer.ptx, answer.log) if assemble else None,
+            answer.wrong_descriptors,
         )
 
-    def _send_request(self, request: dict[str, object]) -> dict[str, object]:
-        """Send one JSON line to the worker, and return its answer."""
-        process = self._process
-        if process is None or process.stdin is None or process.stdout is None:
+    def _send_request(self, request: KernelRequest) -> KernelAnswer:
+        """Return the answer of the worker. Raises `UnavailableError` if it ended."""
+        if self._worker is None:
             raise UnavailableError("the offline compiler is not running")
         try:
-            process.stdin.write(json.dumps(request) + "\n")
-            process.stdin.flush()
-        except BrokenPipeError:
-            pass
-        if not (line := process.stdout.readline()):
-            raise UnavailableError(
-                f"the offline compiler ended with status {process.wait()} "
-                f"at kernel '{request['name']}'"
-            )
-        return cast(dict[str, object], json.loads(line))
+            return self._worker.send_request(request)
+        except WorkerError as error:
+            raise UnavailableError(f"cannot compile kernels: {error}") from error
 
 
 def _parameter_types(plan: Plan, kernel: Kernel) -> list[str]:
@@ -204,7 +180,7 @@ def _parameter_types(plan: Plan, kernel: Kernel) -> list[str]:
     if (launch := next(launches, None)) is None:
         raise KernelError(f"kernel '{kernel.name}': nothing launches it")
     return [
-        f"*{_TYPES.get(dtype := plan.buffer_named(name).dtype, dtype)}"
+        dtypes.triton_pointer_type(plan.buffer_named(name).dtype)
         if kind == "buffer"
         else "i32"
         for kind, name in launch.arguments

@@ -24,9 +24,11 @@ from tlf.compiler.backends.compilation_key import (
     digest_sources,
 )
 from tlf.compiler.backends.emitted_program import EmittedProgram
+from tlf.compiler.backends.executables import Signature
 from tlf.compiler.backends.program_cache import ProgramCache
 from tlf.dialects.target import load_target_spec
 from tlf.runtime.storage.cache_entries import list_program_files
+from tlf.runtime.triton import kernel_prefetch
 
 MLP = """
 func.func @f(
@@ -78,6 +80,29 @@ def test_values_are_equal_bit_for_bit(target: str, monkeypatch: pytest.MonkeyPat
     assert {k: v for k, v in warm.stats.items() if k != "compile_seconds"} == {
         k: v for k, v in cold.stats.items() if k != "compile_seconds"
     }
+
+
+def test_workers_start_before_the_passes(monkeypatch: pytest.MonkeyPatch):
+    """They compile kernels, so no program of the cache or for an NPU starts them."""
+    events: list[str] = []
+    lower = CompilingBackend.lower
+
+    def record_passes(backend: CompilingBackend, *arguments: Any) -> Signature:
+        events.append("passes")
+        return lower(backend, *arguments)
+
+    monkeypatch.setattr(CompilingBackend, "lower", record_passes)
+    monkeypatch.setattr(
+        kernel_prefetch, "start_workers_for_gpu", lambda: events.append("workers")
+    )
+    compile_text(target="npu")
+    assert events == ["passes"]
+    compile_text(target="triton")
+    assert events[1:] == ["workers", "passes"]
+    compile_text(target="triton")
+    assert len(events) == 3
+    compile_text(target="triton", cache=False)
+    assert events[3:] == ["workers", "passes"]
 
 
 def test_stages_of_a_program_of_the_cache():
