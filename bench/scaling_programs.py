@@ -85,6 +85,28 @@ def layers(operations: int) -> Program:
     return _build_function(lines, f"%y{count - 1}")
 
 
+def scales(operations: int) -> Program:
+    """
+    Return a chain of matrix products with constant weights whose results are scaled.
+    """
+    count = max(1, (operations - 2) // 4)
+    lines = [
+        f"%k = graph.constant dense<0.5> : {MATRIX}",
+        "%half = graph.constant dense<0.25> : tensor<1x1xf32>",
+    ]
+    for index in range(count):
+        source = f"%y{index - 1}" if index else "%x"
+        lines += [
+            f"%m{index} = graph.matmul {source}, %k : ({MATRIX}, {MATRIX}) -> {MATRIX}",
+            f"%s{index} = graph.mul %m{index}, %half : ({MATRIX}, tensor<1x1xf32>) -> "
+            f"{MATRIX}",
+            f"%a{index} = graph.add %s{index}, %b : ({MATRIX}, tensor<64xf32>) -> "
+            f"{MATRIX}",
+            f"%y{index} = graph.tanh %a{index} : {MATRIX}",
+        ]
+    return _build_function(lines, f"%y{count - 1}")
+
+
 def wide(operations: int) -> Program:
     """Return independent layers, each on its own input, and their sum."""
     count = max(1, operations // 6)
@@ -183,6 +205,7 @@ def body(operations: int) -> Program:
 PROGRAMS: Mapping[str, Callable[[int], Program]] = {
     "chain": chain,
     "layers": layers,
+    "scales": scales,
     "wide": wide,
     "loops": loops,
     "shared": shared_operands,
@@ -190,5 +213,5 @@ PROGRAMS: Mapping[str, Callable[[int], Program]] = {
 }
 """Generators by name; the argument is the approximate number of operations."""
 
-GRAPH = frozenset({"chain", "layers", "wide"})
+GRAPH = frozenset({"chain", "layers", "scales", "wide"})
 """Names of the programs on whole tensors."""

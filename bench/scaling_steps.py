@@ -57,6 +57,8 @@ class Clock:
 def pipeline(name: str) -> tuple[ModulePass, ...]:
     """Return the passes that are timed on the program `name`."""
     steps = [CLEAN, TILED, MEMORY] if name in GRAPH else [CLEAN, MEMORY]
+    if name == "scales":
+        steps.insert(1, "graph-hoist-scales")
     return build_passes(",".join(steps), PASSES, PIPELINES)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from xdsl.dialects import func
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import is_side_effect_free
@@ -17,10 +19,20 @@ def call_invariant_values_of(block: Block) -> set[SSAValue]:
     weights, constants, and values computed from these.
     """
     invariant = set[SSAValue](each for each in block.args if is_parameter(each))
-    for op in block.ops:
-        if is_hoistable(op) and all(operand in invariant for operand in op.operands):
-            invariant.update(op.results)
+    add_call_invariant_results(block.ops, invariant)
     return invariant
+
+
+def add_call_invariant_results(
+    operations: Iterable[Operation], invariant: set[SSAValue]
+) -> None:
+    """
+    Add to `invariant` the results of those operations, in program order, that compute
+    them from values of the set.
+    """
+    for op in operations:
+        if is_hoistable(op) and invariant.issuperset(op.operands):
+            invariant.update(op.results)
 
 
 class CallInvariantAnalysis:

@@ -10,6 +10,7 @@ import abc
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from typing import TypeAlias
 
 import numpy as np
@@ -395,6 +396,7 @@ class SimplificationInterface(Operation, abc.ABC):
         return next((each for each in candidates if each.is_exact or is_relaxed), None)
 
 
+@lru_cache(1024)
 def to_affine_map(accesses: Accesses, iterator_count: int) -> AffineMapAttr:
     """
     Return the map from an iteration domain of `iterator_count` dimensions to the

@@ -40,7 +40,8 @@ def propagate_locations(op: Operation) -> None:
                 if isinstance(inner.location, UnknownLoc):
                     inner.location = location
                 location = inner.location
-                propagate_locations(inner)
+                if inner.regions:
+                    propagate_locations(inner)
 
 
 def set_missing_location(op: Operation, location: LocationAttr) -> None:

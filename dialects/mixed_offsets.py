@@ -18,6 +18,8 @@ from xdsl.ir import SSAValue
 from xdsl.irdl import IRDLOperation, prop_def, var_operand_def
 from xdsl.utils.exceptions import VerifyException
 
+from tlf.dialects.shared_attributes import share_integer_array
+
 IntArray: TypeAlias = DenseArrayBase[IntegerType]
 
 Index: TypeAlias = SSAValue | int
@@ -33,7 +35,7 @@ def merge_offsets(static: IntArray, dynamic: Sequence[SSAValue]) -> tuple[Index,
 def split_offsets(offsets: Sequence[Index]) -> tuple[IntArray, list[SSAValue]]:
     """Split mixed offsets into static ones and dynamic values."""
     static, dynamic = split_dynamic_index_list(offsets, DYNAMIC_INDEX)
-    return DenseArrayBase.from_list(i64, static), dynamic
+    return share_integer_array(static), dynamic
 
 
 def verify_offset_counts(

@@ -1,6 +1,6 @@
 """Analysis of a `mem` program: live ranges of its buffers."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.dialects import scf
@@ -59,16 +59,18 @@ class MemLiveness:
                 step += 1
         return step
 
-    def live_range_of(self, buffer: SSAValue) -> tuple[int, int] | None:
+    def live_range_of(
+        self, buffer: SSAValue, users: Sequence[Operation] | None = None
+    ) -> tuple[int, int] | None:
         """
         Return the live range of a buffer: the first and the last step at which its
         contents are used. None if the buffer is never used.
 
         A use inside a loop that the buffer is defined outside of extends the range to
-        the whole loop.
+        the whole loop. `users` are the results of `users_of_buffer`, if known.
         """
         block = buffer.owner.parent if isinstance(buffer.owner, Operation) else None
-        users = list(users_of_buffer(buffer))
+        users = list(users_of_buffer(buffer) if users is None else users)
         if block is not None:
             users = [block.find_ancestor_op_in_block(op) or op for op in users]
         if not users:

@@ -126,7 +126,7 @@ class GroupMembers:
             raise TilingError(self.operations[0], "expected a result of the group")
         return owner
 
-    @property
+    @cached_property
     def accumulating_operations(self) -> tuple[AccumulatingInterface, ...]:
         """Operations that combine many values into one."""
         return tuple(

@@ -10,16 +10,18 @@ from functools import lru_cache
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from tlf.analysis.operations.op_kinds import OpKinds
+from tlf.analysis.tiling.arbitrary_splats import label_arbitrary_splats
 
 
 def structural_key_of(
     operations: Sequence[Operation], results: Sequence[SSAValue]
 ) -> Hashable:
     """
-    Return a key that is equal for groups that differ only in the names of values and in
-    the producers of their inputs.
+    Return a key that is equal for groups that differ only in the names of values, in
+    the producers of their inputs, and in arbitrary splat constants.
     """
     ids: dict[SSAValue, int] = {}
+    splats = label_arbitrary_splats(operations)
 
     def number_value(value: SSAValue) -> tuple[int, str]:
         number = ids.setdefault(value, len(ids))
@@ -29,9 +31,7 @@ def structural_key_of(
         tuple(
             (
                 op.name,
-                tuple(
-                    (name, str(each)) for name, each in sorted(op.properties.items())
-                ),
+                splats.get(op) or _describe_properties(op),
                 tuple(number_value(operand) for operand in op.operands),
                 tuple(number_value(result) for result in op.results),
             )
@@ -39,6 +39,11 @@ def structural_key_of(
         ),
         tuple(number_value(result) for result in results),
     )
+
+
+def _describe_properties(op: Operation) -> Hashable:
+    """Return the names and texts of the properties of an operation, sorted by name."""
+    return tuple((name, str(each)) for name, each in sorted(op.properties.items()))
 
 
 @lru_cache(maxsize=4096)

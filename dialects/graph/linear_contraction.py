@@ -31,6 +31,7 @@ from tlf.dialects.interfaces import (
     reduction_dim,
     to_affine_map,
 )
+from tlf.dialects.shared_attributes import share_integer_array
 from tlf.support.affine.index_access import Accesses, IndexAccess
 from tlf.support.affine.linear_access import (
     linear_accesses_of_map,
@@ -82,7 +83,7 @@ class LinearContractOp(ContractionOperation):
         super().__init__(
             operands=[*operands, None][:3],
             properties={
-                "domain": DenseArrayBase.from_list(i64, domain),
+                "domain": share_integer_array(domain),
                 "maps": ArrayAttr([AffineMapAttr(each) for each in maps]),
                 "acc": acc,
                 "precision": StringAttr(precision),
@@ -170,7 +171,7 @@ class LinearContractOp(ContractionOperation):
         extents = self._infer_tile_domain(
             [shape_of(each) for each in (*new.operands[:2], new.result)]
         )
-        new.domain = DenseArrayBase.from_list(i64, extents)
+        new.domain = share_integer_array(extents)
         tiles = (
             tuple(
                 each.rebase_to_origin(extents) for each in linear_accesses_of_map(map_)

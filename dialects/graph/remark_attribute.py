@@ -5,7 +5,7 @@ missed).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal, TypeAlias, cast
 
 from xdsl.dialects import func
@@ -185,17 +185,22 @@ def add_shared_remark(
     if function is None:
         return
     remark = RemarkAttr(kind, pass_name, text, (), topic, level)
-    locations = {
-        each.with_locations(()): each.location_names for each in remarks_of(function)
-    }
-    names = [
-        *locations.get(remark, ()),
-        *(name for op in ops for name in _location_names_of(op)),
-    ]
-    locations[remark] = tuple(dict.fromkeys(names))
-    function.attributes[REMARKS_ATTRIBUTE] = ArrayAttr(
-        [each.with_locations(names) for each, names in locations.items()]
-    )
+    names = [name for op in ops for name in location_names_of(op)]
+    add_remark_locations(function, {remark: names})
+
+
+def add_remark_locations(
+    function: func.FuncOp, names_by_remark: Mapping[RemarkAttr, Sequence[str]]
+) -> None:
+    """
+    Add remarks without locations to the attribute of a function, at the named
+    locations. Those of an existing remark that is otherwise equal are extended.
+    """
+    merged = {each.with_locations(()): each for each in remarks_of(function)}
+    for remark, names in names_by_remark.items():
+        known = merged.get(remark, remark).location_names
+        merged[remark] = remark.with_locations(tuple(dict.fromkeys((*known, *names))))
+    function.attributes[REMARKS_ATTRIBUTE] = ArrayAttr(merged.values())
 
 
 def enclosing_function(op: Operation) -> func.FuncOp | None:
@@ -206,7 +211,7 @@ def enclosing_function(op: Operation) -> func.FuncOp | None:
     return parent
 
 
-def _location_names_of(op: Operation) -> tuple[str, ...]:
+def location_names_of(op: Operation) -> tuple[str, ...]:
     """
     Return the location of an operation: its module path, the name of its result, or
     else its line and column.

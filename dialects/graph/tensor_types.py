@@ -20,7 +20,6 @@ from xdsl.dialects.builtin import (
     i1,
     i8,
     i32,
-    i64,
 )
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import AttrConstraint, IntConstraint, VerificationContext
@@ -30,6 +29,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from tlf.dialects.encoding_attribute import layout_of, without_layout
 from tlf.dialects.interfaces import Array
+from tlf.dialects.shared_attributes import share_integer_array
 from tlf.dialects.types import (
     ELEMENT_TYPES,
     AnyTensor,
@@ -154,7 +154,7 @@ def verify_same_element_types(operands: Sequence[SSAValue]) -> None:
 
 def to_integers_attribute(values: Sequence[int]) -> DenseArrayBase[IntegerType]:
     """Convert integers to an array property."""
-    return DenseArrayBase.from_list(i64, list(values))
+    return share_integer_array(values)
 
 
 def parse_integers(parser: Parser) -> DenseArrayBase[IntegerType]:

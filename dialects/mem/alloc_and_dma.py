@@ -44,6 +44,7 @@ from tlf.dialects.mixed_offsets import (
     split_offsets,
     verify_offset_counts,
 )
+from tlf.dialects.shared_attributes import share_integer_array
 
 
 @irdl_attr_definition
@@ -176,7 +177,7 @@ class DmaOp(
             properties={
                 "static_source_offsets": static_source,
                 "static_destination_offsets": static_destination,
-                "sizes": DenseArrayBase.from_list(i64, sizes),
+                "sizes": share_integer_array(sizes),
                 "fill": None if fill is None else to_number_attribute(fill),
                 "clipped": UnitAttr() if clipped else None,
             },

@@ -36,6 +36,7 @@ from tlf.dialects.mem.number_literals import (
     verify_number,
 )
 from tlf.dialects.mixed_offsets import Index, OffsetOperation, split_offsets
+from tlf.dialects.shared_attributes import share_integer_array
 from tlf.dialects.types import Shaped
 
 
@@ -167,10 +168,8 @@ class MaskOp(OffsetOperation):
             result_types=[None if isinstance(source_type, MemRefType) else source_type],
             properties={
                 "static_offsets": static,
-                "bounds": DenseArrayBase.from_list(i64, bounds),
-                "valid": None
-                if valid is None
-                else DenseArrayBase.from_list(i64, valid),
+                "bounds": share_integer_array(bounds),
+                "valid": None if valid is None else share_integer_array(valid),
                 "fill": to_number_attribute(fill),
             },
         )

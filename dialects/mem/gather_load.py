@@ -4,9 +4,7 @@ from collections.abc import Sequence
 from typing import cast
 
 from xdsl.dialects.builtin import (
-    DenseArrayBase,
     TensorType,
-    i64,
 )
 from xdsl.dialects.utils import DynamicIndexList
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -31,6 +29,7 @@ from tlf.dialects.mem.load_store import (
 )
 from tlf.dialects.mem.number_literals import Number, to_number_attribute
 from tlf.dialects.mixed_offsets import Index, OffsetOperation, split_offsets
+from tlf.dialects.shared_attributes import share_integer_array
 
 
 @irdl_op_definition
@@ -91,7 +90,7 @@ class GatherOp(
             result_types=[value_type],
             properties={
                 **build_indexed_properties(static, axis, maps),
-                "sizes": DenseArrayBase.from_list(i64, sizes),
+                "sizes": share_integer_array(sizes),
                 "fill": None if fill is None else to_number_attribute(fill),
             },
         )

@@ -4,7 +4,7 @@ Operation base of the `mem` dialect: asynchronous gathers and scatters between b
 
 from collections.abc import Mapping, Sequence
 
-from xdsl.dialects.builtin import DenseArrayBase, MemRefType, i64
+from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineMap
 from xdsl.irdl import operand_def, result_def, traits_def
@@ -22,6 +22,7 @@ from tlf.dialects.mem.box_operations import (
 )
 from tlf.dialects.mem.prefetchable_operation import PrefetchableOperation
 from tlf.dialects.mixed_offsets import Index, OffsetOperation, split_offsets
+from tlf.dialects.shared_attributes import share_integer_array
 from tlf.dialects.types import memref_type
 
 
@@ -60,7 +61,7 @@ class IndexedDmaOperation(
             result_types=[TokenType()],
             properties={
                 **build_indexed_properties(static, axis, maps),
-                "sizes": DenseArrayBase.from_list(i64, sizes),
+                "sizes": share_integer_array(sizes),
                 **properties,
             },
         )

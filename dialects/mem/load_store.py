@@ -32,6 +32,7 @@ from tlf.dialects.mem.box_operations import (
 from tlf.dialects.mem.buffer_checks import level_of, verify_is_no_window, verify_sizes
 from tlf.dialects.mem.number_literals import Number, to_number_attribute
 from tlf.dialects.mixed_offsets import Index, OffsetOperation, split_offsets
+from tlf.dialects.shared_attributes import share_integer_array
 from tlf.support.affine.linear_access import linear_accesses_of_map
 
 
@@ -93,7 +94,7 @@ class LoadOp(
             result_types=[value_type],
             properties={
                 "static_offsets": static,
-                "sizes": DenseArrayBase.from_list(i64, sizes),
+                "sizes": share_integer_array(sizes),
                 "map": None if map_ is None else AffineMapAttr(map_),
                 "fill": None if fill is None else to_number_attribute(fill),
             },
@@ -172,9 +173,7 @@ class StoreOp(DestinationOperation, OffsetOperation):
             operands=[value, destination, dynamic],
             properties={
                 "static_offsets": static,
-                "sizes": None
-                if sizes is None
-                else DenseArrayBase.from_list(i64, sizes),
+                "sizes": None if sizes is None else share_integer_array(sizes),
             },
         )
 

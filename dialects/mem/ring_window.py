@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from xdsl.dialects.builtin import (
     AffineMapAttr,
-    DenseArrayBase,
     IntegerAttr,
     MemRefType,
     i64,
@@ -24,6 +23,7 @@ from xdsl.utils.exceptions import VerifyException
 from tlf.dialects.mem.box_operations import BoxOperation, SourceOperation
 from tlf.dialects.mem.buffer_checks import level_of, verify_is_no_window, verify_sizes
 from tlf.dialects.mixed_offsets import Index, OffsetOperation, split_offsets
+from tlf.dialects.shared_attributes import share_integer_array
 from tlf.dialects.types import memref_type
 
 
@@ -90,7 +90,7 @@ class WindowOp(SourceOperation, OffsetOperation, BoxOperation):
             result_types=[window_type(ring, sizes, axis)],
             properties={
                 "static_offsets": static,
-                "sizes": DenseArrayBase.from_list(i64, sizes),
+                "sizes": share_integer_array(sizes),
                 "axis": IntegerAttr(axis, i64),
             },
         )

@@ -9,6 +9,7 @@ returns one tensor per output.
 from abc import ABC
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
+from functools import lru_cache
 from typing import cast
 
 from xdsl.dialects.builtin import (
@@ -38,6 +39,7 @@ from xdsl.traits import (
 from xdsl.utils.exceptions import VerifyException
 
 from tlf.dialects.mem.buffer_checks import verify_is_no_window
+from tlf.dialects.shared_attributes import CACHE_SIZE, share_integer_array
 from tlf.dialects.types import Shaped, format_types
 from tlf.support.affine.linear_access import (
     is_projection,
@@ -186,9 +188,14 @@ def build_structured_properties(
 ) -> dict[str, Attribute | None]:
     """Return the properties `domain` and `indexing_maps` of a structured operation."""
     return {
-        "indexing_maps": ArrayAttr([AffineMapAttr(indexing) for indexing in maps]),
-        "domain": DenseArrayBase.from_list(i64, domain),
+        "indexing_maps": _build_indexing_maps(tuple(maps)),
+        "domain": share_integer_array(domain),
     }
+
+
+@lru_cache(CACHE_SIZE)
+def _build_indexing_maps(maps: tuple[AffineMap, ...]) -> ArrayAttr[AffineMapAttr]:
+    return ArrayAttr([AffineMapAttr(indexing) for indexing in maps])
 
 
 @irdl_op_definition

@@ -39,6 +39,7 @@ from tlf.dialects.interfaces import (
     parallel_dim,
 )
 from tlf.dialects.mixed_offsets import Index, merge_offsets, split_offsets
+from tlf.dialects.shared_attributes import share_integer_array
 from tlf.dialects.tile.tile_extents import (
     Number,
     TileOperation,
@@ -96,7 +97,7 @@ class MaskOp(TileOperation, PositionDependentInterface, AxisCollapsingInterface)
             operands=[source, dynamic],
             properties={
                 "static_offsets": static,
-                "bounds": DenseArrayBase.from_list(i64, bounds),
+                "bounds": share_integer_array(bounds),
                 "valid": to_extents_attribute(valid),
                 "fill": scalar_attribute(fill, tensor_type(source).element_type),
             },

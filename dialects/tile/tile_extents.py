@@ -8,22 +8,21 @@ from collections.abc import Sequence
 from typing import TypeAlias, cast
 
 from xdsl.dialects.builtin import (
-    DenseArrayBase,
     FloatAttr,
     IntegerAttr,
-    i64,
 )
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
 
 from tlf.dialects.mixed_offsets import IntArray, OffsetOperation
+from tlf.dialects.shared_attributes import share_integer_array
 from tlf.dialects.types import AnyTensor
 
 Number: TypeAlias = int | float
 
 
 def to_extents_attribute(sizes: Sequence[int] | None) -> IntArray | None:
-    return None if sizes is None else DenseArrayBase.from_list(i64, sizes)
+    return None if sizes is None else share_integer_array(sizes)
 
 
 def valid_extents_of_tile(valid: IntArray | None, tile: AnyTensor) -> tuple[int, ...]:

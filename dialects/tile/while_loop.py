@@ -42,6 +42,7 @@ from xdsl.traits import (
 )
 from xdsl.utils.exceptions import VerifyException
 
+from tlf.dialects.shared_attributes import share_integer_array
 from tlf.dialects.tile.loop_attributes import (
     LoopKind,
     LoopKindAttr,
@@ -134,14 +135,12 @@ class WhileOp(IRDLOperation):
         super().__init__(
             operands=[dynamic_lower, dynamic_upper, inits],
             properties={
-                "static_lower": DenseArrayBase.from_list(i64, static_lower),
-                "static_upper": DenseArrayBase.from_list(i64, static_upper),
-                "steps": DenseArrayBase.from_list(i64, steps),
+                "static_lower": share_integer_array(static_lower),
+                "static_upper": share_integer_array(static_upper),
+                "steps": share_integer_array(steps),
                 "kind": LoopKindAttr(kind),
                 "mapping": MappingAttr(mapping),
-                "order": None
-                if order is None
-                else DenseArrayBase.from_list(i64, order),
+                "order": None if order is None else share_integer_array(order),
                 "stages": None if stages is None else IntegerAttr(stages, i64),
             },
             regions=[body if isinstance(body, Region) else Region(body)],

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from xdsl.builder import Builder
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import (
@@ -24,6 +24,7 @@ from tlf.dialects import graph, tile
 from tlf.dialects.graph.residency import is_read_only_in_inner_level, is_retained_use
 from tlf.dialects.interfaces import IteratorType, TilingInterface
 from tlf.dialects.located_rewriting import rewrite_module
+from tlf.dialects.shared_attributes import share_tile_type
 from tlf.dialects.target import TargetSpec
 from tlf.dialects.types import tensor_type
 from tlf.lowering.graph_to_tile.concat_lowering import ConcatOperandInsertionPattern
@@ -110,9 +111,7 @@ def _move_operand_to_level(
 ) -> SSAValue:
     """Move a full operand of a group to a memory level, before the group."""
     type_ = tensor_type(value)
-    inner_type = TensorType(
-        type_.element_type, type_.get_shape(), tile.EncodingAttr(level)
-    )
+    inner_type = share_tile_type(type_.element_type, type_.get_shape(), level)
     slice_op = tile.SliceOp(value, [0] * type_.get_num_dims(), inner_type)
     slice_op.result.name_hint = value.name_hint
     return Builder(InsertPoint.before(group)).insert(slice_op).result

@@ -36,6 +36,7 @@ from tlf.dialects.interfaces import (
     to_affine_map,
 )
 from tlf.dialects.padding_interface import PaddingInterface, padding_of_clipped_box
+from tlf.dialects.shared_attributes import share_tile_type
 from tlf.dialects.types import AnyTensor, tensor_type
 from tlf.lowering.graph_to_tile.offset_builder import (
     OffsetBuilder,
@@ -443,8 +444,7 @@ class TileEmitter:
     ) -> TensorType[Attribute]:
         """Return the type of a tensor of the given shape in the level of the tiles."""
         axes = tile.layout_of(full_type) if self.tiling.rules.is_axis_ordered else ()
-        encoding = tile.EncodingAttr(self.level, axes)
-        return TensorType(full_type.element_type, shape, encoding)
+        return share_tile_type(full_type.element_type, shape, self.level, axes)
 
 
 def _find_covering_box(boxes: Sequence[Box], box: Box) -> int:

@@ -45,6 +45,10 @@ class BlockDependences:
     """Progress known to a stream after an item, by item index and stream."""
     chunk_syncs: list[ChunkSync] = field(default_factory=list[ChunkSync])
     """Chunk-wise waits that replace edges."""
+    _positions: dict[EngineStream, list[int]] = field(
+        default_factory=dict[EngineStream, list[int]]
+    )
+    """Indices of the items so far that have instructions of a stream, in order."""
 
     def find_sync_edges(self) -> None:
         """Fill `edges`, `chunk_syncs` and `progress_after` from the items in order."""
@@ -63,6 +67,7 @@ class BlockDependences:
                 self.progress_after[index, stream] = dict(
                     self.final_progress.get(stream, {})
                 )
+                self._positions.setdefault(stream, []).append(index)
 
     def _add_edges_from_earlier_items(
         self,
@@ -76,29 +81,46 @@ class BlockDependences:
         unless known progress already orders them.
         """
         progress = self.final_progress.setdefault(waiting_stream, {})
-        for position in range(item_index - 1, -1, -1):
-            item = self.items[position]
-            for stream, producers in item.leaves.items():
-                if (
-                    is_ordered_by_engine(stream, waiting_stream)
-                    or progress.get(stream, -1) >= position
-                ):
+        for position, stream in self._find_unordered_items(waiting_stream, progress):
+            producers = self.items[position].leaves[stream]
+            if not self._has_dependent_pair(producers, leaves):
+                continue
+            if chunk_sync := self._find_chunk_sync_of_loops(
+                position, stream, item_index, waiting_stream
+            ):
+                self.chunk_syncs.append(chunk_sync)
+                continue
+            check_prefetch_distance(self.items[item_index], stream, waiting_stream, 0)
+            edge = SyncEdge(
+                stream, position, waiting_stream, item_index, is_late=is_late
+            )
+            self.edges.append(edge)
+            self._merge_progress_of_completed_item(progress, stream, position)
+
+    def _find_unordered_items(
+        self, waiting_stream: EngineStream, progress: Progress
+    ) -> Iterator[tuple[int, EngineStream]]:
+        """
+        Yield the indices and streams of the items so far, the latest first, that are
+        ordered neither by the engine nor by `progress`, which may grow meanwhile.
+        """
+        counts = {
+            stream: len(positions)
+            for stream, positions in self._positions.items()
+            if not is_ordered_by_engine(stream, waiting_stream)
+        }
+        while counts:
+            position = max(self._positions[each][n - 1] for each, n in counts.items())
+            for stream in self.items[position].leaves:
+                if stream not in counts:
                     continue
-                if not self._has_dependent_pair(producers, leaves):
-                    continue
-                if chunk_sync := self._find_chunk_sync_of_loops(
-                    position, stream, item_index, waiting_stream
-                ):
-                    self.chunk_syncs.append(chunk_sync)
-                    continue
-                check_prefetch_distance(
-                    self.items[item_index], stream, waiting_stream, 0
-                )
-                edge = SyncEdge(
-                    stream, position, waiting_stream, item_index, is_late=is_late
-                )
-                self.edges.append(edge)
-                self._merge_progress_of_completed_item(progress, stream, position)
+                counts[stream] -= 1
+                # Progress at an item includes all earlier items of its stream.
+                is_ordered = progress.get(stream, -1) >= position
+                if is_ordered or not counts[stream]:
+                    del counts[stream]
+                if not is_ordered:
+                    yield position, stream
 
     def _merge_progress_of_completed_item(
         self, progress: Progress, stream: EngineStream, item_index: int

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TypeAlias
 
 from xdsl.builder import Builder
@@ -25,6 +26,7 @@ from tlf.analysis.buffers.tile_liveness import SharedStorage
 from tlf.dialects import mem
 from tlf.dialects.affine_values import insert_affine_apply
 from tlf.dialects.mem import Index
+from tlf.dialects.shared_attributes import CACHE_SIZE
 from tlf.dialects.slice_views import row_major_strides
 from tlf.dialects.tile import EncodingAttr
 from tlf.dialects.types import AnyTensor, memref_type
@@ -37,13 +39,20 @@ def buffer_type_in_level(type_: AnyTensor, level: str) -> AnyBuffer:
     Return the type of a tile's buffer in a memory level: contiguous, with the axis
     order of the tile's encoding, or row-major.
     """
-    shape = type_.get_shape()
     encoding = type_.encoding
     axes = encoding.axis_order if isinstance(encoding, EncodingAttr) else ()
+    return _build_buffer_type(type_.element_type, type_.get_shape(), axes, level)
+
+
+@lru_cache(CACHE_SIZE)
+def _build_buffer_type(
+    element: Attribute, shape: tuple[int, ...], axes: tuple[int, ...], level: str
+) -> AnyBuffer:
+    """Return the type of a contiguous buffer; row-major if `axes` is empty."""
     layout: Attribute = NoneAttr()
     if axes and axes != tuple(range(len(shape))):
         layout = StridedLayoutAttr(_strides_in_axis_order(shape, axes))
-    return MemRefType(type_.element_type, shape, layout, StringAttr(level))
+    return MemRefType(element, shape, layout, StringAttr(level))
 
 
 def _strides_in_axis_order(shape: Sequence[int], axes: Sequence[int]) -> list[int]:

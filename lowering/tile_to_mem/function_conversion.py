@@ -4,6 +4,7 @@ Lowering of a function from tiles to `mem`: its signature, then its operations i
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import cast
 
 from xdsl.builder import Builder
@@ -258,13 +259,18 @@ TILE_OPERATIONS = (
 
 def check_is_bufferizable(op: Operation) -> None:
     """Raise `BufferizationError` for an unsupported operation with tensors."""
-    is_supported = isinstance(
-        op, (*COMPUTE_INTERFACES, *TILE_OPERATIONS, func.ReturnOp)
-    )
-    if is_supported and not isinstance(op, IndexedReadInterface):
+    if _is_bufferizable_kind(type(op)):
         return
     if any(isinstance(v.type, TensorType) for v in (*op.operands, *op.results)):
         raise BufferizationError(op, _unsupported_operation_message(op))
+
+
+@lru_cache
+def _is_bufferizable_kind(kind: type[Operation]) -> bool:
+    """Return `True` if all operations of a class are supported, also with tensors."""
+    if issubclass(kind, IndexedReadInterface):
+        return False
+    return issubclass(kind, (*COMPUTE_INTERFACES, *TILE_OPERATIONS, func.ReturnOp))
 
 
 def _unsupported_operation_message(op: Operation) -> str:
@@ -286,7 +292,7 @@ def _propagate_location(source: Operation, first_new_op: Operation | None) -> No
     Copy the location of `source` to `first_new_op` and to all operations after it.
     """
     while first_new_op is not None:
-        for inner in first_new_op.walk():
+        for inner in first_new_op.walk() if first_new_op.regions else (first_new_op,):
             if isinstance(inner.location, UnknownLoc):
                 inner.location = source.location
         first_new_op = first_new_op.next_op

@@ -17,6 +17,7 @@ from xdsl.pattern_rewriter import (
 )
 
 from tlf.dialects import graph
+from tlf.dialects.graph.remark_batch import RemarkBatch
 from tlf.dialects.interfaces import (
     ContractionInterface,
     MovementInterface,
@@ -186,9 +187,9 @@ def _as_movement_of_tensor(op: object) -> MovementInterface | None:
 
 
 def _remark_unfolded_operand_movement(
-    op: ContractionInterface, operand_index: int
+    op: ContractionInterface, operand_index: int, remarks: RemarkBatch
 ) -> None:
-    """Emit a remark on why the movement of an operand is not folded."""
+    """Add a remark on why the movement of an operand is not folded."""
     if (movement := _as_movement_of_tensor(op.operands[operand_index].owner)) is None:
         return
     reason = _reason_cannot_absorb_movements(op) or _reason_not_whole_axis_permutation(
@@ -196,11 +197,11 @@ def _remark_unfolded_operand_movement(
     )
     reason = reason or "an axis would run along no operand"
     text = f"{_mnemonic_of(movement)} before {_mnemonic_of(op)} is not folded: {reason}"
-    graph.add_remark(op, GraphFoldTransposesPass.name, "missed", text)
+    remarks.add_remark(op, "missed", text)
 
 
-def _remark_unfolded_result_movement(op: Operation) -> None:
-    """Emit a remark on why the movement of a contraction's result is not folded."""
+def _remark_unfolded_result_movement(op: Operation, remarks: RemarkBatch) -> None:
+    """Add a remark on why the movement of a contraction's result is not folded."""
     if (movement := _as_movement_of_tensor(op)) is None:
         return
     product = movement.operands[0].owner
@@ -214,7 +215,7 @@ def _remark_unfolded_result_movement(op: Operation) -> None:
     reason = reason or "the result is repeated"
     names = f"{_mnemonic_of(movement)} after {_mnemonic_of(product)}"
     text = f"{names} is not folded: {reason}"
-    graph.add_remark(movement, GraphFoldTransposesPass.name, "missed", text)
+    remarks.add_remark(movement, "missed", text)
 
 
 @dataclass(frozen=True)
@@ -242,9 +243,11 @@ class GraphFoldTransposesPass(ModulePass):
             list(transpose_folding_patterns()), dce_enabled=True
         )
         rewrite_module(op, applier)
+        remarks = RemarkBatch(self.name)
         for each in op.walk():
             if isinstance(each, ContractionInterface):
-                _remark_unfolded_operand_movement(each, 0)
-                _remark_unfolded_operand_movement(each, 1)
+                _remark_unfolded_operand_movement(each, 0, remarks)
+                _remark_unfolded_operand_movement(each, 1, remarks)
             else:
-                _remark_unfolded_result_movement(each)
+                _remark_unfolded_result_movement(each, remarks)
+        remarks.attach()

@@ -12,7 +12,11 @@ from xdsl.ir import Block, Operation
 from xdsl.passes import ModulePass
 
 from tlf.dialects import graph
-from tlf.dialects.call_invariants import call_invariant_values_of
+from tlf.dialects.call_invariants import (
+    add_call_invariant_results,
+    call_invariant_values_of,
+)
+from tlf.dialects.graph.remark_batch import RemarkBatch
 from tlf.dialects.located_rewriting import replace_op
 from tlf.passes.graph.contraction_product import Product
 from tlf.passes.graph.hoist_scalars.hoist_scale import (
@@ -32,13 +36,13 @@ SCALE_REMARK = "the scale of the scores is hoisted into its exponent"
 """Remarks on rewritten exponentials."""
 
 
-def _sink_scales_of_results(block: Block) -> None:
+def _sink_scales_of_results(block: Block, remarks: RemarkBatch) -> None:
     """Sink constant scales of contraction results into their operands."""
+    invariant = call_invariant_values_of(block)
     for op in list(block.ops):
         if (scaling := ResultScale.from_operation(op)) is None:
             continue
         contraction = scaling.contraction
-        invariant = call_invariant_values_of(block)
         placement = min(
             (find_scale_placement(contraction, side, invariant) for side in (0, 1)),
             key=lambda each: each.multiplication_count,
@@ -50,16 +54,17 @@ def _sink_scales_of_results(block: Block) -> None:
             text = (
                 f"{name} is scaled afterwards: its operands would be rounded otherwise"
             )
-            graph.add_remark(op, NAME, "missed", text)
+            remarks.add_remark(op, "missed", text)
             continue
         text = f"the scale of the result moves into the operands of {name}"
-        graph.add_remark(op, NAME, "passed", text)
+        remarks.add_remark(op, "passed", text)
         for operand in placement.scaled_operands:
-            scaling.multiply_operand_by_scale(*operand)
+            new_ops = scaling.multiply_operand_by_scale(*operand)
+            add_call_invariant_results(new_ops, invariant)
         replace_op(scaling.op, [], [scaling.op.operands[scaling.result_index]])
 
 
-def _hoist_scales_of_operands(block: Block) -> None:
+def _hoist_scales_of_operands(block: Block, remarks: RemarkBatch) -> None:
     """
     Scale results of contractions instead of their operands, where it is profitable.
     """
@@ -73,18 +78,31 @@ def _hoist_scales_of_operands(block: Block) -> None:
             if scale is not None and scale.is_profitable:
                 name = op.name.removeprefix("graph.")
                 text = f"a scale of an operand is hoisted to the result of {name}"
-                graph.add_remark(op, NAME, "passed", text)
+                remarks.add_remark(op, "passed", text)
                 hoist_scale_to_result(scale)
                 break
 
 
 def _rewrite_exponentials_of_block(
-    block: Block, rewrite: Callable[[graph.ExpOp], Operation | None], remark_text: str
+    block: Block,
+    rewrite: Callable[[graph.ExpOp], Operation | None],
+    remark_text: str,
+    remarks: RemarkBatch,
 ) -> None:
     """Apply a rewrite to each exponential of a block, and emit a remark on success."""
     for op in [each for each in block.ops if isinstance(each, graph.ExpOp)]:
         if (rewritten := rewrite(op)) is not None:
-            graph.add_remark(rewritten, NAME, "passed", remark_text)
+            remarks.add_remark(rewritten, "passed", remark_text)
+
+
+def _hoist_scales_of_block(block: Block, remarks: RemarkBatch) -> None:
+    """Apply the rewrites of scales to the operations of a block, in order."""
+    _rewrite_exponentials_of_block(
+        block, rewrite_exp_of_log_sum_as_quotient, LOGARITHM_REMARK, remarks
+    )
+    _sink_scales_of_results(block, remarks)
+    _hoist_scales_of_operands(block, remarks)
+    _rewrite_exponentials_of_block(block, fold_scale_into_exp, SCALE_REMARK, remarks)
 
 
 @dataclass(frozen=True)
@@ -108,14 +126,9 @@ class GraphHoistScalesPass(ModulePass):
     name = NAME
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        remarks = RemarkBatch(NAME)
         for function in op.walk():
             if isinstance(function, func.FuncOp):
                 for block in function.body.blocks:
-                    _rewrite_exponentials_of_block(
-                        block, rewrite_exp_of_log_sum_as_quotient, LOGARITHM_REMARK
-                    )
-                    _sink_scales_of_results(block)
-                    _hoist_scales_of_operands(block)
-                    _rewrite_exponentials_of_block(
-                        block, fold_scale_into_exp, SCALE_REMARK
-                    )
+                    _hoist_scales_of_block(block, remarks)
+        remarks.attach()

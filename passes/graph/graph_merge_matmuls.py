@@ -15,6 +15,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from tlf.analysis.work.flops_and_bytes import size_in_bytes
 from tlf.dialects import graph
 from tlf.dialects.call_invariants import call_invariant_values_of
+from tlf.dialects.graph.remark_batch import RemarkBatch
 from tlf.dialects.graph.tensor_types import element_type_of_value
 from tlf.dialects.interfaces import ElementwiseInterface, ViewInterface
 from tlf.dialects.topological_order import sort_topologically
@@ -306,10 +307,10 @@ def find_mergeable_matmuls(
     return [members for members in families.values() if len(members) > 1]
 
 
-def _remark_products_without_weight(block: Block, invariant: set[SSAValue]) -> None:
-    """
-    Emit a remark on products of one tensor whose other operand is not invariant.
-    """
+def _remark_products_without_weight(
+    block: Block, invariant: set[SSAValue], remarks: RemarkBatch
+) -> None:
+    """Add a remark on products of one tensor whose other operand is not invariant."""
     readers: dict[SSAValue, list[Operation]] = {}
     for op in block.ops:
         if (product := Product.from_operation(op)) is not None:
@@ -317,21 +318,22 @@ def _remark_products_without_weight(block: Block, invariant: set[SSAValue]) -> N
                 readers.setdefault(value, []).append(op)
     for ops in readers.values():
         computed = [op for op in ops if not any(v in invariant for v in op.operands)]
-        for op in computed if len(ops) > 1 else ():
+        if len(ops) > 1:
             text = (
                 "products of one tensor are not merged: their other operands are not "
                 "weights"
             )
-            graph.add_remark(op, NAME, "missed", text)
+            remarks.add_shared_remark(computed, "missed", text)
 
 
-def _merge_matmuls_of_block(block: Block) -> None:
+def _merge_matmuls_of_block(block: Block, remarks: RemarkBatch) -> None:
     """Merge the matmul families of `block`, and sort the block topologically."""
     invariant = call_invariant_values_of(block)
-    _remark_products_without_weight(block, invariant)
+    _remark_products_without_weight(block, invariant, remarks)
     for members in find_mergeable_matmuls(block, invariant):
         _merge_family_if_profitable(
-            _build_matmul_family([each.product.op for each in members], invariant)
+            _build_matmul_family([each.product.op for each in members], invariant),
+            remarks,
         )
     sort_topologically(block)
 
@@ -349,9 +351,8 @@ def _build_matmul_family(
     return MatmulFamily(members, values, members[0].result_concat_axis, invariant)
 
 
-def _merge_family_if_profitable(family: MatmulFamily) -> None:
+def _merge_family_if_profitable(family: MatmulFamily, remarks: RemarkBatch) -> None:
     """Merge a family unless lost fusion moves more bytes than it saves; add remarks."""
-    first = family.members[0].product.op
     after = MatmulFamily(
         family.members,
         list(family.current_results),
@@ -368,13 +369,14 @@ def _merge_family_if_profitable(family: MatmulFamily) -> None:
             f"{saved} bytes of reading it, and costs {lost} between them and "
             "their users"
         )
-        for member in family.members:
-            graph.add_remark(member.product.op, NAME, "missed", text)
+        remarks.add_shared_remark(
+            (each.product.op for each in family.members), "missed", text
+        )
         return
     text = f"{count} products of one tensor became one"
-    for member in family.members:
-        graph.add_remark(member.product.op, NAME, "passed", text)
-    graph.add_remark(first, NAME, "passed", text)
+    remarks.add_shared_remark(
+        (each.product.op for each in family.members), "passed", text
+    )
     merge_matmul_family(family)
 
 
@@ -395,7 +397,9 @@ class GraphMergeMatmulsPass(ModulePass):
     name = NAME
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        remarks = RemarkBatch(NAME)
         for function in op.walk():
             if isinstance(function, func.FuncOp):
                 for block in function.body.blocks:
-                    _merge_matmuls_of_block(block)
+                    _merge_matmuls_of_block(block, remarks)
+        remarks.attach()

@@ -121,7 +121,7 @@ class SinkPermutationPattern(RewritePattern):
     """
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if not can_move_transpose_past(op) or not is_read_by_contraction(op.results[0]):
+        if not can_move_transpose_past(op):
             return
         transposes = [
             v.owner for v in op.operands if isinstance(v.owner, graph.TransposeOp)
@@ -130,7 +130,7 @@ class SinkPermutationPattern(RewritePattern):
             (each for each in transposes if self._can_sink_transpose_below(each, op)),
             None,
         )
-        if movement is None:
+        if movement is None or not is_read_by_contraction(op.results[0]):
             return
         inverse = inverse_permutation(movement.axis_list)
         other_values = [value for value in op.operands if value is not movement.result]

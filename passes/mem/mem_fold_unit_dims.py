@@ -13,7 +13,6 @@ from xdsl.dialects.builtin import (
     DenseArrayBase,
     ModuleOp,
     TensorType,
-    i64,
 )
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineExpr, AffineMap
@@ -28,6 +27,7 @@ from tlf.dialects.mem.structured_operation import (
     build_structured_properties,
 )
 from tlf.dialects.mixed_offsets import Index, split_offsets
+from tlf.dialects.shared_attributes import share_integer_array
 from tlf.dialects.types import tensor_type
 
 RetainedAxes = tuple[int, ...]
@@ -133,7 +133,7 @@ class _UnitDimFolding:
                 )
                 sizes = [op.box_sizes[axis] for axis in axes]
                 op.properties["map"] = AffineMapAttr(map_)
-                op.properties["sizes"] = DenseArrayBase.from_list(i64, sizes)
+                op.properties["sizes"] = share_integer_array(sizes)
             case mem.MaskOp() if op.result is not None and _can_fold_unit_dims_of(op):
                 self._fold_unit_dims_of_mask(op)
             case StructuredOp() if not op.is_on_buffers:
@@ -170,7 +170,7 @@ class _UnitDimFolding:
             if isinstance(attribute := op.properties.get(name), DenseArrayBase):
                 values = attribute.get_values()
                 remaining = [int(values[axis]) for axis in axes]
-                op.properties[name] = DenseArrayBase.from_list(i64, remaining)
+                op.properties[name] = share_integer_array(remaining)
 
 
 _FORWARDING_OPS = (scf.ForOp, scf.YieldOp)

@@ -209,9 +209,12 @@ class _AllocationPlanner:
     ) -> Allocation:
         """Return the offsets and peak of `ops` in a level, by current live ranges."""
         liveness = self._compute_liveness()
-        buffers = self._to_allocation_buffers(ops, level, liveness)
         levels = list(self.target_spec.levels)
-        uses = [first_and_last_use_of(op, liveness, levels) for op in ops]
+        buffers, uses = list[Buffer](), list[BufferUse]()
+        for op in ops:
+            users = list(users_of_buffer(op.buffer))
+            buffers.append(to_allocation_buffer(op, liveness, level.alignment, users))
+            uses.append(first_and_last_use_of(op, liveness, levels, users))
         return allocate_program_buffers(
             buffers, available_bytes, uses, share=self.shares_addresses
         )
@@ -243,28 +246,32 @@ def _raise_level_too_small(
 
 
 def to_allocation_buffer(
-    op: mem.AllocOp, liveness: MemLiveness, alignment: int
+    op: mem.AllocOp,
+    liveness: MemLiveness,
+    alignment: int,
+    users: Sequence[Operation] | None = None,
 ) -> Buffer:
     """
     Return an allocation as a buffer with a live range: the step of the allocation if
-    the buffer has no uses.
+    the buffer has no uses. `users` are those of the buffer, if known.
     """
-    interval = liveness.live_range_of(op.buffer)
+    interval = liveness.live_range_of(op.buffer, users)
     first, last = interval if interval is not None else liveness.step_ranges[op]
     return Buffer.live_during(_byte_size_of(op.buffer), first, last + 1, alignment)
 
 
 def first_and_last_use_of(
-    op: mem.AllocOp, liveness: MemLiveness, levels: Sequence[str]
+    op: mem.AllocOp,
+    liveness: MemLiveness,
+    levels: Sequence[str],
+    users: Sequence[Operation],
 ) -> BufferUse:
     """
-    Return the first and last use of an allocation; `levels` are the memory levels,
-    innermost first.
+    Return the first and last use of an allocation by its users; `levels` are the memory
+    levels, innermost first.
     """
     waits = (mem.WaitOp, scf.ForOp)
-    used = [
-        each for each in users_of_buffer(op.buffer) if not isinstance(each, waits)
-    ] or [op]
+    used = [each for each in users if not isinstance(each, waits)] or [op]
     used.sort(key=liveness.step_ranges.__getitem__)
     first, last = used[0], used[-1]
     return BufferUse(

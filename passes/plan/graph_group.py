@@ -27,7 +27,7 @@ from tlf.dialects.returned_values import copy_returned_values
 from tlf.dialects.target import TargetSpec
 from tlf.dialects.target.level_lookup import find_tile_level
 from tlf.dialects.topological_order import sort_topologically
-from tlf.passes.plan.cascade_step_attributes import attach_cascade_steps
+from tlf.passes.plan.cascade_step_attributes import CascadeStepAttributes
 from tlf.passes.remark_attributes import attach_remarks
 from tlf.planner.context import memo_of
 from tlf.planner.estimator_selection import select_estimator
@@ -126,14 +126,13 @@ def group_operations_of_block(block: Block, grouping: BlockGrouping) -> None:
     apart = _untileable_splat_constants(groups, grouping)
     grouped = {op for operations in groups for op in operations}
     groups += [[op] for op in apart if op not in grouped]
+    steps = CascadeStepAttributes(tile_rules_of(grouping.target, grouping.level.name))
     for operations in groups:
         members = group_members_of(operations)
         if members.results:
             move_operations_into_group(members, apart)
             if grouping.cascade_fusion is not None:
-                attach_cascade_steps(
-                    members, tile_rules_of(grouping.target, grouping.level.name)
-                )
+                steps.attach_to(members)
     if groups:
         sort_topologically(block)
 

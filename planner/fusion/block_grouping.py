@@ -285,7 +285,7 @@ class BlockGrouping:
                 loops.append(members)
             elif self.collects_remarks:
                 failed.append(members)
-                if members.cascade is not None or members.only_contraction is not None:
+                if self._loop_objections.can_run_in_loop(members):
                     why = (
                         why
                         or self.cascade_fusion.fusion_cost_of(
@@ -332,14 +332,17 @@ class BlockGrouping:
         Add remarks on reductions that form no loop, unless they are part of another
         loop.
         """
-        fused = [set[Operation](each.operations) for each in loop_groups]
+        fused: dict[Operation, list[set[Operation]]] = {}
+        for loop in loop_groups:
+            inside = set[Operation](loop.operations)
+            for op in loop.accumulating_operations:
+                fused.setdefault(op, []).append(inside)
         for members in reduction_groups:
-            if (
-                self._loop_objections.can_form_loop(members)
-                or len(members.accumulating_operations) < 2
-            ):
+            reductions = members.accumulating_operations
+            if len(reductions) < 2 or self._loop_objections.can_form_loop(members):
                 continue
-            if any(each.issuperset(members.accumulating_operations) for each in fused):
+            loops = fused.get(reductions[0], ())
+            if any(each.issuperset(reductions) for each in loops):
                 continue
             self._loop_objections.report_loop_objection(members, self.remarks)
 

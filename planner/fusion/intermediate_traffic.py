@@ -52,17 +52,19 @@ def bytes_saved_by_moving(
     operations: Operations, source_group: Operations, reader_group: Operations
 ) -> int:
     """Return the bytes saved if operations move from a group to their reader's."""
-    rest = [member for member in source_group if member not in operations]
+    moved = set[Operation](operations)
+    rest = [member for member in source_group if member not in moved]
+    source = moved.union(rest)
     saved = 2 * size_in_bytes(operations[-1].results)
     for value in dict.fromkeys(
         operand for each in operations for operand in each.operands
     ):
         owner, size = value.owner, size_in_bytes([value])
-        if owner in operations or splat_attribute_of(value) is not None:
+        if owner in moved or splat_attribute_of(value) is not None:
             continue
-        if owner not in rest:
+        if owner not in source:
             saved += 0 if _is_value_read_in(rest, value) else size
-        elif all(use.operation in (*operations, *rest) for use in value.uses):
+        elif all(use.operation in source for use in value.uses):
             saved -= size
         saved -= 0 if _is_value_read_in(reader_group, value) else size
     return saved
@@ -87,4 +89,4 @@ def connected_components_of(operations: Operations) -> list[Operations]:
 
 
 def _is_value_read_in(group: Operations, value: SSAValue) -> bool:
-    return any(use.operation in group for use in value.uses)
+    return any(value in op.operands for op in group)

@@ -34,6 +34,13 @@ class LoopObjections:
             self._loops[key] = members.cascade is not None
         return self._loops[key]
 
+    def can_run_in_loop(self, members: GroupMembers) -> bool:
+        """
+        Return `True` if a group may run in a loop over a reduction axis: that of its
+        only contraction, or one for all of its reductions.
+        """
+        return members.only_contraction is not None or self.can_form_loop(members)
+
     def report_loop_objection(
         self, members: GroupMembers, remarks: RemarkCollector
     ) -> None:

@@ -52,11 +52,12 @@ def reader_closure_of(
     max_elements = max(
         _element_count(value) for part in parts for value in operands_of(part)
     )
+    inside, added = set[Operation](), parts
     while len(parts) <= PARTITION.max_closure_groups:
-        inside: set[Operation] = {op for part in parts for op in part}
+        inside.update(op for part in added for op in part)
         readers = {
             reader: groups.get(reader)
-            for part in parts
+            for part in added
             for reader in _readers_outside(
                 part, inside, max_elements // PARTITION.small_tensor_ratio
             )
@@ -68,7 +69,8 @@ def reader_closure_of(
         }
         if None in readers.values():
             break
-        parts += reader_groups.values()
+        added = list(reader_groups.values())
+        parts += added
     return [group]
 
 

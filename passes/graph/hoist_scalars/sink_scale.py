@@ -5,7 +5,7 @@ result into its operands, and the search for the cheapest operands.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from math import frexp, inf
@@ -82,17 +82,22 @@ class ResultScale:
             1 / self.factor if is_quotient else self.factor
         )
 
-    def multiply_operand_by_scale(self, op: Operation, operand_index: int) -> None:
+    def multiply_operand_by_scale(
+        self, op: Operation, operand_index: int
+    ) -> Sequence[Operation]:
         """
-        Multiply or divide an operand of `op` by the constant, with a new operation
-        before it.
+        Multiply or divide an operand of `op` by the constant, with new operations
+        before it. Return these, in program order.
         """
         value = op.operands[operand_index]
         builder = Builder(InsertPoint.before(op))
         program = TensorBuilder(builder, tensor_type(value).element_type)
-        scaled = builder.insert(type(self.op)(value, program.constant(self.factor)))
+        factor = program.constant(self.factor)
+        scaled = builder.insert(type(self.op)(value, factor))
         scaled.location = self.op.location
         op.operands[operand_index] = scaled.result
+        constant = factor.owner
+        return [constant, scaled] if isinstance(constant, Operation) else [scaled]
 
 
 def is_exact_scale_of_16_bit_floats(scale: float) -> bool:

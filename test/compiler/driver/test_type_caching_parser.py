@@ -67,6 +67,33 @@ def test_a_type_is_read_once():
     assert types[0] is types[1]
 
 
+FUNCTION_TYPES = [
+    "(tensor<4xf32>) -> tensor<4xf32>",
+    "(tensor<4xf32>, tensor<8xf32, #tile.encoding<L1>>) -> tensor<4xf32>",
+    "(tensor<4xf32>) -> (tensor<4xf32>, vector<2xi1>)",
+    "(tensor<4xf32>,tensor<8xf32>)->tensor<4xf32>",
+    "(tensor<4xf32>) // a comment\n -> tensor<4xf32>",
+    "() -> tensor<4xf32>",
+    "(index) -> ()",
+    "((tensor<4xf32>) -> tensor<4xf32>) -> tensor<4xf32>",
+]
+
+
+@pytest.mark.parametrize("type_", FUNCTION_TYPES)
+def test_function_types_are_those_of_xdsl(type_: str):
+    lines = [f'"test.op"() {{a = {type_}, b = {type_}\n, c = 1}} : () -> ()'] * 2
+    text = "\n".join(lines)
+    assert read(LocatedParser, text).is_structurally_equivalent(read(Parser, text))
+
+
+def test_a_function_type_is_read_once():
+    text = (
+        f'"test.op"() {{a = {FUNCTION_TYPES[1]}, b = {FUNCTION_TYPES[1]}}} : () -> ()'
+    )
+    (op,) = read(LocatedParser, text).ops
+    assert op.attributes["a"] is op.attributes["b"]
+
+
 @pytest.mark.parametrize(
     "type_", ["tensor<4x8xf33>", "tensor<4x8xf32", "tensor<4x-8xf32>", "tensor<>>"]
 )
