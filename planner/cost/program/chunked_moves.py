@@ -32,7 +32,7 @@ def split_loads_into_chunks(items: list[Item], outer_level: Level) -> None:
     for chunked in select_chunked_loads(block, outer_level):
         chunks = _replace_move_by_chunk_nest(items, block, chunked)
         load, _ = block.instruction_at(chunked.position)
-        user = chunked.access.nests[0]
+        user = chunked.access.loops[0].nest
         early = [
             each
             for each in user.body
@@ -72,7 +72,9 @@ def _replace_move_by_chunk_nest(
     chunks.body.append(chunk := replace(move, cost=chunk_cost))
     buffer, count = access.side.view.buffer, rate.chunk_count
     _restrict_access(chunk, buffer, ChunkBox(move, chunks, 1, count))
-    box = ChunkBox(move, access.nests[rate.depth - 1], rate.period, count)
+    loop = access.loops[rate.depth - 1]
+    iterations = rate.period * loop.inner_trip_count
+    box = ChunkBox(move, loop.nest, iterations, count)
     _restrict_access(access.instruction, buffer, box)
     place = items.index(block.items[chunked.insertion_position])
     before, after = items[:place], items[place:]

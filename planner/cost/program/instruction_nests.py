@@ -107,14 +107,14 @@ class DisjointBox:
         return self == other
 
 
-def counter_values(nest: Nest) -> Iterator[Values]:
-    """Yield the values of a nest's counters in each iteration, in execution order."""
+def counter_values(counters: Sequence[LoopCounter]) -> Iterator[Values]:
+    """Yield the values of loop counters in each iteration, in execution order."""
     counts = [
         range(each.lower, each.lower + each.step * each.trips, each.step)
-        for each in nest.counters
+        for each in counters
     ]
     for values in product(*counts):
-        yield dict(zip(nest.counters, values, strict=True))
+        yield dict(zip(counters, values, strict=True))
 
 
 def iteration_index(nest: Nest, values: Values) -> int:
@@ -293,6 +293,8 @@ class Nest:
     body: list[Item] = field(default_factory=list["Item"])
     slot_count: int = 1
     """Number of iterations that overlap."""
+    is_normalized: bool = False
+    """True if one loop of the compiled program replaces the counted loops."""
     program_position: int = 0
     """Position in the program."""
     prologue_nest: Nest | None = None

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from math import prod
 
 from tlf.analysis.buffers.strided_views import has_unique_stride, stride_steps_between
 from tlf.planner.chunking.block_facts import BoxFacts, BufferUser, MoveFacts
@@ -15,6 +16,7 @@ from tlf.planner.cost.program.instruction_nests import (
     Buffer,
     Instruction,
     Item,
+    LoopCounter,
     Nest,
     congruence_of_index,
     counter_values,
@@ -26,12 +28,34 @@ from tlf.planner.cost.program.move_cost import MoveCost, MoveSide
 
 
 @dataclass(frozen=True)
+class ScheduleLoop:
+    """Loop of the compiled program around an instruction."""
+
+    nest: Nest
+    counters: tuple[LoopCounter, ...]
+    """Counters of the nest that the loop counts."""
+    inner_trip_count: int = 1
+    """Iterations of the nest per iteration of the loop."""
+
+    @staticmethod
+    def loops_of_nest(nest: Nest) -> list[ScheduleLoop]:
+        """Return the loops of a nest, outermost first."""
+        if nest.is_normalized:
+            return [ScheduleLoop(nest, nest.counters)]
+        trips = [each.trips for each in nest.counters]
+        return [
+            ScheduleLoop(nest, (counter,), prod(trips[position + 1 :]))
+            for position, counter in enumerate(nest.counters)
+        ]
+
+
+@dataclass(frozen=True)
 class ScheduleTileAccess:
     """Read or write of a move in nests."""
 
     instruction: Instruction
-    nests: tuple[Nest, ...]
-    """Nests around the move, outermost first."""
+    loops: Sequence[ScheduleLoop]
+    """Loops around the move, outermost first."""
     box_shape: tuple[int, ...]
     side: MoveSide
     """Side of the move that accesses the buffer."""
@@ -40,19 +64,19 @@ class ScheduleTileAccess:
 
     @property
     def trip_counts(self) -> Sequence[int]:
-        """Trip counts of the nests, outermost first."""
-        return [nest.trip_count for nest in self.nests]
+        """Trip counts of the loops, outermost first."""
+        return [prod(each.trips for each in loop.counters) for loop in self.loops]
 
     def view_offset(self, axis: int) -> int | None:
         """Return the offset of the other view; None if it is unknown."""
         return _offset_between(self.other_view, self.side.view, axis)
 
     def offsets_in_loop(self, loop_index: int, axis: int) -> list[int] | None:
-        """Return the offset of the box in each iteration of a nest."""
-        nest, offset = self.nests[loop_index], self.side.offsets[axis]
-        if any(symbol not in nest.counters for symbol, _ in offset.terms):
+        """Return the offset of the box in each iteration of a loop."""
+        counters, offset = self.loops[loop_index].counters, self.side.offsets[axis]
+        if any(symbol not in counters for symbol, _ in offset.terms):
             return None
-        return [evaluate_index(offset, values) for values in counter_values(nest)]
+        return [evaluate_index(offset, values) for values in counter_values(counters)]
 
 
 @dataclass(frozen=True)
@@ -152,7 +176,8 @@ def _tile_access_of(
     side = cost.source if is_read else cost.destination
     if side.view.buffer is not other_view.buffer:
         return None
-    return ScheduleTileAccess(user, nests, cost.box_shape, side, other_view)
+    loops = [loop for nest in nests for loop in ScheduleLoop.loops_of_nest(nest)]
+    return ScheduleTileAccess(user, loops, cost.box_shape, side, other_view)
 
 
 def _move_of(item: Item) -> tuple[Instruction, MoveCost] | None:
