@@ -14,20 +14,19 @@ from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Block, Operation
 from xdsl.rewriter import InsertPoint
 
-from tlf.analysis.buffers.chunk_rates import (
-    ConsumeRate,
-    ProduceRate,
-    advancing_chunks_of_move,
-    consume_rate_of,
-    for_op_of,
-    produce_rate_of,
-)
-from tlf.analysis.buffers.view_offsets import offset_between_views
+from tlf.analysis.buffers.loop_offsets import advancing_chunks_of_move, for_op_of
+from tlf.analysis.buffers.normalized_loops import LoopRange
 from tlf.dialects import mem, npu
 from tlf.dialects.affine_values import constant_value_of
 from tlf.dialects.mem import Index
 from tlf.lowering.mem_to_npu.index_builder import IndexBuilder
 from tlf.lowering.mem_to_npu.instruction_tree import EngineStream, InstructionLeaf
+from tlf.planner.chunking.chunk_rates import (
+    ChunkRate,
+    consume_rate_of,
+    produce_rate_of,
+)
+from tlf.planner.chunking.mem_block import MemTileAccess
 
 
 @dataclass(frozen=True)
@@ -38,7 +37,9 @@ class ChunkedLoad:
     """Last instruction of the load."""
     first_consumer_op: Operation
     """First instruction of a use."""
-    consume_rate: ConsumeRate
+    loops: Sequence[LoopRange]
+    """Loops around the use that determine the rate, outermost first."""
+    consume_rate: ChunkRate
 
     @staticmethod
     def find_between_loops(
@@ -61,12 +62,13 @@ class ChunkedLoad:
         ) is None:
             return None
         axis, starts = move_chunks
-        if (shift := offset_between_views(load.destination, user.source, axis)) is None:
+        access = MemTileAccess.of_move(
+            user, consumer_nest, load.destination, is_read=True
+        )
+        if (rate := consume_rate_of(access, axis, starts)) is None:
             return None
-        chunks = [start + shift for start in starts]
-        if (rate := consume_rate_of(chunks, axis, user, consumer_nest)) is None:
-            return None
-        return ChunkedLoad(pair.last_producer_op, pair.first_consumer_op, rate)
+        loops = access.loops[: rate.depth]
+        return ChunkedLoad(pair.last_producer_op, pair.first_consumer_op, loops, rate)
 
     def insert_signals_and_waits(
         self, signalling_engine: str, waiting_engine: str, semaphore: int
@@ -78,7 +80,7 @@ class ChunkedLoad:
         signal = _insert_signal_after(
             self.last_producer_op, signalling_engine, semaphore
         )
-        inner = for_op_of(self.consume_rate.loops[-1])
+        inner = for_op_of(self.loops[-1])
         first = inner.body.block.find_ancestor_op_in_block(self.first_consumer_op)
         assert first is not None
         index = IndexBuilder(Builder(InsertPoint.before(first)))
@@ -92,7 +94,7 @@ class ChunkedLoad:
         Build the number of waits, 0 or 1, in the current iteration of the consumer
         loops.
         """
-        *outer, inner = map(for_op_of, self.consume_rate.loops)
+        *outer, inner = map(for_op_of, self.loops)
         iteration = _build_iteration_index(index_builder, inner)
         remaining: Index = self.consume_rate.chunk_count
         for loop in outer:
@@ -119,7 +121,9 @@ class ChunkedStore:
     first_consumer_op: Operation
     """First instruction of the store."""
     store_loop: scf.ForOp
-    produce_rate: ProduceRate
+    producer_loop: LoopRange
+    """Loop whose iterations produce the chunks."""
+    produce_rate: ChunkRate
 
     @staticmethod
     def find_between_loops(
@@ -142,12 +146,14 @@ class ChunkedStore:
         ) is None:
             return None
         axis, starts = move_chunks
-        if offset_between_views(producer.destination, store.source, axis) != 0:
+        access = MemTileAccess.of_move(
+            producer, producer_nest, store.source, is_read=False
+        )
+        if (rate := produce_rate_of(access, axis, starts)) is None:
             return None
-        if (rate := produce_rate_of(starts, axis, producer, producer_nest)) is None:
-            return None
+        loop = access.loops[rate.depth - 1]
         return ChunkedStore(
-            pair.last_producer_op, pair.first_consumer_op, store_loop, rate
+            pair.last_producer_op, pair.first_consumer_op, store_loop, loop, rate
         )
 
     def insert_signals_and_waits(
@@ -157,17 +163,16 @@ class ChunkedStore:
         Insert signals of `signalling_engine` and wait loops of `waiting_engine`, by
         semaphore.
         """
-        body = for_op_of(self.produce_rate.loop).body.block
+        body = for_op_of(self.producer_loop).body.block
         last = body.find_ancestor_op_in_block(self.last_producer_op)
         assert last is not None
         signal = _insert_signal_after(last, signalling_engine, semaphore)
         index = IndexBuilder(Builder(InsertPoint.before(self.first_consumer_op)))
-        rate, iteration = (
-            self.produce_rate,
-            _build_iteration_index(index, self.store_loop),
-        )
+        rate, trips = self.produce_rate, self.producer_loop.trips
+        assert trips is not None
+        iteration = _build_iteration_index(index, self.store_loop)
         is_last = index.build_floordiv(iteration, rate.chunk_count - 1)
-        remainder = rate.trips - rate.chunk_count * rate.period
+        remainder = trips - rate.chunk_count * rate.period
         count = index.build_add(rate.period, index.build_mul(is_last, remainder))
         waits = _build_wait_loop(index, count, waiting_engine, semaphore)
         return {self.last_producer_op: signal, self.first_consumer_op: waits}

@@ -218,7 +218,7 @@ def lowered(
     before = take_snapshot(module)
     manager = PassManager(())
     steps = steps_of(target)
-    for each in steps if search and plans is None else map(_hasty, steps):
+    for each in steps if search and plans is None else map(limit_search, steps):
         manager.passes = [each]
         try:
             manager.run(context, module)
@@ -233,8 +233,8 @@ def lowered(
         yield Stage(each.name, runs, fault)
 
 
-def _hasty(step: ModulePass) -> ModulePass:
-    """Return the pass with minimal evaluation of candidates."""
+def limit_search(step: ModulePass) -> ModulePass:
+    """Return a pass with minimal evaluation of candidates."""
     match step:
         case GraphPartitionPass():
             return replace(step, max_evaluations=1)
@@ -343,7 +343,7 @@ def compiled_results(
     target = load_target_spec(name)
     context, module = parsed(text)
     target.attach_to_module(module)
-    steps = tuple(map(_hasty, steps_of(target, pipeline)))
+    steps = tuple(map(limit_search, steps_of(target, pipeline)))
     PassManager(steps).run(context, module)
     return run_lowered(context, module, target, inputs)
 

@@ -10,8 +10,10 @@ from tlf.dialects.target import TargetSpec
 from tlf.machine.instruction_costs import Key
 from tlf.machine.machine_spec import DmaEngine
 from tlf.planner.cost.program.buffer_sharing import find_shared_buffers
-from tlf.planner.cost.program.chunk_loads import split_loads_into_chunks
-from tlf.planner.cost.program.chunk_stores import split_stores_into_chunks
+from tlf.planner.cost.program.chunked_moves import (
+    split_loads_into_chunks,
+    split_stores_into_chunks,
+)
 from tlf.planner.cost.program.early_loads import hoist_loads
 from tlf.planner.cost.program.fill_cast_folding import (
     drop_overwritten_fills,
@@ -43,6 +45,16 @@ def read_schedule(
     function: func.FuncOp, target: TargetSpec
 ) -> tuple[list[Item], ScheduleReader]:
     """Return the schedule of a tile function: nests, moves and computation."""
+    items, reader = read_schedule_of_whole_moves(function, target)
+    split_loads_into_chunks(items, target.outermost_level)
+    split_stores_into_chunks(items, target.outermost_level)
+    return items, reader
+
+
+def read_schedule_of_whole_moves(
+    function: func.FuncOp, target: TargetSpec
+) -> tuple[list[Item], ScheduleReader]:
+    """Return the schedule of a tile function before moves are split into chunks."""
     reader = ScheduleReader(function, target, read_operation)
     items = reader.read_function()
     drop_overwritten_fills(items)
@@ -50,8 +62,6 @@ def read_schedule(
     levels = list(target.levels.values())
     IterationOverlap(items, levels).overlap_nests()
     hoist_loads(items, levels)
-    split_loads_into_chunks(items, target.outermost_level)
-    split_stores_into_chunks(items, target.outermost_level)
     return items, reader
 
 

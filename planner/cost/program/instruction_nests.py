@@ -13,6 +13,7 @@ from typing import Protocol, TypeAlias
 
 from xdsl.ir import Attribute
 
+from tlf.analysis.buffers.index_congruence import Congruence
 from tlf.analysis.buffers.subview_disjointness import Section, has_disjoint_sections
 from tlf.machine.instruction_costs import Cost
 from tlf.support.affine.index_access import AffineSum
@@ -50,19 +51,15 @@ def step_of_index(index: AffineSum, counter: LoopCounter) -> int:
     return index.factor_of(counter) * counter.step
 
 
-def gcd_of_index_values(index: AffineSum) -> int:
-    """
-    Return the greatest common divisor of the values of an index over all iterations; 0
-    for an index that is 0.
-    """
-    start = index.constant
-    steps = list[int]()
+def congruence_of_index(index: AffineSum) -> Congruence:
+    """Return the congruence of the values of an index over all iterations."""
+    start, modulus = index.constant, 0
     for symbol, factor in index.terms:
         assert isinstance(symbol, LoopCounter)
         start += factor * symbol.lower
         if symbol.trips > 1:
-            steps.append(factor * symbol.step)
-    return gcd(start, *steps)
+            modulus = gcd(modulus, factor * symbol.step)
+    return modulus, start % modulus if modulus else start
 
 
 @dataclass(eq=False)
@@ -110,14 +107,14 @@ class DisjointBox:
         return self == other
 
 
-def counter_values(nest: Nest) -> Iterator[Values]:
-    """Yield the values of a nest's counters in each iteration, in execution order."""
+def counter_values(counters: Sequence[LoopCounter]) -> Iterator[Values]:
+    """Yield the values of loop counters in each iteration, in execution order."""
     counts = [
         range(each.lower, each.lower + each.step * each.trips, each.step)
-        for each in nest.counters
+        for each in counters
     ]
     for values in product(*counts):
-        yield dict(zip(nest.counters, values, strict=True))
+        yield dict(zip(counters, values, strict=True))
 
 
 def iteration_index(nest: Nest, values: Values) -> int:
@@ -262,6 +259,8 @@ class Instruction:
     """Source and destination of a move."""
     is_indexed: bool = False
     """True if indices address one side of a move."""
+    is_filled: bool = False
+    """True if a move fills the elements of its box outside of the source."""
     is_product: bool = False
     """True if it is a matrix product."""
     half_type: Attribute | None = None
@@ -294,6 +293,8 @@ class Nest:
     body: list[Item] = field(default_factory=list["Item"])
     slot_count: int = 1
     """Number of iterations that overlap."""
+    is_normalized: bool = False
+    """True if one loop of the compiled program replaces the counted loops."""
     program_position: int = 0
     """Position in the program."""
     prologue_nest: Nest | None = None

@@ -58,7 +58,9 @@ class IterationOverlap:
         if nest.stages > 1 or nest.trip_count == 1:
             return
         buffers: list[Buffer] = []
-        for buffer in self._buffers_loaded_for_overlap(nest):
+        loaded_buffers = self._buffers_loaded_for_overlap(nest)
+        nest.is_normalized = bool(loaded_buffers)
+        for buffer in loaded_buffers:
             capacity = NestCapacity(
                 LiveRanges.from_schedule(self.items), nest, [*buffers, buffer], SLOTS
             )
@@ -147,7 +149,7 @@ class IterationOverlap:
             buffers = self._buffers_with_room_for_slots(nest, moved, slots)
         if not (buffers or fills):
             return
-        nest.slot_count = slots
+        nest.slot_count, nest.is_normalized = slots, True
         self._rotate_buffer_slots(nest, buffers, slots)
         early = self._prefetchable_loads(nest, buffers, slots - 1)
         products = select_early_products(nest, early, buffers)

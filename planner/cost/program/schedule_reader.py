@@ -295,7 +295,7 @@ def _find_disjoint_box(
         return None
     variables = set(nest.counters)
     columns = [
-        [evaluate_index(offset, values) for values in counter_values(nest)]
+        [evaluate_index(offset, values) for values in counter_values(nest.counters)]
         if all(symbol in variables for symbol, _ in offset.terms)
         else None
         for offset in offsets

@@ -109,6 +109,7 @@ def read_slice(reader: ScheduleReader, op: tile.SliceOp) -> None:
     step = reader.add_move(
         MoveSide(source, offsets), move_side_at_origin(view), op.valid_box_extents
     )
+    step.is_filled = op.fill is not None
     reader.pending.add_move(step, reader.storages[op.source], storage)
     reader.bind_view(op.result, view, storage)
 

@@ -4,12 +4,8 @@ from random import Random
 
 import pytest
 
-from tlf.analysis.buffers.dma_chunks import (
-    CHUNK_COUNTS,
-    consume_period_of,
-    elements_per_chunk,
-    produce_period_of,
-)
+from tlf.planner.chunking.chunk_rates import consume_period_of, produce_period_of
+from tlf.planner.chunking.chunk_selection import CHUNK_COUNTS, elements_per_chunk
 
 
 def test_chunks_fill_bursts():
