@@ -23,7 +23,7 @@ from tlf.analysis.tiling.group_tiling import (
 )
 from tlf.dialects.interfaces import ConstantInterface, IndexedReadInterface
 from tlf.machine.instruction_costs import Cost
-from tlf.planner.cost.npu.event_simulation import Buffer, Item, Loop, Task
+from tlf.planner.cost.npu.event_program import Buffer, Item, Loop, Task
 from tlf.planner.cost.npu.execution_steps import ExecutionSteps
 from tlf.planner.cost.npu.in_place_buffers import InPlaceBuffers
 from tlf.planner.cost.npu.indexed_costs import gather_move_cost_of
