@@ -84,7 +84,7 @@ def _structural_key_of(
 
 def tile_key_of(tiling: GroupTiling, structure: NestStructure) -> Hashable:
     """
-    Return a key that is equal for tiles of equal extents of nests of the same structure.
+    Return a key that is equal for equal extents of the tiles of equal nests.
     """
     key: list[int | None] = []
     for op in structure.operations:

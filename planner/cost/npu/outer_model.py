@@ -8,14 +8,11 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from functools import partial
 from math import ceil, sqrt
 
-from xdsl.ir import Operation, SSAValue
-
 from tlf.analysis.operations.banded_matmul import SystolicArray
 from tlf.analysis.tiling.group_analysis import tile_rules_of
 from tlf.analysis.tiling.group_tiling import (
     TEMPORARY_BYTES,
     GroupTiling,
-    LoopLevel,
     TiledOperation,
     count_elements_of_box,
 )
