@@ -77,6 +77,10 @@ class TileSearch:
     _known_tiled_groups: dict[TilingKey, TiledGroup | None] = field(
         default_factory=dict[TilingKey, "TiledGroup | None"]
     )
+    _known_rolling_keys: dict[tuple[Sizes, Sizes, int, bool], list[TilingKey]] = field(
+        default_factory=dict[tuple[Sizes, Sizes, int, bool], "list[TilingKey]"]
+    )
+    """Keys of analysed tilings that differ only in the values that are recomputed."""
     _known_by_residency: dict[Residency, tuple[KnownPlans, KnownFootprints]] = field(
         default_factory=dict[Residency, "tuple[KnownPlans, KnownFootprints]"]
     )
@@ -516,8 +520,30 @@ class TileSearch:
         )
         key = sizes, self.reduction_tile_sizes, rolling
         if key not in self._known_tiled_groups:
-            self._known_tiled_groups[key] = self._make_tiled_group(key)
+            self._known_tiled_groups[key] = (
+                self._make_tiled_group(key)
+                if rolling is None
+                else self._make_rolling_group(key, rolling)
+            )
         return self._known_tiled_groups[key]
+
+    def _make_rolling_group(
+        self, key: TilingKey, policy: RollingPolicy
+    ) -> TiledGroup | None:
+        """
+        Return the group with tiles that roll: a known one if its policy recomputes
+        fewer values, and has no windows for the others, or a new one.
+        """
+        sizes, reduction_tile_sizes, _ = key
+        about = sizes, reduction_tile_sizes, policy.axis, policy.has_prefetch
+        known_keys = self._known_rolling_keys.setdefault(about, [])
+        for other in known_keys:
+            tiling = self.known_tilings[other]
+            if tiling is not None and _has_same_windows(tiling, other[2], policy):
+                self.known_tilings[key] = tiling
+                return self._known_tiled_groups[other]
+        known_keys.append(key)
+        return self._make_tiled_group(key)
 
     def _make_tiled_group(self, key: TilingKey) -> TiledGroup | None:
         """
@@ -552,6 +578,20 @@ class TileSearch:
 def _resize_tile(tile_sizes: Sizes, sizes_by_axis: Mapping[int, int]) -> Sizes:
     """Return tile sizes with other sizes along some axes."""
     return tuple(sizes_by_axis.get(axis, size) for axis, size in enumerate(tile_sizes))
+
+
+def _has_same_windows(
+    tiling: GroupTiling, own_policy: RollingPolicy | None, policy: RollingPolicy
+) -> bool:
+    """
+    Return `True` if a tiling is also that of another policy: all values that it
+    recomputes are recomputed by the other one, and no further one has a window.
+    """
+    if own_policy is None:
+        return False
+    own, others = own_policy.recomputed_values, policy.recomputed_values
+    windowed = {value for value, _ in tiling.windows}
+    return own <= others and windowed.isdisjoint(others - own)
 
 
 def _move_axis_to_end(axes: Sequence[int], axis: int) -> list[int]:

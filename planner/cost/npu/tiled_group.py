@@ -143,15 +143,20 @@ class TiledGroup:
         self.steps = steps
         self._movements = GroupTransferTraffic(tiling, model.far)
         self._whole_loads: dict[SSAValue, ChannelTraffic] = {}
+        self._known_buffers: dict[
+            tuple[frozenset[SSAValue], frozenset[SSAValue]], TileBuffers
+        ] = {}
 
     def footprint_of(
         self, stages: int, residency: Residency = NO_RESIDENCY
     ) -> Footprint:
         """Return the group's buffers in the level for `stages` and a residency."""
         whole = residency.whole_loaded_inputs | residency.retained_results
-        buffers = TileBuffers(
-            self.tiling, self.nests, residency.resident_inputs, whole, self.steps
-        )
+        key = residency.resident_inputs, whole
+        if (buffers := self._known_buffers.get(key)) is None:
+            buffers = self._known_buffers[key] = TileBuffers(
+                self.tiling, self.nests, *key, self.steps
+            )
         return buffers.footprint_of(outer_iterations_in_flight(self.tiling, stages))
 
     def is_legal_with_residency(self, residency: Residency) -> bool:
