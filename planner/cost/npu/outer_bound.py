@@ -25,6 +25,7 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 from math import prod
 from typing import TypeAlias
 
@@ -79,6 +80,7 @@ class OuterBound:
         self.smallest = smallest
         self.model = largest.model
         self._known_bounds: dict[Residency, CostBound] = {}
+        self._known_ranks: dict[Residency, list[int]] = {}
 
     def bound_with_residency(self, residency: Residency) -> CostBound:
         """
@@ -106,6 +108,20 @@ class OuterBound:
         cycles = max(moved, self._min_cycles_of_tiles(tile_count, late))
         least_moved = round(moved) // TILE_SEARCH.traffic_divisor
         return round(cycles - TILE_SEARCH.rounding_tolerance) + least_moved
+
+    def min_rank_of_more_tiles(self, tile_count: int, residency: Residency) -> int:
+        """
+        Return a lower bound of the first component of the rank of plans with at least a
+        number of tiles and whole reductions.
+        """
+        if residency not in self._known_ranks:
+            counts = range(1, TILE_SEARCH.max_distinct_tiles + 1)
+            ranks = [self.min_rank_of_tiles(count, residency) for count in counts]
+            least = accumulate(reversed(ranks), min)
+            self._known_ranks[residency] = [*least][::-1]
+        return self._known_ranks[residency][
+            min(tile_count, TILE_SEARCH.max_distinct_tiles) - 1
+        ]
 
     def _min_cycles_of_tiles(self, tile_count: int, move_cycles: float) -> float:
         """

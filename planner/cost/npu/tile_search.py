@@ -66,6 +66,8 @@ class TileSearch:
     """Sizes of the reduction tiles; empty if the reduction is whole."""
     is_exhaustive: bool = False
     """True if plans are evaluated that are not better than known ones."""
+    _single_plan: OuterPlan | None = None
+    """Plan with a single tile, if it fits."""
     known_plans: KnownPlans = field(default_factory=dict[PlanKey, "OuterPlan | None"])
     known_tilings: Tilings = field(
         default_factory=dict[TilingKey, "GroupTiling | None"]
@@ -118,7 +120,7 @@ class TileSearch:
 
     def find_best(self) -> OuterPlan | None:
         """Return the best plan, or `None` if not even the smallest tiles fit."""
-        single = self.single_tile_plan()
+        single = self._single_plan = self.single_tile_plan()
         if single is not None and self._is_plan_optimal(single):
             return single
         single_cost = self._single_tile_cost() if single is None else single.cost
@@ -276,13 +278,14 @@ class TileSearch:
         chain = self._all_sizes_along(axis)
         # A tile of the whole axis does not slide.
         low, high = 0, max(0, len(chain) - 1 - (axis == sliding_axis))
+        middle = high
         while low < high:
-            middle = (low + high + 1) // 2
             grown = (*sizes[:axis], chain[middle], *sizes[axis + 1 :])
             if self._footprint_for(grown, sliding_axis, stages) is not None:
                 low = middle
             else:
                 high = middle - 1
+            middle = (low + high + 1) // 2
         return (*sizes[:axis], chain[low], *sizes[axis + 1 :])
 
     def _hill_climb(self, best: OuterPlan) -> OuterPlan:
@@ -391,7 +394,9 @@ class TileSearch:
         """
         best = plan
         for sizes in candidate_sizes:
-            if self._min_rank_of_sizes(sizes) <= best.rank[0]:
+            if self._min_rank_of_sizes(sizes) <= best.rank[
+                0
+            ] and not self._is_too_small(sizes):
                 resized = self.plan_for(sizes, *plan.plan_key[1:])
                 best = self._select_best_plan((resized,), best)
         return best
@@ -412,6 +417,24 @@ class TileSearch:
                 best = plan
         return best
 
+    def _is_too_small(self, sizes: Sizes) -> bool:
+        """
+        Return `True` if no plan with as many tiles or more is better than the best one
+        that fits in a single tile.
+        """
+        best = self._single_plan
+        if self.reduction_tile_sizes or self.is_exhaustive or best is None:
+            return False
+        if (bounds := self.lower_bounds) is None:
+            return False
+        count = self._count_tiles(sizes)
+        return bounds.min_rank_of_more_tiles(count, self.residency) > best.rank[0]
+
+    def _count_tiles(self, sizes: Sizes) -> int:
+        """Return the number of tiles of some sizes."""
+        pairs = zip(self.axes.parallel, sizes, strict=True)
+        return prod(-(-extent // size) for extent, size in pairs)
+
     def _min_rank_of_sizes(self, sizes: Sizes, cost: OuterCost | None = None) -> int:
         """
         Return a lower bound of the first component of the rank of plans with the given
@@ -423,8 +446,7 @@ class TileSearch:
             or (bounds := self.lower_bounds) is None
         ):
             return 0
-        pairs = zip(self.axes.parallel, sizes, strict=True)
-        tile_count = prod(-(-extent // size) for extent, size in pairs)
+        tile_count = self._count_tiles(sizes)
         return bounds.min_rank_of_tiles(tile_count, self.residency, cost)
 
     def plan_for(

@@ -150,6 +150,8 @@ def test_no_plan_beats_the_bound_for_as_many_tiles(text: str, kibibytes: int):
             about = count, search.residency
             rough = bounds.min_rank_of_tiles(*about)
             assert rough <= bounds.min_rank_of_tiles(*about, plan.cost) <= plan.rank[0]
+            for fewer in range(1, count + 1):
+                assert bounds.min_rank_of_more_tiles(fewer, search.residency) <= rough
 
 
 def test_plans_that_are_not_evaluated_are_no_better():
@@ -165,6 +167,14 @@ def test_plans_that_are_not_evaluated_are_no_better():
         counts[0] += len(pruned.known_plans)
         counts[1] += len(exhaustive.known_plans)
     assert counts[0] < counts[1]
+
+
+def test_tiles_grow_to_a_whole_axis_at_once():
+    """If a whole axis fits, no part of it is analysed."""
+    search = search_of(PAIR, 4096)
+    search.find_best()
+    rows = {tile[2] for tile, *_ in search.known_tilings if tile[3] == 1}
+    assert rows <= {1, 56}
 
 
 def test_more_tiles_are_in_flight_where_this_is_faster():
