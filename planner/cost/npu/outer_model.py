@@ -83,10 +83,14 @@ class OuterCostModel:
         array = SystolicArray.of(self.costs.machine)
         self.columns = 1 if array is None else array.cols
         self.product_resources = _product_resources_of(target, level, inner)
-        self.pace = NestThroughput(
+        self.pace = self._throughput_of_nests(inner)
+
+    def _throughput_of_nests(self, inner: Level) -> NestThroughput:
+        """Return the throughput of nests over tiles of an inner level."""
+        return NestThroughput(
             issue_cycles=self.costs.machine.issue_cycles
             * CONTROL_CODE.issue_instructions,
-            half_memory_fill_cycles=inner.capacity / 2 / level.bandwidth,
+            half_memory_fill_cycles=inner.capacity / 2 / self.level.bandwidth,
             matrix_engine=self.costs.queues["matrix"],
             move_engines=[
                 self.costs.queues[each] for each in (self.near.load, self.near.store)
