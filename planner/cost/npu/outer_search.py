@@ -69,14 +69,14 @@ class OuterSearch(TileSearch):
         the neighbours of the best one with tiles in flight, and of those that recompute
         products.
         """
-        self._evaluate_all_plans_of_climbs()
+        exhaustive = self._evaluate_all_plans_of_climbs()
         in_flight = (
             plan
             for plan in self._evaluated_plans_that_fit()
             if plan.stages >= TILE_SEARCH.stages
         )
         if (best := min(in_flight, key=_rank_of, default=None)) is not None:
-            self._refine_plan(best)
+            exhaustive._refine_plan(best)
         if not self.reduction_tile_sizes:
             self._evaluate_recomputing_plans()
         plans = [*self._evaluated_plans_that_fit()]
@@ -84,8 +84,11 @@ class OuterSearch(TileSearch):
             plans += search.find_best_plans(count)
         return sorted(plans, key=_rank_of)[:count]
 
-    def _evaluate_all_plans_of_climbs(self) -> None:
-        """Evaluate the plans of all hill climbs, also those that are not better."""
+    def _evaluate_all_plans_of_climbs(self) -> Self:
+        """
+        Evaluate the plans of all hill climbs, also those that are not better; return
+        the search that evaluates such plans.
+        """
         search = copy(self)
         search.is_exhaustive = True
         TileSearch.find_best(search)
@@ -96,6 +99,7 @@ class OuterSearch(TileSearch):
                 for start in search._start_plans(roll, stages):
                     search._hill_climb(start)
         search.single_tile_plan()
+        return search
 
     def _evaluated_plans_that_fit(self) -> Iterator[OuterPlan]:
         """Yield the evaluated plans that fit, except those with prefetch."""
