@@ -169,14 +169,6 @@ def test_plans_that_are_not_evaluated_are_no_better():
     assert counts[0] < counts[1]
 
 
-def test_tiles_grow_to_a_whole_axis_at_once():
-    """If a whole axis fits, no part of it is analysed."""
-    search = search_of(PAIR, 4096)
-    search.find_best()
-    rows = {tile[2] for tile, *_ in search.known_tilings if tile[3] == 1}
-    assert rows <= {1, 56}
-
-
 def test_more_tiles_are_in_flight_where_this_is_faster():
     """Small ones take less time than the latency of the memory."""
     search = search_of(SUMS, 64, "npu-tiny")
