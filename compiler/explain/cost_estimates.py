@@ -23,7 +23,8 @@ from tlf.dialects.graph.residency import (
 from tlf.dialects.target import Level, TargetSpec
 from tlf.dialects.target.level_lookup import find_tile_level
 from tlf.machine.instruction_costs import Key
-from tlf.planner.cost.npu.event_simulation import Item, Task, simulate_cycles
+from tlf.planner.cost.npu.event_program import Item, Task
+from tlf.planner.cost.npu.event_simulation import simulate_cycles
 from tlf.planner.cost.npu.inner_search import InnerCostModel
 from tlf.planner.cost.npu.iterations_in_flight import IterationsInFlight
 from tlf.planner.cost.npu.level_residency import Residency

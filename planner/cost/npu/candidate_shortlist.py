@@ -50,10 +50,17 @@ class Shortlist:
 
     def is_too_slow(self, cycles: float) -> bool:
         """Return `True` if the shortlist is full of candidates faster than `cycles`."""
-        return all(
-            len(known) == self._count and known[-1].cycles < cycles
-            for known in self._best.values()
-        )
+        return all(self.is_full_of_faster(each, cycles) for each in self._best)
+
+    def is_full_of_faster(
+        self, in_flight_counts: IterationsInFlight, cycles: float
+    ) -> bool:
+        """
+        Return `True` if there are as many candidates faster than `cycles` as the list
+        holds, with some iterations in flight.
+        """
+        known = self._best[in_flight_counts]
+        return len(known) == self._count and known[-1].cycles < cycles
 
 
 def rank_of_candidate(candidate: TileCandidate) -> tuple[int, int]:

@@ -10,92 +10,22 @@ extrapolated once their iterations are periodic.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import accumulate, islice
-from typing import NamedTuple, TypeAlias
+from collections.abc import Iterable, Sequence
+from itertools import islice
 
 from tlf.machine.event_model import EventModel
-from tlf.machine.instruction_costs import Cost, InstructionCosts
+from tlf.machine.instruction_costs import InstructionCosts
 from tlf.machine.steady_state import entrywise_change_between, extrapolate_entries
+from tlf.planner.cost.npu.event_program import (
+    EventItem,
+    EventLoop,
+    EventProgram,
+    EventTask,
+    Item,
+    Task,
+)
 from tlf.planner.settings.control_code import CONTROL_CODE
 from tlf.planner.settings.search_budgets import TILE_SEARCH
-
-Buffer: TypeAlias = Hashable
-
-
-@dataclass(frozen=True)
-class Task:
-    """An instruction and the buffers that it accesses."""
-
-    cost: Cost
-    reads: tuple[Buffer, ...] = ()
-    writes: tuple[Buffer, ...] = ()
-    prefetch_distance: int = 0
-    """Prefetch distance: the number of iterations by which it is issued early."""
-
-
-@dataclass(frozen=True)
-class Loop:
-    """
-    `trips` iterations of a body. Each iteration uses the next of `slot_count` slots of
-    the buffers in `multi_buffers`.
-    """
-
-    trips: int
-    body: tuple[Task | Loop, ...]
-    multi_buffers: frozenset[Buffer] = frozenset()
-    slot_count: int = 1
-
-
-Item: TypeAlias = Task | Loop
-
-
-class _IndexedTask(NamedTuple):
-    """A `Task` with buffer indices."""
-
-    cost: Cost
-    reads: tuple[int, ...]
-    writes: tuple[int, ...]
-    prefetch_distance: int
-
-
-class _IndexedLoop(NamedTuple):
-    """A `Loop` with buffer indices."""
-
-    trips: int
-    body: tuple[_IndexedTask | _IndexedLoop, ...]
-    multi_buffers: tuple[int, ...]
-    slot_count: int
-
-
-_Item: TypeAlias = _IndexedTask | _IndexedLoop
-
-
-def _index_buffers(
-    items: Sequence[Item], buffer_indices: Mapping[Buffer, int]
-) -> tuple[_Item, ...]:
-    """Return a program with buffer indices, which are faster to look up."""
-
-    def numbers_of(buffers: Iterable[Buffer]) -> tuple[int, ...]:
-        return tuple(buffer_indices[each] for each in buffers)
-
-    return tuple(
-        _IndexedTask(
-            item.cost,
-            numbers_of(item.reads),
-            numbers_of(item.writes),
-            item.prefetch_distance,
-        )
-        if isinstance(item, Task)
-        else _IndexedLoop(
-            item.trips,
-            _index_buffers(item.body, buffer_indices),
-            numbers_of(item.multi_buffers),
-            item.slot_count,
-        )
-        for item in items
-    )
 
 
 def busy_cycles_by_engine(items: Sequence[Item], executions: int = 1) -> dict[int, int]:
@@ -133,88 +63,52 @@ class Timeline:
 
     def __init__(self, items: Sequence[Item], costs: InstructionCosts) -> None:
         self.model = EventModel.of_idle_machine(costs, 0)
-        self._engines = len(self.model.next_start_times)
-        engines = range(self._engines)
-        self._others = [[n for n in engines if n != queue] for queue in engines]
         self._issue = costs.machine.issue_cycles * CONTROL_CODE.issue_instructions
-        slots = _slot_counts_by_buffer(items)
-        *self._first, size = accumulate(
-            (count * self._engines for count in slots.values()), initial=0
-        )
-        """
-        Index of the first time of each buffer, by buffer index; times are ordered by
-        slot, then by engine.
-        """
-        self._place = [*self._first]
-        """Indices of the times of each buffer's current slot."""
-        self._written = [0] * size
-        self._read = [0] * size
-        self._run_items(
-            _index_buffers(items, {each: n for n, each in enumerate(slots)})
-        )
+        program = EventProgram(items)
+        self._place = [*program.first_entries]
+        """Index of the first entry of each buffer's current slot."""
+        self._times = [0] * program.entry_count
+        """Times of the last accesses."""
+        self._run_items(program.items)
 
     @property
     def end_cycles(self) -> int:
         """End of the program, in cycles."""
         return self.model.end_time
 
-    def _run_items(self, items: Sequence[_Item]) -> None:
+    def _run_items(self, items: Iterable[EventItem]) -> None:
         """Simulate tasks and loops in sequence, advancing the times of the timeline."""
         for item in items:
-            if isinstance(item, _IndexedTask):
+            if isinstance(item, EventTask):
                 self._run_task(item)
             else:
                 self._run_loop(item)
 
-    def _run_task(self, task: _IndexedTask) -> None:
+    def _run_task(self, task: EventTask) -> None:
         """
         Issue a task on its engine after conflicting accesses by other engines, and
         record its end in the slots that it accesses.
         """
-        model, queue = self.model, task.cost.queue
-        reads = [self._place[each] for each in task.reads]
-        writes = [self._place[each] for each in task.writes]
-        ready = max(
-            self._latest_access_time(self._written, (*reads, *writes), queue),
-            self._latest_access_time(self._read, writes, queue),
-        )
+        model, times, place = self.model, self._times, self._place
+        cost = task.cost
+        starts, queue = model.next_start_times, cost.queue
+        ready = starts[queue]
+        for buffer, position in task.awaited:
+            if (time := times[place[buffer] + position]) > ready:
+                ready = time
+        starts[queue] = ready
         model.time += self._issue
-        model.next_start_times[queue] = max(model.next_start_times[queue], ready)
-        model.execute_instruction(task.cost)
+        model.execute_instruction(cost)
         done = model.result_times[queue]
-        for index in reads:
-            self._read[index + queue] = done
-        for index in writes:
-            self._written[index + queue] = done
+        for buffer, position in task.accessed:
+            times[place[buffer] + position] = done
 
-    def _latest_access_time(
-        self, access_times: list[int], slot_indices: Sequence[int], queue: int
-    ) -> int:
-        """
-        Return the latest time at which another engine completed an access to some
-        slots.
-        """
-        latest, others = 0, self._others[queue]
-        for index in slot_indices:
-            for engine in others:
-                if (time := access_times[index + engine]) > latest:
-                    latest = time
-        return latest
-
-    def _run_loop(self, loop: _IndexedLoop) -> None:
+    def _run_loop(self, loop: EventLoop) -> None:
         """
         Simulate prefetches and iterations of a loop; extrapolate if two periods of
         slots change times alike, or after `steady_periods`.
         """
-        ahead = max(
-            (
-                item.prefetch_distance
-                for item in loop.body
-                if isinstance(item, _IndexedTask)
-            ),
-            default=0,
-        )
-        for iteration in range(-ahead, 0):
+        for iteration in range(-loop.max_prefetch_distance, 0):
             self._run_iteration(loop, iteration)
         period, remaining, periods = loop.slot_count, loop.trips, 0
         last: tuple[int, ...] = ()
@@ -235,29 +129,26 @@ class Timeline:
                 remaining %= period
             last = change
 
-    def _run_iteration(self, loop: _IndexedLoop, iteration: int) -> None:
+    def _run_iteration(self, loop: EventLoop, iteration: int) -> None:
         """Run one iteration; a negative `iteration` only issues prefetched tasks."""
         self._select_buffer_slots(loop, iteration)
-        for item in loop.body:
-            if isinstance(item, _IndexedLoop):
+        for distance, items in loop.body:
+            if not distance:
                 if iteration >= 0:
-                    self._run_loop(item)
-            elif not item.prefetch_distance:
-                if iteration >= 0:
-                    self._run_task(item)
-            elif 0 <= iteration + item.prefetch_distance < loop.trips:
-                self._select_buffer_slots(loop, iteration + item.prefetch_distance)
-                self._run_task(item)
+                    self._run_items(items)
+            elif 0 <= iteration + distance < loop.trips:
+                self._select_buffer_slots(loop, iteration + distance)
+                self._run_items(items)
                 self._select_buffer_slots(loop, iteration)
 
-    def _select_buffer_slots(self, loop: _IndexedLoop, iteration: int) -> None:
+    def _select_buffer_slots(self, loop: EventLoop, iteration: int) -> None:
         """Set slotted buffers to the slot of an iteration."""
-        slot = iteration % loop.slot_count * self._engines
-        for buffer in loop.multi_buffers:
-            self._place[buffer] = self._first[buffer] + slot
+        slot = iteration % loop.slot_count
+        for buffer, first, width in loop.multi_buffers:
+            self._place[buffer] = first + slot * width
 
     def _save_state(self) -> list[int]:
-        return self.model.save_times() + self._written + self._read
+        return self.model.save_times() + self._times
 
     def _restore_state(self, state: Sequence[int]) -> None:
         """
@@ -265,23 +156,7 @@ class Timeline:
         """
         times = iter(state)
         self.model.restore_times(times)
-        for values in (self._written, self._read):
-            values[:] = islice(times, len(values))
-
-
-def _slot_counts_by_buffer(items: Sequence[Item]) -> dict[Buffer, int]:
-    """Return the maximum number of slots of each buffer that `items` access."""
-    slots: dict[Buffer, int] = {}
-    for item in items:
-        if isinstance(item, Task):
-            counts = dict.fromkeys((*item.reads, *item.writes), 1)
-        else:
-            counts = _slot_counts_by_buffer(item.body) | dict.fromkeys(
-                item.multi_buffers, item.slot_count
-            )
-        for buffer, count in counts.items():
-            slots[buffer] = max(slots.get(buffer, 1), count)
-    return slots
+        self._times[:] = islice(times, len(self._times))
 
 
 def simulate_cycles(items: Sequence[Item], costs: InstructionCosts) -> int:

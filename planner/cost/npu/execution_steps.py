@@ -13,6 +13,7 @@ from tlf.dialects.slice_views import is_unit_stride_slice
 from tlf.dialects.types import itemsize_of
 from tlf.planner.cost.npu.inner_transfers import InnerTransfer, collect_inner_transfers
 from tlf.planner.cost.npu.nest_prediction import Nests
+from tlf.planner.cost.npu.nest_structure import NestStructure, nest_structures_of
 
 
 class ExecutionSteps:
@@ -30,6 +31,7 @@ class ExecutionSteps:
         self.end = 1 + max(self.of.values(), default=-1)
         self._nests = nests
         self._done: dict[tuple[Operation, ...] | None, list[InnerTransfer]] = {}
+        self._structures: dict[tuple[Operation, ...] | None, list[NestStructure]] = {}
         self._uses: dict[SSAValue, tuple[int, ...]] = {}
         self._firsts: dict[SSAValue, int] = {}
         self._handed: dict[SSAValue, bool] = {}
@@ -92,11 +94,28 @@ class ExecutionSteps:
     ) -> Sequence[InnerTransfer]:
         """Return the transfers of some operations in their nests, in order."""
         assert self._nests is not None
-        # Most queries are for the whole group.
-        key = None if len(tiles) == len(self.of) else tuple(tiles)
+        key = self._key_of_tiles(tiles)
         if (known := self._done.get(key)) is None:
             known = self._done[key] = [*collect_inner_transfers(tiles, self._nests)]
         return known
+
+    def nest_structures_of(
+        self, tiles: Mapping[Operation, TiledOperation]
+    ) -> Sequence[NestStructure]:
+        """Return the structures of the nests of some operations."""
+        assert self._nests is not None
+        key = self._key_of_tiles(tiles)
+        if (known := self._structures.get(key)) is None:
+            transfers = self.inner_transfers_of(tiles)
+            known = nest_structures_of(tiles, self._nests, transfers)
+            self._structures[key] = known
+        return known
+
+    def _key_of_tiles(
+        self, tiles: Mapping[Operation, TiledOperation]
+    ) -> tuple[Operation, ...] | None:
+        """Return a key of operations; `None` for all, which most queries are for."""
+        return None if len(tiles) == len(self.of) else tuple(tiles)
 
     def item_bytes_of(self, value: SSAValue) -> int:
         """Return the bytes per element of a value."""

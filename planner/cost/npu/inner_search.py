@@ -25,16 +25,20 @@ from tlf.planner.cost.npu.candidate_shortlist import (
     TileCandidate,
     rank_of_candidate,
 )
+from tlf.planner.cost.npu.event_program import Item
 from tlf.planner.cost.npu.event_simulation import (
-    Item,
     busy_cycles_by_engine,
-    serial_cycles_of,
     simulate_cycles,
 )
 from tlf.planner.cost.npu.execution_steps import ExecutionSteps
 from tlf.planner.cost.npu.inner_candidates import CandidateGrid
-from tlf.planner.cost.npu.iterations_in_flight import SINGLE, IterationsInFlight
+from tlf.planner.cost.npu.iterations_in_flight import (
+    SINGLE,
+    IterationsInFlight,
+    limit_reduce_stages,
+)
 from tlf.planner.cost.npu.nest_program import NestProgram
+from tlf.planner.cost.npu.program_estimate import ProgramEstimate
 from tlf.planner.cost.npu.tile_footprint import TileBuffers
 from tlf.planner.cost.npu.tile_instructions import TileInstructions
 from tlf.planner.cost.npu.tile_size_options import (
@@ -104,6 +108,18 @@ class InnerSearch:
     ] = field(
         default_factory=dict[tuple[Sizes, IterationsInFlight], "TileCandidate | None"]
     )
+    _known_cycles: dict[tuple[Sizes, IterationsInFlight], tuple[int, int] | None] = (
+        field(
+            default_factory=dict[
+                tuple[Sizes, IterationsInFlight], "tuple[int, int] | None"
+            ]
+        )
+    )
+    """Simulated cycles and peak bytes; the reduce stages are those that there are."""
+    _known_buffers: dict[Sizes, TileBuffers | None] = field(
+        default_factory=dict[Sizes, "TileBuffers | None"]
+    )
+    """Buffers of the sizes that are simulated."""
 
     def __post_init__(self) -> None:
         self.steps = ExecutionSteps(self.members.operations)
@@ -231,12 +247,14 @@ class InnerSearch:
             large.append(sizes)
             return
         count = len(self.axes.parallel)
-        program = self._build_program(buffers, SINGLE)
+        time = ProgramEstimate.of(self._build_program(buffers, SINGLE))
         for stages in self.counts:
+            cycles = time.cycles_with_stages(stages)
+            if shortlist.is_full_of_faster(stages, cycles):
+                continue
             size = buffers.footprint_of(stages).peak_bytes
             if size <= self.level.capacity:
-                time = _estimate_program_cycles(program, stages)
-                yield TileCandidate(sizes[:count], sizes[count:], stages, time, size)
+                yield TileCandidate(sizes[:count], sizes[count:], stages, cycles, size)
 
     def min_compute_cycles(self, tiling: GroupTiling) -> int:
         """Return a lower bound of a tiling's cycles: its products in full tiles."""
@@ -328,16 +346,27 @@ class InnerSearch:
         """
         if (buffers := self._buffers_for(sizes)) is None:
             return None
-        if (
-            size := buffers.footprint_of(in_flight_counts).peak_bytes
-        ) > self.level.capacity:
+        effective = limit_reduce_stages(buffers.tiling, in_flight_counts)
+        key = sizes, effective
+        if key not in self._known_cycles:
+            self._known_cycles[key] = self._simulate_buffers(buffers, effective)
+        if (found := self._known_cycles[key]) is None:
+            return None
+        count = len(self.axes.parallel)
+        return TileCandidate(sizes[:count], sizes[count:], in_flight_counts, *found)
+
+    def _simulate_buffers(
+        self, buffers: TileBuffers, in_flight_counts: IterationsInFlight
+    ) -> tuple[int, int] | None:
+        """
+        Return the simulated cycles and the peak bytes of some buffers; `None` if these
+        exceed the level's capacity.
+        """
+        size = buffers.footprint_of(in_flight_counts).peak_bytes
+        if size > self.level.capacity:
             return None
         program = self._build_program(buffers, in_flight_counts)
-        count = len(self.axes.parallel)
-        cycles = simulate_cycles(program, self.cost_model.costs)
-        return TileCandidate(
-            sizes[:count], sizes[count:], in_flight_counts, cycles, size
-        )
+        return simulate_cycles(program, self.cost_model.costs), size
 
     def _build_program(
         self, buffers: TileBuffers, in_flight_counts: IterationsInFlight
@@ -345,9 +374,16 @@ class InnerSearch:
         return self.cost_model.build_program(buffers.tiling, in_flight_counts, buffers)
 
     def _buffers_for(self, sizes: Sizes) -> TileBuffers | None:
-        """Return the buffers of tiles of some sizes; `None` if they are illegal."""
-        tiling = self._tiling_for(sizes)
-        return None if tiling is None else TileBuffers(tiling, steps=self.steps)
+        """
+        Return the buffers of tiles of some sizes, created once; `None` if they are
+        illegal.
+        """
+        if sizes not in self._known_buffers:
+            tiling = self._tiling_for(sizes)
+            self._known_buffers[sizes] = (
+                None if tiling is None else TileBuffers(tiling, steps=self.steps)
+            )
+        return self._known_buffers[sizes]
 
     def _tiling_for(self, sizes: Sizes) -> GroupTiling | None:
         """Return the tiling of some sizes, or `None` if they are illegal."""
@@ -372,23 +408,3 @@ def _count_full_tiles(tiling: GroupTiling, loop_level: LoopLevel) -> int:
 def _has_no_smaller_size(sizes: Sizes, min_sizes: Sizes) -> bool:
     """Return `True` if no size is smaller than in `min_sizes`."""
     return all(mine >= theirs for mine, theirs in zip(sizes, min_sizes, strict=True))
-
-
-def _estimate_program_cycles(
-    program: Sequence[Item], in_flight_counts: IterationsInFlight
-) -> int:
-    """
-    Return the approximate cycles of a program: the cycles of its busiest engine and the
-    exposed fraction of all other cycles if iterations overlap. The iterations in
-    flight, and one that is loaded or stored, run in parallel.
-    """
-    serial = serial_cycles_of(program)
-    if in_flight_counts == SINGLE:
-        return serial
-    cycles = busy_cycles_by_engine(program)
-    busiest, total = max(cycles.values(), default=0), sum(cycles.values())
-    in_flight = max(in_flight_counts.tiles, in_flight_counts.reduce_stages) + 1
-    return max(
-        busiest + (total - busiest) // TILE_SEARCH.exposed_divisor,
-        serial // in_flight,
-    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import NamedTuple
 
 from tlf.analysis.tiling.group_tiling import GroupTiling
@@ -30,3 +31,14 @@ def outer_iterations_in_flight(tiling: GroupTiling, stages: int) -> IterationsIn
         if tiling.inner_loops
         else IterationsInFlight(stages, stages)
     )
+
+
+def limit_reduce_stages(
+    tiling: GroupTiling, in_flight: IterationsInFlight
+) -> IterationsInFlight:
+    """
+    Return the iterations in flight with no more reduce stages than reduction tiles: the
+    programs of both are equal.
+    """
+    trips = prod(loop.trips for loop in tiling.inner_loops.values())
+    return in_flight._replace(reduce_stages=min(in_flight.reduce_stages, trips))

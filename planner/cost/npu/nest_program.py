@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property
 from math import prod
 from typing import TypeAlias
 
@@ -23,7 +24,7 @@ from tlf.analysis.tiling.group_tiling import (
 )
 from tlf.dialects.interfaces import ConstantInterface, IndexedReadInterface
 from tlf.machine.instruction_costs import Cost
-from tlf.planner.cost.npu.event_simulation import Buffer, Item, Loop, Task
+from tlf.planner.cost.npu.event_program import Buffer, Item, Loop, Task
 from tlf.planner.cost.npu.execution_steps import ExecutionSteps
 from tlf.planner.cost.npu.in_place_buffers import InPlaceBuffers
 from tlf.planner.cost.npu.indexed_costs import gather_move_cost_of
@@ -61,6 +62,8 @@ class NestProgram:
         self.in_place = in_place or InPlaceBuffers(tiling, ExecutionSteps(tiling.tiles))
         self.loops = [loop for loop in tiling.loops.values()]
         self.dealt: int | None = None
+        self._loaded_tiles: dict[LoopLevel, list[tuple[SSAValue, int, Box]]] = {}
+        self._read_buffers: dict[SSAValue, tuple[Buffer, ...]] = {}
         self._early = early_products
 
     def build_program(self, loop_order: Sequence[int] = ()) -> list[Item]:
@@ -141,18 +144,26 @@ class NestProgram:
         self, loop_level: LoopLevel
     ) -> list[tuple[SSAValue, int, Box]]:
         """Return the tiles loaded in a scope, in order of their first use."""
-        slices = [
-            (value, index, box)
-            for (value, slice_scope), boxes in self.tiling.reads.items()
-            if slice_scope is loop_level
-            for index, box in enumerate(boxes)
-        ]
-        return sorted(slices, key=lambda each: self._first_use_step(each[0]))
+        if (known := self._loaded_tiles.get(loop_level)) is None:
+            slices = [
+                (value, index, box)
+                for (value, slice_scope), boxes in self.tiling.reads.items()
+                if slice_scope is loop_level
+                for index, box in enumerate(boxes)
+            ]
+            known = sorted(slices, key=lambda each: self._first_use_step(each[0]))
+            self._loaded_tiles[loop_level] = known
+        return known
 
     def _first_use_step(self, value: SSAValue) -> int:
-        users = {use.operation for use in value.uses}
-        steps = (n for n, op in enumerate(self.tiling.tiles) if op in users)
-        return next(steps, 0)
+        users = (use.operation for use in value.uses)
+        steps = (self._steps[user] for user in users if user in self._steps)
+        return min(steps, default=0)
+
+    @cached_property
+    def _steps(self) -> dict[Operation, int]:
+        """Position of each operation in the order of execution."""
+        return {op: step for step, op in enumerate(self.tiling.tiles)}
 
     def _load_tiles_at_depth(
         self, loops: Sequence[TileLoop], depth: int
@@ -197,7 +208,7 @@ class NestProgram:
             self.tiling.results, self.tiling.result_tiles, strict=True
         ):
             cost = self.moves.store_cost_of(value, box)
-            yield Task(cost, tuple(self._buffers_of_read_boxes(value)), ())
+            yield Task(cost, self._buffers_of_read_boxes(value), ())
 
     def _is_used_after_reduction(self, tile_load: Task) -> bool:
         """Return `True` if a tile is used only after the reduction loop."""
@@ -295,7 +306,7 @@ class NestProgram:
 
     def _update_accumulator(self, op: Operation, cost: Cost) -> Task:
         """Return the task that updates an operation's accumulator."""
-        buffers = tuple(self._buffers_of_read_boxes(op.results[0]))
+        buffers = self._buffers_of_read_boxes(op.results[0])
         return Task(cost, buffers, buffers)
 
     def _compute_tile(
@@ -322,7 +333,7 @@ class NestProgram:
             yield Task(
                 cost,
                 reads,
-                tuple(self._buffers_of_read_boxes(op.results[0])),
+                self._buffers_of_read_boxes(op.results[0]),
                 prefetch_distance,
             )
 
@@ -339,25 +350,24 @@ class NestProgram:
         )
         ahead = self.stages - 1 if self.loops else 0
         return Task(
-            cost, index_reads, tuple(self._buffers_of_read_boxes(op.results[0])), ahead
+            cost, index_reads, self._buffers_of_read_boxes(op.results[0]), ahead
         )
 
-    def _operand_buffers(self, tiled: TiledOperation) -> Iterator[object]:
+    def _operand_buffers(self, tiled: TiledOperation) -> Iterator[Buffer]:
         for operand in dict.fromkeys(tiled.op.operands):
             yield from self._buffers_of_read_boxes(operand)
 
-    def _buffers_of_read_boxes(self, value: SSAValue) -> Iterator[object]:
-        """Yield the buffers of a value, one for each box in which it is read."""
+    def _buffers_of_read_boxes(self, value: SSAValue) -> tuple[Buffer, ...]:
+        """Return the buffers of a value, one for each box in which it is read."""
         owner = self.in_place.buffer_owner_of(value)
-        boxes = 0
-        for scope in LoopLevel:
-            count = len(self.tiling.reads.get((owner, scope), ()))
-            boxes += count
-            for index in range(count):
-                inner = scope is LoopLevel.INNER
-                yield (owner, index, scope) if inner else (owner, index)
-        if not boxes:
-            yield owner
+        if (known := self._read_buffers.get(owner)) is None:
+            boxes = [
+                (owner, index, scope) if scope is LoopLevel.INNER else (owner, index)
+                for scope in LoopLevel
+                for index, _ in enumerate(self.tiling.reads.get((owner, scope), ()))
+            ]
+            known = self._read_buffers[owner] = tuple(boxes) or (owner,)
+        return known
 
 
 def multiply_port_time_by_cores(items: Iterable[Item], cores: int) -> Iterator[Item]:

@@ -25,6 +25,7 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 from math import prod
 from typing import TypeAlias
 
@@ -42,7 +43,7 @@ from tlf.planner.cost.npu.channel_traffic import ChannelTraffic
 from tlf.planner.cost.npu.inner_transfers import collect_inner_transfers
 from tlf.planner.cost.npu.level_residency import Residency
 from tlf.planner.cost.npu.nest_work import NestWork
-from tlf.planner.cost.npu.tiled_group import TiledGroup
+from tlf.planner.cost.npu.tiled_group import OuterCost, TiledGroup
 from tlf.planner.settings.search_budgets import TILE_SEARCH
 from tlf.support.affine.index_access import Box, Interval
 
@@ -59,6 +60,8 @@ class CostBound:
     """Payload of the outer memory."""
     channel_time: float
     """Cycles of the channel of the outer memory."""
+    late_channel_time: float
+    """Cycles of the channel, without early loads."""
 
     @property
     def channel_cycles(self) -> int:
@@ -76,12 +79,67 @@ class OuterBound:
         self.largest = largest
         self.smallest = smallest
         self.model = largest.model
+        self._known_bounds: dict[Residency, CostBound] = {}
+        self._known_ranks: dict[Residency, list[int]] = {}
 
     def bound_with_residency(self, residency: Residency) -> CostBound:
         """
         Return the lower bounds of the group's cost with some values resident in the
         level.
         """
+        if residency not in self._known_bounds:
+            self._known_bounds[residency] = self._compute_bound(residency)
+        return self._known_bounds[residency]
+
+    def min_rank_of_tiles(
+        self, tile_count: int, residency: Residency, cost: OuterCost | None = None
+    ) -> int:
+        """
+        Return a lower bound of the first component of the rank of plans with a number
+        of tiles and whole reductions; `cost` is the cost of a plan, if its moves are
+        known.
+        """
+        if cost is None:
+            least = self.bound_with_residency(residency)
+            moved, late = least.channel_time, least.late_channel_time
+        else:
+            moved = cost.channel_cycles
+            late = moved - cost.early_loads.cycles
+        cycles = max(moved, self._min_cycles_of_tiles(tile_count, late))
+        least_moved = round(moved) // TILE_SEARCH.traffic_divisor
+        return round(cycles - TILE_SEARCH.rounding_tolerance) + least_moved
+
+    def min_rank_of_more_tiles(self, tile_count: int, residency: Residency) -> int:
+        """
+        Return a lower bound of the first component of the rank of plans with at least a
+        number of tiles and whole reductions.
+        """
+        if residency not in self._known_ranks:
+            counts = range(1, TILE_SEARCH.max_distinct_tiles + 1)
+            ranks = [self.min_rank_of_tiles(count, residency) for count in counts]
+            least = accumulate(reversed(ranks), min)
+            self._known_ranks[residency] = [*least][::-1]
+        return self._known_ranks[residency][
+            min(tile_count, TILE_SEARCH.max_distinct_tiles) - 1
+        ]
+
+    def _min_cycles_of_tiles(self, tile_count: int, move_cycles: float) -> float:
+        """
+        Return a lower bound of the cycles of a number of tiles whose moves take
+        `move_cycles` cycles, without latencies; 0 for a single tile.
+        """
+        if tile_count < 2:
+            return 0
+        works = self._works_by_tile_count
+        if tile_count >= TILE_SEARCH.max_distinct_tiles:
+            return max(works[-1], move_cycles)
+        return max(
+            works[tile_count - 2] + move_cycles / tile_count,
+            move_cycles + works[0] / tile_count,
+        )
+
+    def _compute_bound(self, residency: Residency) -> CostBound:
+        """Return the lower bounds for a residency."""
         resident = residency.whole_inputs_in_level
         loads = {
             v: n for v, n in self._min_load_bytes_by_input.items() if v not in resident
@@ -104,6 +162,7 @@ class OuterBound:
             sum(loads.values()) + sum(stores),
             self._min_channel_cycles([*loads.values(), *stores])
             - TILE_SEARCH.rounding_tolerance,
+            moved - TILE_SEARCH.rounding_tolerance,
         )
 
     def streamable_load_cycles(self, values: AbstractSet[SSAValue]) -> int:
@@ -187,6 +246,12 @@ class OuterBound:
         for each, share in shares:
             least += self._min_nest_cycles(each, share, counts)
         return counts, least
+
+    @cached_property
+    def _works_by_tile_count(self) -> list[float]:
+        """Lower bounds of the compute cycles, for 2 tiles and more."""
+        _, works = self._compute_bounds_by_tile_count
+        return list(map(float, works))
 
     def _min_nest_cycles(
         self, work: NestWork, unshared_fraction: float, tile_counts: Numbers

@@ -4,18 +4,15 @@ Cost model of the inner instructions that compute a tile of an outer level of an
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from functools import partial
 from math import ceil, sqrt
-
-from xdsl.ir import Operation, SSAValue
 
 from tlf.analysis.operations.banded_matmul import SystolicArray
 from tlf.analysis.tiling.group_analysis import tile_rules_of
 from tlf.analysis.tiling.group_tiling import (
     TEMPORARY_BYTES,
     GroupTiling,
-    LoopLevel,
     TiledOperation,
     count_elements_of_box,
 )
@@ -25,12 +22,14 @@ from tlf.dialects.target.npu_machine import build_npu_machine
 from tlf.machine.instruction_costs import Cost, InstructionCosts
 from tlf.machine.machine_spec import MatrixEngine
 from tlf.planner.cost.npu.epilogue_buffers import epilogue_bytes_per_result
+from tlf.planner.cost.npu.execution_steps import ExecutionSteps
 from tlf.planner.cost.npu.inner_transfers import InnerTransfer, collect_inner_transfers
 from tlf.planner.cost.npu.matmul_retiling import (
     min_padded_matmul_work,
     padded_matmul_work,
 )
 from tlf.planner.cost.npu.nest_prediction import Nests
+from tlf.planner.cost.npu.nest_structure import tile_key_of
 from tlf.planner.cost.npu.nest_work import NestThroughput, NestWork
 from tlf.planner.cost.npu.product_tiling import (
     ProductExtents,
@@ -38,6 +37,7 @@ from tlf.planner.cost.npu.product_tiling import (
     ProductTiling,
     find_product_tiling,
 )
+from tlf.planner.cost.npu.read_boxes import read_box_of
 from tlf.planner.cost.npu.reduce_stages import (
     initializing_nest_of,
     is_accumulated_over_stages,
@@ -47,7 +47,6 @@ from tlf.planner.cost.npu.tile_size_options import min_product_extent_in
 from tlf.planner.cost.npu.transfer_costs import TransferCosts
 from tlf.planner.settings.control_code import CONTROL_CODE
 from tlf.planner.settings.search_budgets import TILE_SEARCH
-from tlf.support.affine.index_access import Box
 
 
 class OuterCostModel:
@@ -80,13 +79,18 @@ class OuterCostModel:
             for work in (padded_matmul_work, min_padded_matmul_work)
         )
         self.nearest = inner.capacity
+        self._known_nests: dict[Hashable, float | None] = {}
         array = SystolicArray.of(self.costs.machine)
         self.columns = 1 if array is None else array.cols
         self.product_resources = _product_resources_of(target, level, inner)
-        self.pace = NestThroughput(
+        self.pace = self._throughput_of_nests(inner)
+
+    def _throughput_of_nests(self, inner: Level) -> NestThroughput:
+        """Return the throughput of nests over tiles of an inner level."""
+        return NestThroughput(
             issue_cycles=self.costs.machine.issue_cycles
             * CONTROL_CODE.issue_instructions,
-            half_memory_fill_cycles=inner.capacity / 2 / level.bandwidth,
+            half_memory_fill_cycles=inner.capacity / 2 / self.level.bandwidth,
             matrix_engine=self.costs.queues["matrix"],
             move_engines=[
                 self.costs.queues[each] for each in (self.near.load, self.near.store)
@@ -115,13 +119,47 @@ class OuterCostModel:
         return max(*in_order.values(), *busy.values())
 
     def cycles_by_nest(
-        self, tiling: GroupTiling, nests: Nests, transfers: Iterable[InnerTransfer] = ()
+        self, tiling: GroupTiling, nests: Nests, steps: ExecutionSteps
     ) -> dict[int, float]:
-        """Return estimated cycles of each inner nest for one tile, by nest number."""
+        """
+        Return estimated cycles of each inner nest for one tile, by nest number,
+        computed once for equal nests with equal tiles.
+        """
+        if self._has_costs_beyond_nests(tiling):
+            transfers = steps.inner_transfers_of(tiling.tiles)
+            return self._estimate_nests(tiling, nests, transfers)
+        cycles: dict[int, float] = {}
+        for each in steps.nest_structures_of(tiling.tiles):
+            key = each.key, tile_key_of(tiling, each)
+            if key not in self._known_nests:
+                found = self._estimate_nests(tiling, nests, each.transfers)
+                self._known_nests[key] = found.get(each.nest)
+            if (known := self._known_nests[key]) is not None:
+                cycles[each.nest] = known
+        return cycles
+
+    def _estimate_nests(
+        self, tiling: GroupTiling, nests: Nests, transfers: Iterable[InnerTransfer]
+    ) -> dict[int, float]:
+        """Return estimated cycles of the inner nests with the given transfers."""
         return {
             number: each.estimate_cycles(self.pace)
             for number, each in self.work_by_nest(tiling, nests, transfers).items()
         }
+
+    def _has_costs_beyond_nests(self, tiling: GroupTiling) -> bool:
+        """
+        Return `True` if the cost of a nest depends on more than the nest and its tiles:
+        loops over reduction tiles, a cascade, or layouts of single values.
+        """
+        near = self.near
+        return bool(
+            tiling.inner_loops
+            or tiling.cascade is not None
+            or near.layouts
+            or near.free
+            or near.phased
+        )
 
     def work_by_nest(
         self,
@@ -190,7 +228,7 @@ class OuterCostModel:
         after the first one, and passes that do not fill the array.
         """
         for op, tiled in tiling.tiles.items():
-            if not tiled.facts.is_product:
+            if not tiled.facts.is_product or nests[op] not in works_of_nests:
                 continue
             costs = list(self._operand_load_costs(tiling, tiled))
             if len(costs) != 2:
@@ -237,7 +275,7 @@ class OuterCostModel:
             return
         for operand in dict.fromkeys(tiled.op.inputs):
             index = tiled.op.operands.index(operand)
-            if (box := _read_box_of(tiling, tiled, index)) is not None:
+            if (box := read_box_of(tiling, tiled, index)) is not None:
                 yield self.near.load_cost_of(operand, box)
 
     def _cycles_in_cores_or_port(self, cost: Cost) -> float:
@@ -263,7 +301,7 @@ class OuterCostModel:
         if transfer.has_instructions:
             yield from tile_instructions.instruction_costs_of(tiled)
         for operand, index in transfer.loads:
-            if (box := _read_box_of(tiling, tiled, index)) is not None:
+            if (box := read_box_of(tiling, tiled, index)) is not None:
                 yield self.near.load_cost_of(operand, box)
         for result in transfer.stores:
             yield self.near.store_cost_of(result, tiled.result)
@@ -296,25 +334,3 @@ def _prefetch_distance_by_nest(tiling: GroupTiling, nests: Nests) -> dict[int, i
         number, distance = nests[op], tiling.prefetch_distances.get(op, 0)
         distances[number] = max(distance, distances.get(number, 0))
     return distances
-
-
-def _read_box_of(
-    tiling: GroupTiling, tiled: TiledOperation, operand: int
-) -> Box | None:
-    """
-    Return the box of an operand that an operation reads, or `None` if there is none.
-    """
-    if (available := _available_box_of(tiling, tiled.op.operands[operand])) is None:
-        return None
-    return tiled.reads[operand] or available
-
-
-def _available_box_of(tiling: GroupTiling, value: SSAValue) -> Box | None:
-    """Return the available tile of a value, or `None` if there is none."""
-    owner = value.owner
-    if isinstance(owner, Operation) and (tiled := tiling.tiles.get(owner)) is not None:
-        return tiled.result
-    for scope in LoopLevel:
-        if boxes := tiling.reads.get((value, scope)):
-            return boxes[0]
-    return None

@@ -69,26 +69,37 @@ class OuterSearch(TileSearch):
         the neighbours of the best one with tiles in flight, and of those that recompute
         products.
         """
-        for roll in (None, *self._axes_with_overlapping_tiles()):
-            for stages in self.search_space.restrict_stage_counts(
-                (TILE_SEARCH.stages, 1)
-            ):
-                for start in self._start_plans(roll, stages):
-                    self._hill_climb(start)
-        self.single_tile_plan()
+        exhaustive = self._evaluate_all_plans_of_climbs()
         in_flight = (
             plan
             for plan in self._evaluated_plans_that_fit()
             if plan.stages >= TILE_SEARCH.stages
         )
         if (best := min(in_flight, key=_rank_of, default=None)) is not None:
-            self._refine_plan(best)
+            exhaustive._refine_plan(best)
         if not self.reduction_tile_sizes:
             self._evaluate_recomputing_plans()
         plans = [*self._evaluated_plans_that_fit()]
         for search in self._searches_by_reduction_tile.values():
             plans += search.find_best_plans(count)
         return sorted(plans, key=_rank_of)[:count]
+
+    def _evaluate_all_plans_of_climbs(self) -> Self:
+        """
+        Evaluate the plans of all hill climbs, also those that are not better; return
+        the search that evaluates such plans.
+        """
+        search = copy(self)
+        search.is_exhaustive = True
+        TileSearch.find_best(search)
+        for roll in (None, *search._axes_with_overlapping_tiles()):
+            for stages in search.search_space.restrict_stage_counts(
+                (TILE_SEARCH.stages, 1)
+            ):
+                for start in search._start_plans(roll, stages):
+                    search._hill_climb(start)
+        search.single_tile_plan()
+        return search
 
     def _evaluated_plans_that_fit(self) -> Iterator[OuterPlan]:
         """Yield the evaluated plans that fit, except those with prefetch."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,8 @@ from tlf.planner.cost.npu.tile_size_options import halves_and_powers_of_two
 from tlf.planner.settings.search_budgets import TILE_SEARCH
 
 Numbers: TypeAlias = NDArray[np.float64]
+
+T = TypeVar("T", bound=np.generic)
 
 
 @dataclass(frozen=True)
@@ -94,7 +96,10 @@ def find_product_tiling(
 
 
 class _ProductGrid:
-    """All candidate tiles of a product, with their time."""
+    """
+    All candidate tiles of a product, with their time. Arrays have one entry per tile,
+    or are indexed by tile, slots of the factors, and slots of the result.
+    """
 
     def __init__(self, extents: ProductExtents, resources: ProductResources) -> None:
         self.extents = extents
@@ -104,39 +109,43 @@ class _ProductGrid:
             halves_and_powers_of_two(extent, min(extent, least))
             for extent, least in zip(extents[:4], shortest, strict=True)
         ]
-        slots = TILE_SEARCH.product_slots
-        grid = np.meshgrid(*options, slots, slots[:2], indexing="ij")
-        self.batch, self.m, self.n, self.k, self.slots, self.result_slots = (
-            each.ravel().astype(np.float64) for each in grid
-        )
-        sizes = (self.batch, self.m, self.n, self.k)
+        grid = np.meshgrid(*options, indexing="ij")
+        sizes = [each.ravel().astype(np.float64) for each in grid]
+        self.batch, self.m, self.n, self.k = sizes
         batches, self.row_tiles, self.column_tiles, self.reduction_tiles = (
             np.ceil(extent / size)
             for extent, size in zip(extents[:4], sizes, strict=True)
         )
         self.is_whole = self.reduction_tiles == 1
-        self.result_slots = np.where(self.is_whole, self.slots, self.result_slots)
+        slots = np.array(TILE_SEARCH.product_slots, dtype=np.float64)
+        self.slots = slots.reshape(1, -1, 1)
+        self.result_slots = np.where(
+            _along_slots(self.is_whole), self.slots, slots[:2].reshape(1, 1, -1)
+        )
         self.all_result_tiles = batches * self.row_tiles * self.column_tiles
         self.result_tiles = np.ceil(self.all_result_tiles / resources.cores)
 
     def find_fastest(self) -> ProductTiling:
         """Return the tiling that moves the fewest bytes of the fastest that fit."""
         array, (left, right) = self._array_cycles(), self._factor_loads()
-        times = self._times(array, left, right)
+        moved = self._moved_bytes(left, right)
+        times = self._times(array, moved)
         footprints = self._footprints()
         times = np.where(footprints <= self.resources.capacity, times, np.inf)
         if np.isinf(times.min()):
             times = footprints
-        near = times <= TILE_SEARCH.near_optimal_ratio * times.min()
-        best = int(np.lexsort((times, self._moved_bytes(left, right), ~near))[0])
+        near = np.argwhere(times <= TILE_SEARCH.near_optimal_ratio * times.min())
+        at, slot, result_slot = near.T
+        order = np.lexsort((times[at, slot, result_slot], moved[at]))
+        best, slot, result_slot = map(int, near[order[0]])
         return ProductTiling(
             float(array[best] / self._least_array_cycles(array)),
             int(left[best]),
             int(right[best]),
             int(self.result_tiles[best]),
             int(self.reduction_tiles[best]),
-            int(self.slots[best]),
-            int(self.result_slots[best]),
+            int(self.slots[0, slot, 0]),
+            int(self.result_slots[best, slot, result_slot]),
         )
 
     def _array_cycles(self) -> Numbers:
@@ -179,15 +188,28 @@ class _ProductGrid:
         part = self.batch / batch
         factors = part * self.k / k * (left * self.m / m + right * self.n / n)
         results = self.batch * result_bytes * self.m * self.n
-        return self.slots * factors + self.result_slots * results
+        return self.slots * _along_slots(factors) + (
+            self.result_slots * _along_slots(results)
+        )
 
-    def _times(self, array: Numbers, left: Numbers, right: Numbers) -> Numbers:
+    def _times(self, array: Numbers, moved_bytes: Numbers) -> Numbers:
         """Return the cycles of all tiles; results in one slot are in sequence."""
         limits = self.resources
-        moved = self._moved_bytes(left, right) / limits.bandwidth
+        moved = moved_bytes / limits.bandwidth
         tiles = self.result_tiles * self.reduction_tiles
-        chain = (array + moved) / tiles + limits.latency
-        period = np.maximum(np.maximum(array, moved) / tiles, chain / self.slots)
+        chain = _along_slots((array + moved) / tiles + limits.latency)
+        period = np.maximum(
+            _along_slots(np.maximum(array, moved) / tiles), chain / self.slots
+        )
         period = np.maximum(period, limits.issue_cycles)
-        restarts = np.where(self.result_slots == 1, self.result_tiles, 1)
-        return (tiles - restarts) * period + restarts * (chain + limits.latency)
+        restarts = np.where(
+            self.result_slots == 1, _along_slots(self.result_tiles), 1.0
+        )
+        return (_along_slots(tiles) - restarts) * period + (
+            restarts * (chain + limits.latency)
+        )
+
+
+def _along_slots(values: NDArray[T]) -> NDArray[T]:
+    """Return one value per tile as an array that broadcasts along the slots."""
+    return values.reshape(-1, 1, 1)

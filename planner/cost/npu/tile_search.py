@@ -11,6 +11,7 @@ from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import permutations
+from math import prod
 from typing import Self, TypeAlias
 
 from xdsl.ir import SSAValue
@@ -63,6 +64,10 @@ class TileSearch:
     search_space: SearchSpace = UNRESTRICTED
     reduction_tile_sizes: Sizes = ()
     """Sizes of the reduction tiles; empty if the reduction is whole."""
+    is_exhaustive: bool = False
+    """True if plans are evaluated that are not better than known ones."""
+    _single_plan: OuterPlan | None = None
+    """Plan with a single tile, if it fits."""
     known_plans: KnownPlans = field(default_factory=dict[PlanKey, "OuterPlan | None"])
     known_tilings: Tilings = field(
         default_factory=dict[TilingKey, "GroupTiling | None"]
@@ -74,6 +79,10 @@ class TileSearch:
     _known_tiled_groups: dict[TilingKey, TiledGroup | None] = field(
         default_factory=dict[TilingKey, "TiledGroup | None"]
     )
+    _known_rolling_keys: dict[tuple[Sizes, Sizes, int, bool], list[TilingKey]] = field(
+        default_factory=dict[tuple[Sizes, Sizes, int, bool], "list[TilingKey]"]
+    )
+    """Keys of analysed tilings that differ only in the values that are recomputed."""
     _known_by_residency: dict[Residency, tuple[KnownPlans, KnownFootprints]] = field(
         default_factory=dict[Residency, "tuple[KnownPlans, KnownFootprints]"]
     )
@@ -111,7 +120,7 @@ class TileSearch:
 
     def find_best(self) -> OuterPlan | None:
         """Return the best plan, or `None` if not even the smallest tiles fit."""
-        single = self.single_tile_plan()
+        single = self._single_plan = self.single_tile_plan()
         if single is not None and self._is_plan_optimal(single):
             return single
         single_cost = self._single_tile_cost() if single is None else single.cost
@@ -281,9 +290,10 @@ class TileSearch:
     def _hill_climb(self, best: OuterPlan) -> OuterPlan:
         """Return the local optimum: no neighbour and no exchange is better."""
         while True:
-            better = _select_best_plan(self._neighbour_plans(best), best)
+            better = self._select_best_of_sizes(self._neighbour_sizes(best), best)
             if better is best:
-                better = _select_best_plan(self._plans_with_exchanged_sizes(best), best)
+                exchanged = self._plans_with_exchanged_sizes(best)
+                better = self._select_best_plan(exchanged, best)
             if better is best:
                 return best
             best = better
@@ -293,7 +303,7 @@ class TileSearch:
         if best.stages == 1:
             return best
         while (
-            better := _select_best_plan(self._plans_with_nearby_sizes(best), best)
+            better := self._select_best_of_sizes(self._nearby_sizes(best), best)
         ) is not best:
             best = better
         return best
@@ -315,12 +325,12 @@ class TileSearch:
             return plan
         return self._increase_stages(deeper)
 
-    def _plans_with_nearby_sizes(self, plan: OuterPlan) -> Iterator[OuterPlan | None]:
-        """Yield the plans with any size to evaluate along an axis."""
+    def _nearby_sizes(self, plan: OuterPlan) -> Iterator[Sizes]:
+        """Yield the tile sizes with any size to evaluate along an axis."""
         for axis, size in enumerate(plan.tile_sizes):
             for other in self._all_sizes_along(axis, tile_sizes_near_best):
                 if other != size:
-                    yield self._resize_plan(plan, {axis: other})
+                    yield _resize_tile(plan.tile_sizes, {axis: other})
 
     def _all_sizes_along(
         self, axis: int, sizes_of_extent: Callable[[int], Sizes] = tile_size_options
@@ -334,18 +344,18 @@ class TileSearch:
             return chain
         return sizes_of_extent(max(chain))
 
-    def _neighbour_plans(self, plan: OuterPlan) -> Iterator[OuterPlan | None]:
+    def _neighbour_sizes(self, plan: OuterPlan) -> Iterator[Sizes]:
         """
-        Yield the plans with the next size up or down along an axis, and with any size
-        along the sliding axis: whether strips fill the array changes from one size to
-        the next.
+        Yield the tile sizes with the next size up or down along an axis, and with any
+        size along the sliding axis: whether strips fill the array changes from one size
+        to the next.
         """
         for axis in range(len(self.chains)):
             below, above = self._adjacent_sizes(plan.tile_sizes, axis)
             if axis != plan.sliding_axis:
                 below, above = below[-1:], above[:1]
             for size in (*below, *above):
-                yield self._resize_plan(plan, {axis: size})
+                yield _resize_tile(plan.tile_sizes, {axis: size})
 
     def _plans_with_exchanged_sizes(
         self, plan: OuterPlan
@@ -359,7 +369,10 @@ class TileSearch:
             below, _ = self._adjacent_sizes(plan.tile_sizes, shrunk)
             for size in above[:1]:
                 smaller = (
-                    self._resize_plan(plan, {grown: size, shrunk: other})
+                    self.plan_for(
+                        _resize_tile(plan.tile_sizes, {grown: size, shrunk: other}),
+                        *plan.plan_key[1:],
+                    )
                     for other in reversed(below)
                 )
                 yield next((each for each in smaller if each is not None), None)
@@ -370,11 +383,70 @@ class TileSearch:
         below = tuple(each for each in chain if each < size)
         return below, tuple(each for each in chain if each > size)
 
-    def _resize_plan(
-        self, plan: OuterPlan, sizes: Mapping[int, int]
-    ) -> OuterPlan | None:
-        tile = (sizes.get(axis, size) for axis, size in enumerate(plan.tile_sizes))
-        return self.plan_for(tuple(tile), *plan.plan_key[1:])
+    def _select_best_of_sizes(
+        self, candidate_sizes: Iterable[Sizes], plan: OuterPlan
+    ) -> OuterPlan:
+        """
+        Return the best of `plan` and the plans that differ from it by their tile sizes;
+        on a tie, the first. Sizes are not analysed if no plan with as many tiles is
+        better.
+        """
+        best = plan
+        for sizes in candidate_sizes:
+            if self._min_rank_of_sizes(sizes) <= best.rank[
+                0
+            ] and not self._is_too_small(sizes):
+                resized = self.plan_for(sizes, *plan.plan_key[1:])
+                best = self._select_best_plan((resized,), best)
+        return best
+
+    def _select_best_plan(
+        self, plans: Iterable[OuterPlan | None], best: OuterPlan
+    ) -> OuterPlan:
+        """
+        Return the plan of the lowest rank among `plans` and `best`; on a tie, `best`.
+        The cost of computation is not estimated if bounds exceed the best rank.
+        """
+        for plan in plans:
+            if plan is None or plan.min_rank_from_moves > best.rank[0]:
+                continue
+            if self._min_rank_of_sizes(plan.tile_sizes, plan.cost) > best.rank[0]:
+                continue
+            if plan.rank < best.rank:
+                best = plan
+        return best
+
+    def _is_too_small(self, sizes: Sizes) -> bool:
+        """
+        Return `True` if no plan with as many tiles or more is better than the best one
+        that fits in a single tile.
+        """
+        best = self._single_plan
+        if self.reduction_tile_sizes or self.is_exhaustive or best is None:
+            return False
+        if (bounds := self.lower_bounds) is None:
+            return False
+        count = self._count_tiles(sizes)
+        return bounds.min_rank_of_more_tiles(count, self.residency) > best.rank[0]
+
+    def _count_tiles(self, sizes: Sizes) -> int:
+        """Return the number of tiles of some sizes."""
+        pairs = zip(self.axes.parallel, sizes, strict=True)
+        return prod(-(-extent // size) for extent, size in pairs)
+
+    def _min_rank_of_sizes(self, sizes: Sizes, cost: OuterCost | None = None) -> int:
+        """
+        Return a lower bound of the first component of the rank of plans with the given
+        tile sizes, or of the plan with the given cost; 0 if there is none.
+        """
+        if (
+            self.reduction_tile_sizes
+            or self.is_exhaustive
+            or (bounds := self.lower_bounds) is None
+        ):
+            return 0
+        tile_count = self._count_tiles(sizes)
+        return bounds.min_rank_of_tiles(tile_count, self.residency, cost)
 
     def plan_for(
         self,
@@ -469,8 +541,30 @@ class TileSearch:
         )
         key = sizes, self.reduction_tile_sizes, rolling
         if key not in self._known_tiled_groups:
-            self._known_tiled_groups[key] = self._make_tiled_group(key)
+            self._known_tiled_groups[key] = (
+                self._make_tiled_group(key)
+                if rolling is None
+                else self._make_rolling_group(key, rolling)
+            )
         return self._known_tiled_groups[key]
+
+    def _make_rolling_group(
+        self, key: TilingKey, policy: RollingPolicy
+    ) -> TiledGroup | None:
+        """
+        Return the group with tiles that roll: a known one if its policy recomputes
+        fewer values, and has no windows for the others, or a new one.
+        """
+        sizes, reduction_tile_sizes, _ = key
+        about = sizes, reduction_tile_sizes, policy.axis, policy.has_prefetch
+        known_keys = self._known_rolling_keys.setdefault(about, [])
+        for other in known_keys:
+            tiling = self.known_tilings[other]
+            if tiling is not None and _has_same_windows(tiling, other[2], policy):
+                self.known_tilings[key] = tiling
+                return self._known_tiled_groups[other]
+        known_keys.append(key)
+        return self._make_tiled_group(key)
 
     def _make_tiled_group(self, key: TilingKey) -> TiledGroup | None:
         """
@@ -502,15 +596,23 @@ class TileSearch:
             return None
 
 
-def _select_best_plan(plans: Iterable[OuterPlan | None], best: OuterPlan) -> OuterPlan:
-    """Return the plan of the lowest rank among `plans` and `best`; on a tie, `best`."""
-    for plan in plans:
-        # Skip the cost of computation if the moves alone exceed the best rank.
-        if plan is None or plan.min_rank_from_moves > best.rank[0]:
-            continue
-        if plan.rank < best.rank:
-            best = plan
-    return best
+def _resize_tile(tile_sizes: Sizes, sizes_by_axis: Mapping[int, int]) -> Sizes:
+    """Return tile sizes with other sizes along some axes."""
+    return tuple(sizes_by_axis.get(axis, size) for axis, size in enumerate(tile_sizes))
+
+
+def _has_same_windows(
+    tiling: GroupTiling, own_policy: RollingPolicy | None, policy: RollingPolicy
+) -> bool:
+    """
+    Return `True` if a tiling is also that of another policy: all values that it
+    recomputes are recomputed by the other one, and no further one has a window.
+    """
+    if own_policy is None:
+        return False
+    own, others = own_policy.recomputed_values, policy.recomputed_values
+    windowed = {value for value, _ in tiling.windows}
+    return own <= others and windowed.isdisjoint(others - own)
 
 
 def _move_axis_to_end(axes: Sequence[int], axis: int) -> list[int]:

@@ -143,15 +143,20 @@ class TiledGroup:
         self.steps = steps
         self._movements = GroupTransferTraffic(tiling, model.far)
         self._whole_loads: dict[SSAValue, ChannelTraffic] = {}
+        self._known_buffers: dict[
+            tuple[frozenset[SSAValue], frozenset[SSAValue]], TileBuffers
+        ] = {}
 
     def footprint_of(
         self, stages: int, residency: Residency = NO_RESIDENCY
     ) -> Footprint:
         """Return the group's buffers in the level for `stages` and a residency."""
         whole = residency.whole_loaded_inputs | residency.retained_results
-        buffers = TileBuffers(
-            self.tiling, self.nests, residency.resident_inputs, whole, self.steps
-        )
+        key = residency.resident_inputs, whole
+        if (buffers := self._known_buffers.get(key)) is None:
+            buffers = self._known_buffers[key] = TileBuffers(
+                self.tiling, self.nests, *key, self.steps
+            )
         return buffers.footprint_of(outer_iterations_in_flight(self.tiling, stages))
 
     def is_legal_with_residency(self, residency: Residency) -> bool:
@@ -242,14 +247,17 @@ class TiledGroup:
 
     def _serial_tile_cycles(self, tiling: GroupTiling) -> float:
         """Return the cycles of tiles that are computed sequentially."""
-        transfers = self.steps.inner_transfers_of(tiling.tiles)
-        return self.model.compute_cycles_of_tile(tiling, self.nests, transfers)
+        if tiling.prefetch_distances:
+            transfers = self.steps.inner_transfers_of(tiling.tiles)
+            return self.model.compute_cycles_of_tile(tiling, self.nests, transfers)
+        cycles = self.model.cycles_by_nest(tiling, self.nests, self.steps)
+        order = dict.fromkeys(self.nests[op] for op in tiling.tiles)
+        return sum(cycles[nest] for nest in order if nest in cycles)
 
     @cached_property
     def _cycles_by_nest(self) -> dict[int, float]:
         """Cycles of each inner nest for one tile with all reduce stages, by number."""
-        transfers = self.steps.inner_transfers_of(self.tiling.tiles)
-        each = self.model.cycles_by_nest(self.tiling, self.nests, transfers)
+        each = self.model.cycles_by_nest(self.tiling, self.nests, self.steps)
         return {
             nest: cycles
             * (self.pieces if is_nest_in_stage_loop(self.tiling, nest) else 1)

@@ -1,14 +1,18 @@
 """Estimated time of nests over inner tiles for a tile of an outer level."""
 
 import re
+from collections.abc import Hashable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
 from only_group import only_group
 
+from tlf.analysis.operations.op_facts import OpFactsCache
+from tlf.analysis.tiling.group_analysis import GroupMembers
 from tlf.analysis.tiling.group_members import members_of_group_op
 from tlf.analysis.tiling.rolling_windows import RollingPolicy
 from tlf.dialects.target import TargetSpec, load_target_spec
+from tlf.planner.cost.npu.execution_steps import ExecutionSteps
 from tlf.planner.cost.npu.nest_work import NestThroughput, NestWork
 from tlf.planner.cost.npu.npu_estimator import predict_nests_of
 from tlf.planner.cost.npu.outer_model import OuterCostModel
@@ -166,3 +170,42 @@ def test_only_what_is_read_of_a_window_is_moved(leads: bool):
     ]
     fresh = 8 * row + 64 * 64 * 2
     assert sorted(moved) == [fresh, 10 * row + 64 * 64 * 9 * 2 + 8 * row]
+
+
+def copies_of(texts: Iterable[str], target: TargetSpec) -> Iterator[GroupMembers]:
+    """The members of the groups of some programs, with facts in common."""
+    facts = OpFactsCache()
+    for text in texts:
+        group = only_group(text, target, "level=L2 max-contractions=2")
+        members = members_of_group_op(group)
+        yield GroupMembers(members.operations, members.results, facts)
+
+
+def test_nests_known_from_other_tiles_and_groups_cost_the_same():
+    target = load_target_spec("npu")
+    model = OuterCostModel(target, target.levels["L2"])
+    for members in copies_of((RESIDUAL, RESIDUAL), target):
+        nests = predict_nests_of(members, target)
+        steps = ExecutionSteps(members.operations, nests)
+        for rows in (8, 4, 8, 16, 32):
+            tiling = members.analyze_tiles_of_sizes((1, 64, rows, 64), (), model.rules)
+            works = model.work_by_nest(tiling, nests)
+            assert model.cycles_by_nest(tiling, nests, steps) == {
+                nest: each.estimate_cycles(model.pace) for nest, each in works.items()
+            }
+
+
+def test_nests_of_other_wiring_have_other_keys():
+    """The second operand of the sum is the input, or the first result."""
+    target = load_target_spec("npu")
+    rules = OuterCostModel(target, target.levels["L2"]).rules
+    keys = set[Hashable]()
+    for members in copies_of(
+        (TWICE, TWICE.replace("%0, %x :", "%0, %0 :"), TWICE), target
+    ):
+        nests = predict_nests_of(members, target)
+        steps = ExecutionSteps(members.operations, nests)
+        tiling = members.analyze_tiles_of_sizes((64, 256), (), rules)
+        (structure,) = steps.nest_structures_of(tiling.tiles)
+        keys.add(structure.key)
+    assert len(keys) == 2

@@ -1,6 +1,7 @@
 """The search of tiles for an outer level."""
 
 from itertools import pairwise
+from math import prod
 
 import pytest
 from only_group import only_group
@@ -131,6 +132,41 @@ def test_moves_alone_are_no_worse_than_a_plan(text: str, kibibytes: int):
 
     assert plans
     assert all(plan.min_rank_from_moves <= plan.rank[0] for plan in plans)
+
+
+@pytest.mark.parametrize("text", [PAIR, STRIDED, SUMS])
+@pytest.mark.parametrize("kibibytes", [256, 4096])
+def test_no_plan_beats_the_bound_for_as_many_tiles(text: str, kibibytes: int):
+    """So neither the plan, nor its tiles before, need to be evaluated."""
+    search = search_of(text, kibibytes)
+    search.find_best_plans(1)
+    bounds, plans = search.lower_bounds, search.known_plans.values()
+
+    assert bounds is not None
+    for plan in plans:
+        if plan is not None:
+            pairs = zip(search.axes.parallel, plan.tile_sizes, strict=True)
+            count = prod(-(-extent // size) for extent, size in pairs)
+            about = count, search.residency
+            rough = bounds.min_rank_of_tiles(*about)
+            assert rough <= bounds.min_rank_of_tiles(*about, plan.cost) <= plan.rank[0]
+            for fewer in range(1, count + 1):
+                assert bounds.min_rank_of_more_tiles(fewer, search.residency) <= rough
+
+
+def test_plans_that_are_not_evaluated_are_no_better():
+    counts = [0, 0]
+    for text in (PAIR, TWICE, SQUARE):
+        pruned, exhaustive = (search_of(text, 512) for _ in range(2))
+        exhaustive.is_exhaustive = True
+        found, best = pruned.find_best(), exhaustive.find_best()
+
+        assert found is not None
+        assert best is not None
+        assert (found.plan_key, found.rank) == (best.plan_key, best.rank)
+        counts[0] += len(pruned.known_plans)
+        counts[1] += len(exhaustive.known_plans)
+    assert counts[0] < counts[1]
 
 
 def test_more_tiles_are_in_flight_where_this_is_faster():

@@ -2,14 +2,20 @@
 
 import random
 from dataclasses import replace
+from itertools import product
+from math import ceil
+from typing import NamedTuple
 
 import pytest
 
 from tlf.planner.cost.npu.product_tiling import (
     ProductExtents,
     ProductResources,
+    ProductTiling,
     find_product_tiling,
 )
+from tlf.planner.cost.npu.tile_size_options import halves_and_powers_of_two
+from tlf.planner.settings.search_budgets import TILE_SEARCH
 
 LARGE = ProductResources(
     capacity=1 << 20,
@@ -94,3 +100,96 @@ def test_the_smallest_tiles_are_returned_if_none_fits():
 
     assert found.result_tiles == 256 * 256
     assert found.reduction_tiles == 256 // LARGE.min_steps
+
+
+class Tile(NamedTuple):
+    """A candidate tile with its costs, computed one number after the other."""
+
+    array: float
+    share: float
+    moved: float
+    footprint: float
+    cycles: float
+    tiling: ProductTiling
+
+
+def tile_of(
+    extents: ProductExtents,
+    resources: ProductResources,
+    sizes: tuple[int, int, int, int],
+    slots: int,
+    result_slots: int,
+) -> Tile:
+    batch, m, n, k = sizes
+    counts = [ceil(e / s) for e, s in zip(extents[:4], sizes, strict=True)]
+    batches, rows, columns, reductions = counts
+    result_slots = slots if reductions == 1 else result_slots
+    all_results = batches * rows * columns
+    results = ceil(all_results / resources.cores)
+    across, down = resources.rows, resources.columns
+    passes = min(ceil(m / across) * ceil(n / down), ceil(n / across) * ceil(m / down))
+    array = passes * (results * batch * reductions * k) * extents.step_cycles
+    left, right = columns, rows
+    keeps_left = extents.right_bytes * (right - 1) <= extents.left_bytes * (left - 1)
+    if reductions == 1:
+        left, right = (1, right) if keeps_left else (left, 1)
+    moved = extents.left_bytes * left + extents.right_bytes * right
+    part = batch / extents.batch
+    factors = (
+        part
+        * k
+        / extents.k
+        * (extents.left_bytes * m / extents.m + extents.right_bytes * n / extents.n)
+    )
+    footprint = slots * factors + result_slots * (batch * extents.result_bytes * m * n)
+    bus, tiles = moved / resources.bandwidth, results * reductions
+    chain = (array + bus) / tiles + resources.latency
+    period = max(max(array, bus) / tiles, chain / slots, resources.issue_cycles)
+    restarts = results if result_slots == 1 else 1
+    cycles = (tiles - restarts) * period + restarts * (chain + resources.latency)
+    share = array * (all_results / resources.cores / results)
+    found = ProductTiling(array, left, right, results, reductions, slots, result_slots)
+    return Tile(array, share, moved, footprint, cycles, found)
+
+
+def find_tiling_of_all(
+    extents: ProductExtents, resources: ProductResources
+) -> ProductTiling:
+    """The fastest tiling, by a loop over all candidates."""
+    shortest = (1, 1, 1, resources.min_steps)
+    options = [
+        halves_and_powers_of_two(extent, min(extent, least))
+        for extent, least in zip(extents[:4], shortest, strict=True)
+    ]
+    slots = TILE_SEARCH.product_slots
+    tiles = [
+        tile_of(extents, resources, (batch, m, n, k), many, results)
+        for batch, m, n, k, many, results in product(*options, slots, slots[:2])
+    ]
+    fitting = [each for each in tiles if each.footprint <= resources.capacity]
+    ranked = [
+        (each.cycles if fitting else each.footprint, each) for each in fitting or tiles
+    ]
+    limit = TILE_SEARCH.near_optimal_ratio * min(time for time, _ in ranked)
+    near = [(each.moved, time, each) for time, each in ranked if time <= limit]
+    _, _, best = min(near, key=lambda each: each[:2])
+    least = min(each.share for each in tiles)
+    return best.tiling._replace(fill_ratio=best.array / least)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_arrays_of_all_candidates_find_the_same_tiles(seed: int):
+    pick = random.Random(seed)
+    batch, m, n, k = (pick.choice((1, 3)), *(pick.randrange(1, 90) for _ in range(3)))
+    factors = (batch * m * k * pick.choice((1, 2)), batch * n * k * 2.5)
+    extents = ProductExtents(batch, m, n, k, *factors, 0.5, pick.choice((2.0, 6.5)))
+    resources = replace(
+        LARGE,
+        capacity=pick.choice((64, 4096, 1 << 16)),
+        rows=pick.choice((8, 16)),
+        columns=pick.choice((8, 64)),
+        cores=pick.choice((1, 2)),
+    )
+    assert find_product_tiling(extents, resources) == find_tiling_of_all(
+        extents, resources
+    )

@@ -1,0 +1,48 @@
+"""
+Estimate of the cycles of an NPU program from its totals, without simulation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tlf.planner.cost.npu.event_program import Item
+from tlf.planner.cost.npu.event_simulation import (
+    busy_cycles_by_engine,
+    serial_cycles_of,
+)
+from tlf.planner.cost.npu.iterations_in_flight import SINGLE, IterationsInFlight
+from tlf.planner.settings.search_budgets import TILE_SEARCH
+
+
+@dataclass(frozen=True)
+class ProgramEstimate:
+    """Totals of a program, from which its cycles follow approximately."""
+
+    serial: int
+    """Cycles without any overlap."""
+    busiest: int
+    """Cycles of the busiest engine or channel."""
+    total: int
+    """Cycles of all engines and channels."""
+
+    @staticmethod
+    def of(program: Sequence[Item]) -> ProgramEstimate:
+        """Return the totals of a program."""
+        cycles = busy_cycles_by_engine(program).values()
+        return ProgramEstimate(
+            serial_cycles_of(program), max(cycles, default=0), sum(cycles)
+        )
+
+    def cycles_with_stages(self, in_flight_counts: IterationsInFlight) -> int:
+        """
+        Return the approximate cycles: the cycles of the busiest engine and the exposed
+        fraction of all other cycles if iterations overlap. The iterations in flight,
+        and one that is loaded or stored, run in parallel.
+        """
+        if in_flight_counts == SINGLE:
+            return self.serial
+        in_flight = max(in_flight_counts.tiles, in_flight_counts.reduce_stages) + 1
+        exposed = (self.total - self.busiest) // TILE_SEARCH.exposed_divisor
+        return max(self.busiest + exposed, self.serial // in_flight)
