@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -84,13 +85,22 @@ class CompiledProgram(CallableProgram):
 
     def _lower(self) -> tuple[Signature, ModuleOp]:
         """Run the passes on a copy of the program, and record them."""
+        self._records, signature, module = self._run_passes(records_stages=False)
+        return signature, module
+
+    def _run_passes(
+        self, records_stages: bool
+    ) -> tuple[CompilationRecords, Signature, ModuleOp]:
+        """Run the passes on a copy of the program, and return their records, too."""
         # Imported only here: a program of the cache needs no pass.
         from tlf.compiler.driver.compilation_records import CompilationRecords
 
-        self._records = CompilationRecords()
-        lowered = self.source.clone()
-        manager = self._records.make_pass_manager
-        return self._backend.lower(self._context, lowered, manager), lowered
+        records = CompilationRecords(records_stages)
+        module = self.source.clone()
+        signature = self._backend.lower(
+            self._context, module, records.make_pass_manager
+        )
+        return records, signature, module
 
     @property
     def target_name(self) -> str:
@@ -116,16 +126,24 @@ class CompiledProgram(CallableProgram):
         self._lower()
         return self._records
 
+    @cached_property
+    def _modules(self) -> Mapping[str, ModuleOp]:
+        """
+        Program after each pass, by name. The passes are run again, as few users look at
+        it, and a copy after each pass takes time and memory.
+        """
+        return self._run_passes(records_stages=True)[0].stages
+
     @property
     def stages(self) -> tuple[str, ...]:
         """Valid arguments of `ir`: `input`, each pass, and the generated texts."""
-        return ("input", *self._records.stages, *self.executable.artifacts)
+        return ("input", *self._modules, *self.executable.artifacts)
 
     def ir(self, stage: str = "input") -> str:
         """Return the program at a stage. Raises `KeyError` for an unknown stage."""
         if stage in self.executable.artifacts:
             return self.executable.artifacts[stage]
-        stages = {"input": self.module, **self._records.stages}
+        stages = {"input": self.module, **self._modules}
         if stage not in stages:
             raise KeyError(f"expected a stage among {', '.join(self.stages)}")
         return f"{stages[stage]!s}\n"

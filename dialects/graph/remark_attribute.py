@@ -75,6 +75,12 @@ class RemarkAttr(ParametrizedAttribute):
         )
 
     @property
+    def contents(self) -> tuple[str, ...]:
+        """All parameters but the locations."""
+        each = self.kind, self.source, self.text, self.topic, self.level
+        return tuple([word.data for word in each])
+
+    @property
     def location_names(self) -> tuple[str, ...]:
         """Locations of the remark, without duplicates."""
         return tuple(place.data for place in self.locations)
@@ -196,10 +202,11 @@ def add_remark_locations(
     Add remarks without locations to the attribute of a function, at the named
     locations. Those of an existing remark that is otherwise equal are extended.
     """
-    merged = {each.with_locations(()): each for each in remarks_of(function)}
+    merged = {each.contents: each for each in remarks_of(function)}
     for remark, names in names_by_remark.items():
-        known = merged.get(remark, remark).location_names
-        merged[remark] = remark.with_locations(tuple(dict.fromkeys((*known, *names))))
+        known = merged.get(remark.contents, remark).location_names
+        places = tuple(dict.fromkeys((*known, *names)))
+        merged[remark.contents] = remark.with_locations(places)
     function.attributes[REMARKS_ATTRIBUTE] = ArrayAttr(merged.values())
 
 
