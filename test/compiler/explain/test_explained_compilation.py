@@ -53,9 +53,15 @@ def test_nothing_is_compiled_to_tell_of_it(target: str, counted: list[ModuleOp])
     count = len(counted)
     for _ in range(2):
         assert compiled.explain()
-        assert [compiled.ir(stage) for stage in compiled.stages]
-
     assert count == len(counted) == (target != "reference")
+
+
+@pytest.mark.parametrize("target", ["npu", "triton"])
+def test_passes_run_once_more_to_show_programs(target: str, counted: list[ModuleOp]):
+    compiled = tlf.compile(ADD, target=target)
+    for _ in range(2):
+        assert [compiled.ir(stage) for stage in compiled.stages]
+    assert len(counted) == 2
 
 
 @pytest.mark.parametrize("arguments", [[], ["--simulate"], ["--why-not-fuse", "0,1"]])

@@ -35,6 +35,9 @@ from triton_requests import SLOW, make_request
 from tlf.runtime.triton.parallel_compilation import compile_in_threads
 from tlf.runtime.triton.worker_pool import POOL
 
+# Processes in the background ignore interruptions.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 def compile_one(number):
     if number == 0:
         time.sleep(1)

@@ -126,11 +126,13 @@ def test_workers_that_do_not_start(
 
 
 SCRIPT = """\
-import os, sys
+import os, signal, sys
 from pathlib import Path
 from triton_requests import COPY, SLOW, make_request
 from tlf.runtime.triton.worker_pool import POOL
 
+# Processes in the background ignore interruptions.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 kind, folder = sys.argv[1], Path(sys.argv[2])
 slow = POOL.submit(make_request(SLOW, folder))
 (worker,) = POOL.pids

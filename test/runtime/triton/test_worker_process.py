@@ -48,9 +48,11 @@ def test_worker_that_ends(tmp_path: Path):
 
 
 SCRIPT = """\
-import os, sys
+import os, signal, sys
 from tlf.runtime.triton.worker_process import WorkerProcess
 
+# Processes in the background ignore interruptions.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 print("imported", flush=True)
 worker = WorkerProcess()
 if sys.argv[1] == "fork" and os.fork() == 0:
