@@ -42,7 +42,11 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         return split(self, parts)
 
     monkeypatch.setattr(SplittableReductions, "split_into_parts", counting)
+    def count_one_tile(self: ChangeEvaluator, group: Part) -> int:
+        return 1
+
     monkeypatch.setattr(ChangeEvaluator, "cycles_saved_by_change", saved)
+    monkeypatch.setattr(ChangeEvaluator, "tile_count_of_group", count_one_tile)
     small = replace(REASSOCIATION, min_part_extent=3)
     monkeypatch.setattr(split_counts, "REASSOCIATION", small)
     large = replace(PARTITION, max_closure_operations=1000)
