@@ -42,6 +42,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         return split(self, parts)
 
     monkeypatch.setattr(SplittableReductions, "split_into_parts", counting)
+
     def count_one_tile(self: ChangeEvaluator, group: Part) -> int:
         return 1
 
