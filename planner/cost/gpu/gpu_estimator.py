@@ -20,7 +20,12 @@ from tlf.dialects.tile import Mapping
 from tlf.planner.context import Memo
 from tlf.planner.cost.gpu.gpu_parameters import Chip
 from tlf.planner.cost.gpu.kernel_model import KernelModel
-from tlf.planner.cost.gpu.kernel_search import KernelCandidate, KernelSearch, Sizes
+from tlf.planner.cost.gpu.kernel_search import (
+    KernelCandidate,
+    KernelSearch,
+    Sizes,
+    is_far_above,
+)
 from tlf.planner.search_space import UNRESTRICTED, SearchSpace
 from tlf.planner.settings.search_budgets import KERNEL_SEARCH
 from tlf.planner.tile_sizes.largest_tiles import TileSizeSelector
@@ -105,26 +110,24 @@ class GpuEstimator:
         record the best plan, if they do not.
         """
         slow = self._slow.get(key)
-        if slow is not None and slow > KERNEL_SEARCH.max_limit_ratio * limit:
+        if slow is not None and is_far_above(slow, limit):
             return slow
         try:
-            search, starts = self._prepare_search(members, limit)
-            best = search.find_best(starts)
+            best = self._search_candidate(members, limit)
         except TilingError:
             return None
-        if best is not None and search.exceeds_limit(best):
+        if best is not None and is_far_above(best.cost.cycles, limit):
             self._slow[key] = round(best.cost.cycles)
             return self._slow[key]
-        self._known[key] = (
-            None if best is None else self.to_plan_attribute(members, best)
-        )
+        self._known[key] = self._plan_of_candidate(members, best)
         return None
 
     def _cached_plan(
         self, key: Hashable, members: GroupMembers
     ) -> graph.PlanAttr | None:
         if key not in self._known:
-            self._known[key] = self._search_plan(members)
+            best = self._search_candidate(members)
+            self._known[key] = self._plan_of_candidate(members, best)
         return self._known[key]
 
     def _cached_cycles(self, key: Hashable, members: GroupMembers) -> int | None:
@@ -168,10 +171,16 @@ class GpuEstimator:
             stages=stages,
         )
 
-    def _search_plan(self, members: GroupMembers) -> graph.PlanAttr | None:
-        search, starts = self._prepare_search(members)
-        best = search.find_best(starts)
+    def _plan_of_candidate(
+        self, members: GroupMembers, best: KernelCandidate | None
+    ) -> graph.PlanAttr | None:
         return None if best is None else self.to_plan_attribute(members, best)
+
+    def _search_candidate(
+        self, members: GroupMembers, limit: float = inf
+    ) -> KernelCandidate | None:
+        search, starts = self._prepare_search(members, limit)
+        return search.find_best(starts)
 
     def _prepare_search(
         self, members: GroupMembers, limit: float = inf

@@ -80,7 +80,8 @@ class KernelSearch:
         self.has_start_products = any(map(self._has_matrix_product, start_sizes))
         legal = map(self._find_first_legal_candidate, dict.fromkeys(start_sizes))
         candidates = [each for each in legal if each is not None]
-        if not all(map(self.exceeds_limit, candidates)):
+        starts = [each.cost.cycles for each in candidates]
+        if not all(is_far_above(cycles, self.cycle_limit) for cycles in starts):
             candidates = [self._hill_climb(each) for each in candidates]
         return min(candidates, key=_rank_of_candidate, default=None)
 
@@ -124,13 +125,6 @@ class KernelSearch:
             1 - KERNEL_SEARCH.min_tile_gain
         )
         return best if is_worth else start
-
-    def exceeds_limit(self, candidate: KernelCandidate) -> bool:
-        """
-        Return `True` if a candidate takes so many more cycles than the limit that the
-        search does not start from it.
-        """
-        return candidate.cost.cycles > KERNEL_SEARCH.max_limit_ratio * self.cycle_limit
 
     def _neighbour_sizes(self, sizes: Sizes) -> Iterator[Sizes]:
         """
@@ -305,6 +299,14 @@ class KernelSearch:
             else KERNEL_SEARCH.max_fused_unrolled_steps
         )
         return sum(fused) <= most * demand.warp_count * compute_model.chip.gpu.warp
+
+
+def is_far_above(cycles: float, limit: float) -> bool:
+    """
+    Return `True` if tiles take so many more cycles than a limit that the search does
+    not start from them.
+    """
+    return cycles > KERNEL_SEARCH.max_limit_ratio * limit
 
 
 def _rank_of_candidate(candidate: KernelCandidate) -> tuple[float, int, int]:
