@@ -92,7 +92,7 @@ class PassManager:
 
     def _run_passes(self, context: Context, module: ModuleOp) -> None:
         """Apply each pass to `module`, then locate, print, verify and observe it."""
-        is_changed = self._verify_if_changed(module, "verifier")
+        is_changed = self._verify_if_changed(module, "verifier", 0)
         self.observer(0, module, is_changed)
         before = (
             self._print_to_text(module) if self.print_after is PrintAfter.CHANGE else ""
@@ -104,21 +104,23 @@ class PassManager:
                     each.apply(context, module)
                 propagate_locations(module)
                 before = self._print_if_requested(each.name, module, before)
-                is_changed = not self._is_verified_after(count)
-                is_changed = is_changed or self._verify_if_changed(module, step)
+                is_changed = self._verify_if_changed(module, step, count)
                 self.observer(count, module, is_changed)
 
     def _is_verified_after(self, count: int) -> bool:
         """Return `True` if the module is verified after the first `count` passes."""
-        if self.verify_each is not VerifyEach.LEVELS or count == len(self.passes):
+        if self.verify_each is not VerifyEach.LEVELS:
+            return self.verify_each is not VerifyEach.NOTHING
+        if count in (0, len(self.passes)):
             return True
         return self.passes[count - 1].name.startswith(CONVERSION_PREFIX)
 
-    def _verify_if_changed(self, module: ModuleOp, step: str) -> bool:
+    def _verify_if_changed(self, module: ModuleOp, step: str, count: int) -> bool:
         """
-        Verify a module if it changed; return `True` if it did, as far as is known.
+        Verify a module after `count` passes if it changed; return `True` if it did, as
+        far as is known.
         """
-        if self.verify_each is VerifyEach.NOTHING:
+        if not self._is_verified_after(count):
             return True
         with self.timing.measure("(verify)"), locate_errors(module, step):
             return self._verifier.verify_changes(module)
