@@ -23,6 +23,7 @@ from pathlib import Path
 
 from hopper_stand_in import BufferStandIn, compile_as_launched, install_driver
 
+from tlf.runtime.triton.device_tensors import TORCH_DTYPES
 from tlf.runtime.triton.kernel_admission import KernelVariant
 from tlf.runtime.triton.kernel_prefetch import prefetch_plan_kernels
 from tlf.runtime.triton.launch_plan import Launch, find_buffer_launches, load_plan
@@ -31,18 +32,6 @@ from tlf.runtime.triton.worker_pool import POOL
 
 HEAD_START = 4.0
 """Seconds that running workers have to import Triton, as during the passes."""
-
-_TORCH_NAMES = {
-    "bf16": "bfloat16",
-    "f16": "float16",
-    "f32": "float32",
-    "f64": "float64",
-    "i1": "bool",
-    "i8": "int8",
-    "i16": "int16",
-    "i32": "int32",
-    "i64": "int64",
-}
 
 
 class WorkerOptions(argparse.Namespace):
@@ -64,8 +53,7 @@ def time_compilation(text: str, head_start: float) -> float:
     plan = load_plan(text)
     kernels = {kernel.name: kernel for kernel in plan.kernels}
     buffers = {
-        each.name: BufferStandIn(f"torch.{_TORCH_NAMES[each.dtype]}")
-        for each in plan.buffers
+        each.name: BufferStandIn(str(TORCH_DTYPES[each.dtype])) for each in plan.buffers
     }
 
     def compile_one(launch: Launch) -> None:

@@ -14,6 +14,20 @@ def test_chunks_fill_bursts():
     assert elements_per_chunk((256, 512), (1024, 2), 0, 0, 256, 8) == 32
 
 
+def draw_boxes(seed: int) -> tuple[range, int, list[int]]:
+    """
+    Return the starts of chunks, the extent of a box, and its start in each iteration.
+    """
+    random = Random(seed)
+    size, count = random.randint(1, 9), random.randint(2, max(CHUNK_COUNTS))
+    chunks = range(0, size * count, size)
+    trips, box = random.randint(1, 40), random.randint(1, 12)
+    starts = [random.randrange(size * count) for _ in range(trips)]
+    if random.random() < 0.8:
+        starts.sort()
+    return chunks, box, starts
+
+
 def test_what_is_misaligned_has_no_columns():
     assert elements_per_chunk((256, 500), (1000, 2), 0, 1, 256, 8) == 500
     assert elements_per_chunk((1, 500), (1000, 2), 8, 1, 256, 8) == 63
@@ -24,20 +38,14 @@ def test_what_is_misaligned_has_no_columns():
 @pytest.mark.parametrize("seed", range(300))
 def test_no_iteration_is_ahead_of_its_chunk(seed: int):
     """And no longer period would do, but for the waits that have to be over at last."""
-    random = Random(seed)
-    size, count = random.randint(1, 9), random.randint(2, max(CHUNK_COUNTS))
-    chunks = range(0, size * count, size)
-    trips, box = random.randint(1, 40), random.randint(1, 12)
-    starts = [random.randrange(size * count) for _ in range(trips)]
-    if random.random() < 0.8:
-        starts.sort()
+    chunks, box, starts = draw_boxes(seed)
     period = consume_period_of(starts, box, chunks)
 
     def is_safe(period: int) -> bool:
         last = [sum(each < start + box for each in chunks) - 1 for start in starts]
         return all(each <= at // period for at, each in enumerate(last))
 
-    longest = (trips - 1) // (count - 1)
+    longest = (len(starts) - 1) // (len(chunks) - 1)
     safe = [each for each in range(1, longest + 1) if is_safe(each)]
     assert period == max(safe, default=None)
 
@@ -49,23 +57,18 @@ def test_chunks_have_to_come_in_order():
 
 @pytest.mark.parametrize("seed", range(300))
 def test_no_chunk_is_stored_before_it_is_made(seed: int):
-    random = Random(seed)
-    size, count = random.randint(1, 9), random.randint(2, max(CHUNK_COUNTS))
-    chunks = range(0, size * count, size)
-    trips, box = random.randint(1, 40), random.randint(1, 12)
-    starts = [random.randrange(size * count) for _ in range(trips)]
-    if random.random() < 0.8:
-        starts.sort()
+    chunks, box, starts = draw_boxes(seed)
     period = produce_period_of(starts, box, chunks)
 
     def is_safe(period: int) -> bool:
         """Return `True` if later boxes touch later chunks alone, or the last one."""
         return all(
-            start >= each + size or start + box <= each
+            start >= each + chunks.step or start + box <= each
             for number, each in enumerate(chunks[:-1], 1)
             for start in starts[number * period :]
         )
 
+    trips = len(starts)
     shortest = (each for each in range(1, trips) if is_safe(each))
     expected = next(shortest, trips)
-    assert period == (expected if expected * (count - 1) < trips else None)
+    assert period == (expected if expected * (len(chunks) - 1) < trips else None)
