@@ -23,7 +23,7 @@ BELOW = {
     "planner": ("analysis",),
     "passes": ("planner",),
     "lowering": ("passes",),
-    "runtime": ("machine",),
+    "runtime": ("machine", "support"),
     "frontend": ("dialects",),
     "compiler": ("lowering", "runtime", "frontend"),
     "tools": ("compiler",),

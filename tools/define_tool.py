@@ -14,6 +14,7 @@ from typing import Protocol, TypeAlias
 
 from tlf.runtime.broken_pipe import exit_on_broken_pipe
 from tlf.runtime.interruption import exit_on_interruption, is_terminal
+from tlf.support.call_stack import reserve_stack
 
 ToolFunction: TypeAlias = Callable[[Sequence[str] | None, str], None]
 """Function that runs on a command line, or on that of the process, under a name."""
@@ -35,6 +36,7 @@ def define_tool(name: str) -> Callable[[ToolFunction], Tool]:
 
     def decorate(function: ToolFunction) -> Tool:
         @wraps(function)
+        @reserve_stack
         def run(arguments: Sequence[str] | None = None, tool: str = name) -> None:
             with exit_on_interruption(tool), exit_on_broken_pipe(), _show_progress():
                 function(arguments, tool)

@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import ModuleOp
 from tlf.compiler.api.compiled_program import CompiledProgram, read_verified_program
 from tlf.compiler.driver.progress_display import show_progress
 from tlf.dialects.target import TargetSpec
+from tlf.support.call_stack import reserve_stack
 
 if TYPE_CHECKING:
     from torch.nn import Module
@@ -46,6 +47,7 @@ def compile(
 ) -> CompiledModule: ...
 
 
+@reserve_stack
 @show_progress(is_default=False)
 def compile(
     program: str | Path | ModuleOp | ImportedProgram | Module,

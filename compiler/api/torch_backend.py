@@ -40,6 +40,7 @@ from tlf.frontend.torch.decompositions import (
 from tlf.frontend.torch.noop_dropout import replace_noop_dropout
 from tlf.frontend.torch.preserved_operations import preserve_operations
 from tlf.runtime.triton.device_selection import choose_interpreter_mode
+from tlf.support.call_stack import reserve_stack
 
 __all__ = ["REPORT", "tlf"]
 
@@ -93,6 +94,7 @@ def _is_static_tensor(value: Any) -> bool:
     )
 
 
+@reserve_stack
 @show_progress(is_default=False)
 def _compile_or_fall_back(
     source: fx.GraphModule, inputs: Sequence[torch.Tensor], settings: Settings

@@ -18,6 +18,7 @@ from tlf.compiler.driver.gc_tuning import reduce_garbage_collections
 from tlf.compiler.driver.module_verifier import IncrementalVerifier
 from tlf.compiler.driver.timing import Timing
 from tlf.dialects.located_rewriting import propagate_locations
+from tlf.support.call_stack import reserve_stack
 from tlf.support.progress import report_step
 
 
@@ -85,6 +86,7 @@ class PassManager:
         is_full = self.verify_each is VerifyEach.FULL
         self._verifier = IncrementalVerifier(verifies_unchanged=is_full)
 
+    @reserve_stack
     def run(self, context: Context, module: ModuleOp) -> None:
         """Apply all passes to `module` in place. Raises `CompileError`."""
         with reduce_garbage_collections():

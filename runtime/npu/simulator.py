@@ -39,8 +39,10 @@ from tlf.runtime.npu.run_progress import FractionObserver, RunProgress
 from tlf.runtime.npu.run_report import Report
 from tlf.runtime.npu.scalar_arithmetic import evaluate_scalar_operation
 from tlf.runtime.npu.timing_planner import TimingPlanner
+from tlf.support.call_stack import reserve_stack
 
 
+@reserve_stack
 def run(
     program: Program,
     inputs: Mapping[str, Array],

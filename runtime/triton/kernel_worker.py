@@ -29,6 +29,7 @@ from tlf.runtime.triton.kernel_files import import_kernel_function
 from tlf.runtime.triton.kernel_request import KernelAnswer, KernelRequest
 from tlf.runtime.triton.ptxas_selection import use_assembler
 from tlf.runtime.triton.requested_kernel import compile_requested_kernel
+from tlf.support.call_stack import reserve_stack
 
 CHECK_SECONDS = 0.5
 """Time between checks that the parent is running."""
@@ -66,6 +67,7 @@ def _load_compiler() -> None:
         import_module("triton.runtime.cache").triton_key()
 
 
+@reserve_stack
 def _answer_request(request: KernelRequest) -> KernelAnswer:
     """Return facts of the compiled kernel, or the text of any exception as `error`."""
     try:

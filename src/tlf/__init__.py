@@ -7,12 +7,12 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tlf.compiler.api.compile import compile as compile
-    from tlf.compiler.api.torch_backend import tlf as backend
+    from tlf.compiler.api.runtime_checks import CheckedValueError as CheckedValueError
     from tlf.compiler.api.saved_program import load as load
     from tlf.compiler.api.saved_program import save as save
     from tlf.compiler.api.saved_record import LoadError as LoadError
+    from tlf.compiler.api.torch_backend import tlf as backend
     from tlf.compiler.api.torch_report import REPORT as REPORT
-    from tlf.compiler.api.runtime_checks import CheckedValueError as CheckedValueError
     from tlf.compiler.backends.argument_snapshots import refresh as refresh
     from tlf.compiler.driver.diagnostics import CompileError as CompileError
     from tlf.compiler.driver.source import SourceError as SourceError
