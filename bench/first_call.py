@@ -4,11 +4,14 @@ Time the first call of networks through `torch.compile`, each in a fresh process
     python bench/first_call.py
     python bench/first_call.py --size small --target npu --only gpt
     python bench/first_call.py --dtype bfloat16 --peer
+    python bench/first_call.py --cold --jobs 8 --kernelbench CHECKOUT
 
 Columns are seconds: `cold` with empty caches, without the time of imports; `warm` in
 another process that finds the caches of the first one, with the imports of TLF. With
 `--peer`, PyTorch's own compiler is timed in the same way, and `ratio` is that of the
-cold times. Times have PyTorch's tracing and the run of the network.
+cold times. Times have PyTorch's tracing and the run of the network. `--cold` leaves the
+warm times out. With `--kernelbench`, the development half of KernelBench is measured
+instead, at its original sizes, in f32.
 """
 
 from __future__ import annotations
@@ -21,11 +24,16 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
+from statistics import median
 from typing import Any, cast
 
 import torch
+from kernelbench import LEVELS, development_problems
+from kernelbench_problem import load_full_size
 from networks import add_network_options, move_to_device
 from torch_model import T, cast_all
 from torch_models import MODELS
@@ -44,6 +52,9 @@ class FirstCallOptions(argparse.Namespace):
     dtype: str
     only: str
     peer: bool
+    cold: bool
+    jobs: int
+    kernelbench: Path | None
     timeout: float
     child: str
     backend: str
@@ -54,10 +65,7 @@ def measure_first_call(options: FirstCallOptions) -> float:
     """Return the seconds of the first call of a network in this process."""
     device = "cuda" if torch.cuda.is_available() else "cpu"
     dtype = cast(torch.dtype, getattr(torch, options.dtype))
-    (model,) = (each for each in MODELS if each.name == options.child)
-    network, arguments = model.build(options.size)
-    network = network.to(device).to(dtype).eval()
-    arguments = cast_all(move_to_device(arguments, device), dtype)
+    network, arguments = _build_workload(options, device, dtype)
     with torch.no_grad():
         _load_imports(options, device, dtype)
         started = time.perf_counter()
@@ -66,6 +74,20 @@ def measure_first_call(options: FirstCallOptions) -> float:
         if torch.cuda.is_available():
             torch.cuda.synchronize()
         return time.perf_counter() - started
+
+
+def _build_workload(
+    options: FirstCallOptions, device: str, dtype: torch.dtype
+) -> tuple[torch.nn.Module, Sequence[Any]]:
+    """Return the network or the problem that is measured, and its arguments."""
+    if options.kernelbench is not None:
+        with torch.device(device):
+            problem = load_full_size(options.kernelbench / options.child)
+        return problem.model.eval(), problem.inputs
+    (model,) = (each for each in MODELS if each.name == options.child)
+    network, arguments = model.build(options.size)
+    network = network.to(device).to(dtype).eval()
+    return network, cast_all(move_to_device(arguments, device), dtype)
 
 
 def _load_imports(options: FirstCallOptions, device: str, dtype: torch.dtype) -> None:
@@ -96,6 +118,8 @@ def measure_in_process(
     command = [sys.executable, __file__, "--child", name, "--backend", backend]
     command += ["--size", options.size, "--dtype", options.dtype]
     command += ["--target", options.target, *(["--warm"] if is_warm else [])]
+    if options.kernelbench is not None:
+        command += ["--kernelbench", str(options.kernelbench)]
     environment = {**os.environ, **{each: str(folder / each) for each in CACHES}}
     environment.pop("TRITON_CACHE_DIR", None)
     try:
@@ -115,13 +139,13 @@ def measure_in_process(
 
 
 def measure_network(name: str, options: FirstCallOptions) -> Sequence[float]:
-    """Return the cold and the warm seconds of each compiler."""
+    """Return the seconds of each compiler, with empty caches and with full ones."""
     seconds: list[float] = []
     for backend in BACKENDS if options.peer else BACKENDS[:1]:
         with tempfile.TemporaryDirectory() as folder:
             seconds += (
                 measure_in_process(name, backend, is_warm, Path(folder), options)
-                for is_warm in (False, True)
+                for is_warm in ([False] if options.cold else [False, True])
             )
     return seconds
 
@@ -132,21 +156,44 @@ def geometric_mean(values: Sequence[float]) -> float:
     return math.exp(sum(logarithms) / len(logarithms)) if logarithms else math.nan
 
 
+def _workload_names(options: FirstCallOptions) -> Iterator[str]:
+    """Yield the names of networks, or the paths of problems in the checkout."""
+    if options.kernelbench is None:
+        yield from (each.name for each in MODELS)
+        return
+    for _, file in development_problems(options.kernelbench, LEVELS):
+        yield str(file.relative_to(options.kernelbench))
+
+
 def report_networks(options: FirstCallOptions) -> None:
-    """Print a row for each network, and the geometric mean of the ratios."""
-    columns = ["cold", "warm"]
+    """Print a row for each network, and a summary of them."""
+    columns = ["cold"] if options.cold else ["cold", "warm"]
     if options.peer:
-        columns += ["peer cold", "peer warm", "ratio"]
+        columns += [*(f"peer {each}" for each in columns), "ratio"]
     print(f"{'network':<24}" + "".join(f"{each:>11}" for each in columns))
+    names = [each for each in _workload_names(options) if options.only in each]
+    measure = partial(measure_network, options=options)
+    seconds: list[float] = []
     ratios: list[float] = []
-    for name in (each.name for each in MODELS if options.only in each.name):
-        row = list(measure_network(name, options))
-        if options.peer:
-            ratios.append(row[0] / row[2])
-            row.append(ratios[-1])
-        print(f"{name:<24}" + "".join(f"{each:11.2f}" for each in row), flush=True)
-    if options.peer:
-        print(f"geometric mean of the ratios: {geometric_mean(ratios):.2f}")
+    with ThreadPoolExecutor(options.jobs) as pool:
+        for name, row in zip(names, map(list[float], pool.map(measure, names))):
+            seconds.append(row[0])
+            if options.peer:
+                ratios.append(row[0] / row[len(row) // 2])
+                row.append(ratios[-1])
+            print(f"{name:<24}" + "".join(f"{each:11.2f}" for each in row), flush=True)
+    print(summarize(seconds, ratios))
+
+
+def summarize(seconds: Sequence[float], ratios: Sequence[float]) -> str:
+    """Return a line on the finite seconds with empty caches, and on the ratios."""
+    finite = [each for each in seconds if math.isfinite(each)]
+    if not finite:
+        return "none was measured"
+    text = f"median {median(finite):.2f} s, longest {max(finite):.2f} s"
+    if ratios:
+        text += f"; geometric mean of the ratios: {geometric_mean(ratios):.2f}"
+    return text
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -154,6 +201,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").strip().split("\n")[0])
     add_network_options(parser)
     parser.add_argument("--peer", action="store_true", help="time PyTorch's compiler")
+    parser.add_argument("--cold", action="store_true", help="with empty caches only")
+    parser.add_argument("--jobs", type=int, default=1, help="processes at a time")
+    parser.add_argument("--kernelbench", type=Path, help="checkout to take problems of")
     parser.add_argument("--timeout", type=float, default=600, help="seconds per call")
     parser.add_argument("--child", default="", help=argparse.SUPPRESS)
     parser.add_argument("--backend", default="tlf", help=argparse.SUPPRESS)
