@@ -24,7 +24,7 @@ from xdsl.utils.symbol_table import SymbolTable
 from tlf.dialects import mem, triton
 from tlf.dialects.entry_point import argument_names, result_argument_count, result_names
 from tlf.dialects.global_elements import load_global_elements
-from tlf.dialects.types import memref_type
+from tlf.dialects.types import byte_count, memref_type
 from tlf.lowering.mem_to_triton.access_writer import static_strides_and_offset
 from tlf.lowering.mem_to_triton.element_types import plan_type_name
 from tlf.lowering.mem_to_triton.index_expressions import (
@@ -33,12 +33,13 @@ from tlf.lowering.mem_to_triton.index_expressions import (
     IndexTable,
 )
 from tlf.lowering.mem_to_triton.kernel_writer import print_kernel
+from tlf.lowering.mem_to_triton.temporary_placement import place_temporaries
 
 Json = dict[str, object]
 
 SCHEMA = "tlf-triton-plan"
 
-VERSION = 1
+VERSION = 2
 
 
 @dataclass
@@ -58,6 +59,8 @@ class LaunchPlanBuilder:
     launches: dict[str, triton.LaunchOp] = field(
         default_factory=dict[str, triton.LaunchOp]
     )
+    temporary_bytes: dict[str, int] = field(default_factory=dict[str, int])
+    """Sizes of the temporaries by name."""
     loops: int = 0
     sources: list[str] = field(default_factory=list[str])
 
@@ -79,6 +82,7 @@ class LaunchPlanBuilder:
             "function": self.function.sym_name.data,
             "kernels": kernels,
             "buffers": self.buffers,
+            "arena_bytes": self._place_temporaries(steps),
             "arguments": arguments,
             "results": results,
             "steps": steps,
@@ -136,8 +140,7 @@ class LaunchPlanBuilder:
         for op in block.ops:
             match op:
                 case mem.AllocOp():
-                    name = op.buffer.name_hint or "temporary"
-                    self._add_buffer_record(op.buffer, "temporary", name)
+                    self._add_temporary_buffer(op.buffer)
                 case memref.GetGlobalOp():
                     self._add_constant_buffer(op)
                 case triton.LaunchOp():
@@ -155,6 +158,22 @@ class LaunchPlanBuilder:
                 case _:
                     raise DiagnosticException(f"the host does not support {op.name}")
         return steps
+
+    def _place_temporaries(self, steps: Sequence[Json]) -> int:
+        """Record the offset of each temporary; return the bytes of their arena."""
+        layout = place_temporaries(
+            self.temporary_bytes, [_buffers_of_step(each) for each in steps]
+        )
+        records = {str(buffer["name"]): buffer for buffer in self.buffers}
+        for name, offset in layout.offsets.items():
+            records[name]["offset"] = offset
+        return layout.size
+
+    def _add_temporary_buffer(self, buffer: SSAValue) -> None:
+        """Add an allocated buffer, whose offset is known after all steps."""
+        name = buffer.name_hint or "temporary"
+        record = self._add_buffer_record(buffer, "temporary", name)
+        self.temporary_bytes[str(record["name"])] = byte_count(memref_type(buffer))
 
     def _add_constant_buffer(self, op: memref.GetGlobalOp) -> None:
         """Add the buffer of a constant global, with its elements in base64."""
@@ -225,6 +244,15 @@ class LaunchPlanBuilder:
             "num_stages": op.stages.value.data,
             "arguments": list(text.parameters),
         }
+
+
+def _buffers_of_step(step: Json) -> frozenset[str]:
+    """Return the names of the buffers that a launch or a loop accesses."""
+    if "launch" in step:
+        arguments = cast(Sequence[Json], step["arguments"])
+        return frozenset(str(each["buffer"]) for each in arguments if "buffer" in each)
+    inner = cast(Sequence[Json], step["steps"])
+    return frozenset[str]().union(*map(_buffers_of_step, inner))
 
 
 def _bytes_of_elements(value: DenseIntOrFPElementsAttr) -> bytes:

@@ -5,14 +5,14 @@ No function here computes: values are allocated, copied or reinterpreted.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import cast
 
 import numpy as np
 import torch
 
 from tlf.runtime.triton import dtypes, sanitizers
-from tlf.runtime.triton.launch_plan import DeviceBuffer
+from tlf.runtime.triton.launch_plan import DeviceBuffer, Plan
 from tlf.runtime.triton.runtime_errors import GuardError
 
 TORCH_DTYPES = {
@@ -46,6 +46,26 @@ def allocate_device_buffer(buffer: DeviceBuffer, device: torch.device) -> torch.
         poison = sanitizers.make_poison_array(tuple(buffer.shape), dtype)
         return _tensor_sharing_memory(poison, buffer.dtype).to(device)
     return torch.empty(buffer.shape, dtype=TORCH_DTYPES[buffer.dtype], device=device)
+
+
+def allocate_temporaries(
+    plan: Plan, device: torch.device
+) -> Mapping[str, torch.Tensor]:
+    """
+    Return the temporaries of a plan, which are views of one arena; poisoned memory for
+    each if masked lanes are poisoned.
+    """
+    temporaries = [each for each in plan.buffers if each.kind == "temporary"]
+    if sanitizers.is_poisoning():
+        return {each.name: allocate_device_buffer(each, device) for each in temporaries}
+    arena = torch.empty(plan.arena_bytes, dtype=torch.uint8, device=device)
+    return {each.name: _view_of_arena(arena, each) for each in temporaries}
+
+
+def _view_of_arena(arena: torch.Tensor, buffer: DeviceBuffer) -> torch.Tensor:
+    """Return the part of an arena that a temporary occupies."""
+    part = arena[buffer.offset : buffer.offset + buffer.nbytes]
+    return part.view(TORCH_DTYPES[buffer.dtype]).view(buffer.shape)
 
 
 def common_device(

@@ -76,12 +76,7 @@ class Executable:
             for buffer in self.plan.buffers
             if buffer.kind == "constant"
         }
-        temporaries = {
-            buffer.name: device_tensors.allocate_device_buffer(buffer, device)
-            for buffer in self.plan.buffers
-            if buffer.kind == "temporary"
-        }
-        return {**constants, **temporaries}
+        return {**constants, **device_tensors.allocate_temporaries(self.plan, device)}
 
     def __call__(
         self,

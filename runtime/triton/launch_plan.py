@@ -4,18 +4,20 @@ launches in order.
 
 A plan is one JSON object:
 
-    {"schema": "tlf-triton-plan", "version": 1, "function": "main",
+    {"schema": "tlf-triton-plan", "version": 2, "function": "main",
      "kernels": [{"name": "main_0", "sha256": "...", "source": "import triton...",
                   "grid": [16], "num_warps": 4, "num_stages": 3,
                   "arguments": ["p0", "p1", "i0"]}],
      "buffers": [{"name": "x", "kind": "argument", "dtype": "f32", "shape": [64, 8]},
+                 {"name": "buffer", "kind": "temporary", ..., "offset": 0},
                  {"name": "constant0", "kind": "constant", ..., "data": "<base64>"}],
-     "arguments": ["x"], "results": ["result0"],
+     "arena_bytes": 1024, "arguments": ["x"], "results": ["result0"],
      "steps": [{"launch": "main_0", "arguments": [{"buffer": "x"}, {"index": "h0"}]},
                {"loop": "h0", "lower": 0, "upper": 4, "step": 1, "steps": [...]}]}
 
 All buffers are row-major and contiguous. `kind` is `argument`, `result`, `temporary`
-or `constant`; the data of a constant is little-endian.
+or `constant`; the data of a constant is little-endian. Temporaries are parts of one
+arena, and may share bytes: a step may overwrite those that no later step reads.
 """
 
 from __future__ import annotations
@@ -35,10 +37,13 @@ from tlf.runtime.triton.runtime_errors import PlanError
 
 SCHEMA = "tlf-triton-plan"
 
-VERSION = 1
+VERSION = 2
 
 MARKER = "# plan"
 """Line before the JSON object in texts that begin with kernel sources."""
+
+ARENA_ALIGNMENT = 16
+"""Alignment of temporaries in bytes, which vector accesses need."""
 
 _KINDS = ("argument", "result", "temporary", "constant")
 
@@ -70,7 +75,8 @@ def _digest_of(source: str) -> str:
 @dataclass(frozen=True)
 class DeviceBuffer:
     """
-    A contiguous array in device memory; `data` are the bytes of a constant.
+    A contiguous array in device memory; `data` are the bytes of a constant, and
+    `offset` is the place of a temporary in the arena, in bytes.
     """
 
     name: str
@@ -78,6 +84,7 @@ class DeviceBuffer:
     dtype: str
     shape: tuple[int, ...]
     data: bytes = b""
+    offset: int = 0
 
     @property
     def nbytes(self) -> int:
@@ -110,6 +117,8 @@ class Plan:
     function: str
     kernels: tuple[Kernel, ...]
     buffers: tuple[DeviceBuffer, ...]
+    arena_bytes: int
+    """Size of the memory of all temporaries."""
     arguments: tuple[str, ...]
     results: tuple[str, ...]
     steps: tuple[Launch | HostLoop, ...]
@@ -150,11 +159,13 @@ def load_plan(source: str | Mapping[str, object]) -> Plan:
         record.text_under_key("function"),
         tuple(_decode_kernel(entry) for entry in record.records_under_key("kernels")),
         tuple(_decode_buffer(entry) for entry in record.records_under_key("buffers")),
+        record.integer_under_key("arena_bytes"),
         record.texts_under_key("arguments"),
         record.texts_under_key("results"),
         tuple(_decode_step(entry) for entry in record.records_under_key("steps")),
     )
     _check_referenced_names(plan)
+    _check_temporaries_in_arena(plan)
     _check_step_references(plan, plan.steps, frozenset())
     return plan
 
@@ -214,7 +225,8 @@ def _decode_buffer(record: JsonRecord) -> DeviceBuffer:
     if any(extent < 0 for extent in shape):
         raise PlanError(f"{record.path}.shape: got a negative extent in {shape}")
     if kind != "constant":
-        return DeviceBuffer(name, kind, dtype, shape)
+        offset = record.integer_under_key("offset") if kind == "temporary" else 0
+        return DeviceBuffer(name, kind, dtype, shape, offset=offset)
     buffer = DeviceBuffer(name, kind, dtype, shape, _decode_bytes(record))
     if len(buffer.data) != buffer.nbytes:
         raise PlanError(
@@ -274,6 +286,24 @@ def _check_referenced_names(plan: Plan) -> None:
         if sorted(defined) != sorted(listed):
             raise PlanError(
                 f"plan.{kind}s: expected {sorted(defined)}, got {sorted(listed)}"
+            )
+
+
+def _check_temporaries_in_arena(plan: Plan) -> None:
+    """Raise `PlanError` for a temporary that is unaligned or outside of the arena."""
+    for buffer in plan.buffers:
+        if buffer.kind != "temporary":
+            continue
+        if buffer.offset % ARENA_ALIGNMENT:
+            raise PlanError(
+                f"plan: temporary '{buffer.name}': expected an offset that is a "
+                f"multiple of {ARENA_ALIGNMENT}, got {buffer.offset}"
+            )
+        end = buffer.offset + buffer.nbytes
+        if buffer.offset < 0 or end > plan.arena_bytes:
+            raise PlanError(
+                f"plan: temporary '{buffer.name}': expected bytes within the "
+                f"{plan.arena_bytes} of the arena, got {buffer.offset} to {end}"
             )
 
 

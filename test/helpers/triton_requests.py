@@ -59,7 +59,8 @@ def make_plan(*sources: str) -> dict[str, object]:
     buffers = ("x", "argument"), ("y", "result")
     return {
         "schema": "tlf-triton-plan",
-        "version": 1,
+        "version": 2,
+        "arena_bytes": 0,
         "function": "f",
         "kernels": [asdict(each) for each in kernels],
         "buffers": [

@@ -22,6 +22,7 @@
 // PLAN:       "num_warps": 4
 // PLAN:       "kind": "argument"
 // PLAN:       "kind": "result"
+// PLAN:       "arena_bytes": 0
 // PLAN:       "launch": "scale_0"
 func.func @scale(%x: memref<100x64xf16, "L3">, %y: memref<100x64xf16, "L3">) attributes {tlf.results = 1 : i64} {
   %zero = arith.constant 0 : index

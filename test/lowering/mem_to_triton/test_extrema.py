@@ -68,7 +68,12 @@ def plan(name: str, dtype: str, function: str = "") -> Plan:
     ]
     step = {"launch": "chain", "arguments": [{"buffer": name} for name in NAMES]}
     fields = {"arguments": NAMES[:5], "results": NAMES[5:], "steps": [step]}
-    header = {"schema": "tlf-triton-plan", "version": 1, "function": "main"}
+    header = {
+        "schema": "tlf-triton-plan",
+        "version": 2,
+        "arena_bytes": 0,
+        "function": "main",
+    }
     return load_plan(
         json.dumps({**header, "kernels": [kernel], "buffers": buffers, **fields})
     )

@@ -69,7 +69,8 @@ def plan() -> Plan:
         json.dumps(
             {
                 "schema": "tlf-triton-plan",
-                "version": 1,
+                "version": 2,
+                "arena_bytes": 0,
                 "function": "main",
                 "kernels": [kernel],
                 "buffers": buffers,

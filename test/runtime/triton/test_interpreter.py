@@ -59,7 +59,8 @@ def launch(
     source = f"{HEADER}def kernel({', '.join(parameters)}):\n{body}\n{helpers}"
     plan = {
         "schema": "tlf-triton-plan",
-        "version": 1,
+        "version": 2,
+        "arena_bytes": 0,
         "function": "f",
         "kernels": [
             {

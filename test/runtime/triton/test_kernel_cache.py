@@ -148,7 +148,8 @@ def make_plan() -> dict[str, Any]:
     kinds = {"x": "argument", "y": "result"}
     return {
         "schema": "tlf-triton-plan",
-        "version": 1,
+        "version": 2,
+        "arena_bytes": 0,
         "function": "f",
         "kernels": [kernel],
         "buffers": [

@@ -72,10 +72,10 @@ def plan() -> Json:
         {"buffer": "y"},
         {"index": "h"},
     ]
-    constant = np.arange(8, dtype=np.float32)
     return {
         "schema": "tlf-triton-plan",
-        "version": 1,
+        "version": 2,
+        "arena_bytes": 64,
         "function": "f",
         "kernels": [
             {
@@ -88,24 +88,35 @@ def plan() -> Json:
                 "arguments": ["p0", "p1", "p2", "i0"],
             }
         ],
-        "buffers": [
-            {"name": "x", "kind": "argument", "dtype": "bf16", "shape": [3, 8]},
-            {"name": "y", "kind": "result", "dtype": "bf16", "shape": [3, 8]},
-            {"name": "t", "kind": "temporary", "dtype": "bf16", "shape": [3, 8]},
-            {
-                "name": "c",
-                "kind": "constant",
-                "dtype": "f32",
-                "shape": [8],
-                "data": _encoded(constant),
-            },
-        ],
+        "buffers": _buffers(),
         "arguments": ["x"],
         "results": ["y"],
         "steps": [
             {"loop": "h", "lower": 0, "upper": 3, "step": 1, "steps": [launch, again]}
         ],
     }
+
+
+def _buffers() -> list[Json]:
+    constant = np.arange(8, dtype=np.float32)
+    return [
+        {"name": "x", "kind": "argument", "dtype": "bf16", "shape": [3, 8]},
+        {"name": "y", "kind": "result", "dtype": "bf16", "shape": [3, 8]},
+        {
+            "name": "t",
+            "kind": "temporary",
+            "dtype": "bf16",
+            "shape": [3, 8],
+            "offset": 16,
+        },
+        {
+            "name": "c",
+            "kind": "constant",
+            "dtype": "f32",
+            "shape": [8],
+            "data": _encoded(constant),
+        },
+    ]
 
 
 def _encoded(array: np.ndarray) -> str:
@@ -175,6 +186,7 @@ class NoCompute(TorchDispatchMode):
         "aten._to_copy",
         "aten.copy_",
         "aten.set_",
+        "aten.slice",
         "aten.new_empty",
         "aten.alias",
         "aten.lift_fresh",
@@ -235,7 +247,7 @@ def _set(path: str, value: object) -> Callable[[Json], None]:
             _set("schema", "other"),
             "plan.schema: expected 'tlf-triton-plan', got 'other'",
         ),
-        (_set("version", 2), "plan.version: expected 1, got 2"),
+        (_set("version", 1), "plan.version: expected 2, got 1"),
         (_set("version", "1"), "plan.version: expected an integer, got '1'"),
         (_set("function", None), "plan.function: expected a string, got null"),
         (_set("kernels", {}), "plan.kernels: expected a list, got an object"),
@@ -255,6 +267,16 @@ def _set(path: str, value: object) -> Callable[[Json], None]:
         (_set("buffers.0.name", "y"), "buffer 'y' is defined twice"),
         (_set("buffers.3.shape", [9]), r"buffers\[3\].data: expected 36 bytes, got 32"),
         (_set("buffers.3.data", "?"), r"buffers\[3\].data: "),
+        (
+            _set("buffers.2.offset", 8),
+            "'t': expected an offset that is a multiple of 16",
+        ),
+        (
+            _set("buffers.2.offset", 32),
+            "'t': expected bytes within the 64 of the arena",
+        ),
+        (_set("buffers.2.offset", -16), "expected bytes within the 64 of the arena"),
+        (_set("arena_bytes", 48), "'t': expected bytes within the 48 of the arena"),
         (_set("arguments", []), r"plan.arguments: expected \['x'\], got \[\]"),
         (_set("steps.0.step", 0), "expected a positive step, got 0"),
         (_set("steps.0.steps.0.launch", "sub"), "launch of unknown kernel 'sub'"),

@@ -75,7 +75,8 @@ def plan(name: str, source: str, extent: int, steps: str = "direct") -> str:
     return json.dumps(
         {
             "schema": "tlf-triton-plan",
-            "version": 1,
+            "version": 2,
+            "arena_bytes": 0,
             "function": "main",
             "kernels": [kernel],
             "buffers": [
