@@ -1,26 +1,23 @@
-"""Launch of Triton kernels: executable plan, with constants and temporaries."""
+"""Launch of Triton kernels: executable plan, on GPUs or in the interpreter."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from functools import cached_property
+from threading import Lock
 from typing import cast
 
 import torch
 
 from tlf.runtime.triton import device_tensors
+from tlf.runtime.triton.bound_plan import BoundPlan
 from tlf.runtime.triton.device_tensors import Array
+from tlf.runtime.triton.interpreted_plan import InterpretedPlan
 from tlf.runtime.triton.kernel_admission import KernelFacts
-from tlf.runtime.triton.kernel_cache import limit_kernel_cache
 from tlf.runtime.triton.kernel_launcher import KernelLauncher
 from tlf.runtime.triton.kernel_prefetch import prefetch_plan_kernels
-from tlf.runtime.triton.launch_plan import (
-    HostLoop,
-    Launch,
-    Plan,
-    find_buffer_launches,
-)
-from tlf.runtime.triton.parallel_compilation import compile_in_threads
+from tlf.runtime.triton.launch_plan import Plan
 from tlf.runtime.triton.runtime_errors import GuardError
 
 Inputs = Mapping[str, Array] | Sequence[Array]
@@ -29,29 +26,26 @@ Inputs = Mapping[str, Array] | Sequence[Array]
 
 class Executable:
     """
-    A plan that runs on the device of its input tensors, or else on a default device.
-    Calls on one device share temporaries, so they must not overlap.
+    A plan that runs on the device of its input tensors, or else on a default device. On
+    GPUs, calls may come from several threads, and use the current stream.
     """
 
     def __init__(self, plan: Plan, device: str) -> None:
         self.plan = plan
         self.device = torch.empty(0, device=device).device
+        self.uses_graphs = True
+        """True if launches that repeat with the same addresses become a CUDA graph."""
         self._buffers = {buffer.name: buffer for buffer in plan.buffers}
-        self._arguments = [self._buffers[name] for name in plan.arguments]
-        self._results = [self._buffers[name] for name in plan.results]
-        is_interpreted = self.device.type != "cuda"
-        self._launchers = {
-            kernel.name: KernelLauncher(kernel, is_interpreted)
-            for kernel in plan.kernels
-        }
-        self._static = {
-            self.device: self._allocate_constants_and_temporaries(self.device)
-        }
-        self._compiled = set[torch.device]()
-        """Devices for which kernels are compiled."""
-        if not is_interpreted:
+        self._launchers = {each.name: KernelLauncher(each) for each in plan.kernels}
+        self._constants: dict[torch.device, Mapping[str, torch.Tensor]] = {}
+        self._bound: dict[tuple[torch.device, int], BoundPlan] = {}
+        """Plans by device and stream."""
+        self._lock = Lock()
+        if self.device.type == "cuda":
             with _launch_context_of_device(self.device):
                 prefetch_plan_kernels(plan)
+        else:
+            _ = self._interpreted
 
     @property
     def facts(self) -> Mapping[str, KernelFacts]:
@@ -67,17 +61,6 @@ class Executable:
         devices = [each.device for each in values if isinstance(each, torch.Tensor)]
         return device_tensors.common_device(devices, self.device)
 
-    def _allocate_constants_and_temporaries(
-        self, device: torch.device
-    ) -> Mapping[str, torch.Tensor]:
-        """Return the constants and temporaries, which all calls on a device share."""
-        constants = {
-            buffer.name: device_tensors.upload_constant(buffer, device)
-            for buffer in self.plan.buffers
-            if buffer.kind == "constant"
-        }
-        return {**constants, **device_tensors.allocate_temporaries(self.plan, device)}
-
     def __call__(
         self,
         inputs: Inputs,
@@ -89,25 +72,14 @@ class Executable:
         Run the plan on `device`, by default the one from `device_for`. Results are new
         torch tensors or numpy arrays; if `as_tensors` is `None`, they are torch tensors
         if all inputs are. `observe_fraction` is called with the fraction of the plan
-        that is done. Raises `GuardError` and `KernelError`.
+        that the interpreter has done. Raises `GuardError` and `KernelError`.
         """
         values = self._order_inputs_by_plan(inputs)
         device = self.device_of_arguments(values) if device is None else device
-        if device not in self._static:
-            self._static[device] = self._allocate_constants_and_temporaries(device)
-        buffers = dict(self._static[device])
-        for buffer, value in zip(self._arguments, values, strict=True):
-            buffers[buffer.name] = device_tensors.upload_argument(buffer, value, device)
-        for buffer in self._results:
-            buffers[buffer.name] = device_tensors.allocate_device_buffer(buffer, device)
-        with _launch_context_of_device(device):
-            if device not in self._compiled:
-                self._compile_kernels_in_parallel(buffers, device)
-            if observe_fraction is None:
-                self._run_plan_steps(self.plan.steps, buffers, {})
-            else:
-                self._run_observed_steps(buffers, observe_fraction)
-        results = {name: buffers[name] for name in self.plan.results}
+        if device.type == "cuda":
+            results = self._run_on_gpu(values, device)
+        else:
+            results = self._interpret(values, observe_fraction)
         if as_tensors is None:
             are_tensors = [isinstance(each, torch.Tensor) for each in values]
             as_tensors = bool(are_tensors) and all(are_tensors)
@@ -134,56 +106,66 @@ class Executable:
             raise GuardError(f"expected {len(expected)} arguments, got {len(inputs)}")
         return inputs
 
-    def _compile_kernels_in_parallel(
-        self, buffers: Mapping[str, torch.Tensor], device: torch.device
-    ) -> None:
-        """
-        Compile for a CUDA device, in threads, each kernel launched with only buffers;
-        nothing on others. The threads wait for worker processes, if there are any.
-        """
-        self._compiled.add(device)
-        if device.type != "cuda":
-            return
+    @cached_property
+    def _interpreted(self) -> InterpretedPlan:
+        """Plan for Triton's interpreter."""
+        constants = self._upload_constants(self.device)
+        return InterpretedPlan(self.plan, constants, self.device)
 
-        def compile_one(launch: Launch) -> None:
-            arguments = [buffers[name] for _, name in launch.arguments]
-            with torch.cuda.device(device):
-                self._launchers[launch.kernel].compile_before_launch(arguments)
-
-        compile_in_threads(compile_one, find_buffer_launches(self.plan))
-        limit_kernel_cache()
-
-    def _run_observed_steps(
+    def _interpret(
         self,
-        buffers: Mapping[str, torch.Tensor],
-        observe_fraction: Callable[[float], object],
-    ) -> None:
-        """Launch the kernels of the plan, and observe the fraction that is done."""
-        for number, step in enumerate(self.plan.steps):
-            observe_fraction(number / len(self.plan.steps))
-            self._run_plan_steps([step], buffers, {})
+        values: Sequence[Array],
+        observe_fraction: Callable[[float], object] | None,
+    ) -> dict[str, torch.Tensor]:
+        """Run the plan in the interpreter, and return the results by name."""
+        buffers = {
+            name: device_tensors.upload_argument(
+                self._buffers[name], value, self.device
+            )
+            for name, value in zip(self.plan.arguments, values, strict=True)
+        }
+        results = {
+            name: device_tensors.allocate_device_buffer(
+                self._buffers[name], self.device
+            )
+            for name in self.plan.results
+        }
+        self._interpreted.run({**buffers, **results}, observe_fraction)
+        return results
 
-    def _run_plan_steps(
-        self,
-        steps: Sequence[Launch | HostLoop],
-        buffers: Mapping[str, torch.Tensor],
-        indices: Mapping[str, int],
-    ) -> None:
+    def _run_on_gpu(
+        self, values: Sequence[Array], device: torch.device
+    ) -> dict[str, torch.Tensor]:
         """
-        Launch the kernels of `steps` in order; `indices` has the host loop indices.
+        Enqueue the plan on the current stream of a GPU, and return the results by name.
         """
-        for step in steps:
-            if isinstance(step, HostLoop):
-                for index in range(step.lower, step.upper, step.step):
-                    self._run_plan_steps(
-                        step.steps, buffers, {**indices, step.index: index}
-                    )
-                continue
-            arguments = [
-                buffers[name] if kind == "buffer" else indices[name]
-                for kind, name in step.arguments
-            ]
-            self._launchers[step.kernel](arguments)
+        with _launch_context_of_device(device):
+            bound = self._bind_to_stream(torch.cuda.current_stream(device))
+            results = bound.run(values, self.uses_graphs)
+        return dict(zip(self.plan.results, results, strict=True))
+
+    def _bind_to_stream(self, stream: torch.cuda.Stream) -> BoundPlan:
+        """Return the plan on a stream."""
+        key = stream.device, stream.cuda_stream
+        if (known := self._bound.get(key)) is not None:
+            return known
+        with self._lock:
+            if stream.device not in self._constants:
+                constants = self._upload_constants(stream.device)
+                self._constants[stream.device] = constants
+            if key not in self._bound:
+                constants = self._constants[stream.device]
+                bound = BoundPlan(self.plan, self._launchers, constants, stream)
+                self._bound[key] = bound
+            return self._bound[key]
+
+    def _upload_constants(self, device: torch.device) -> Mapping[str, torch.Tensor]:
+        """Return the constants of the plan on a device."""
+        return {
+            buffer.name: device_tensors.upload_constant(buffer, device)
+            for buffer in self.plan.buffers
+            if buffer.kind == "constant"
+        }
 
 
 def _launch_context_of_device(device: torch.device) -> AbstractContextManager[object]:

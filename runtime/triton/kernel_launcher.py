@@ -6,9 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
-import numpy as np
 import torch
 
 from tlf.runtime.triton.kernel_admission import (
@@ -25,69 +24,47 @@ from tlf.runtime.triton.kernel_compilation import (
 from tlf.runtime.triton.kernel_files import import_kernel_function
 from tlf.runtime.triton.launch_plan import Kernel
 from tlf.runtime.triton.requested_kernel import ALIGNMENT
-from tlf.runtime.triton.runtime_errors import KernelError, TritonRuntimeError
+from tlf.runtime.triton.runtime_errors import TritonRuntimeError, make_kernel_error
 
 Run: TypeAlias = Callable[..., object]
 
 
 class KernelLauncher:
     """
-    Launcher of one kernel. Triton inspects every argument to look up its compiled
-    kernel; launches with only buffers are cached here, by the alignment of each buffer.
+    Launcher of one kernel on GPUs. Triton inspects every argument to look up its
+    compiled kernel; kernels are cached here, by what they are specialized for.
     """
 
-    def __init__(self, kernel: Kernel, is_interpreted: bool = False) -> None:
+    def __init__(self, kernel: Kernel) -> None:
         self._kernel = kernel
-        self._is_interpreted = is_interpreted
         self._functions: dict[Kernel, Any] = {}
-        if is_interpreted:
-            self._load_kernel_function(kernel)
         self._known: dict[tuple[object, ...], Run] = {}
         self._variant: KernelVariant | None = None
         self.facts: KernelFacts | None = None
         """Facts of the kernel as last compiled."""
 
-    def __call__(self, arguments: Sequence[torch.Tensor | int]) -> None:
+    def bind(self, arguments: Sequence[torch.Tensor | int]) -> Run:
         """
-        Launch the kernel. Raises `KernelError`, also for faults found by the
-        interpreter.
+        Return the compiled kernel for arguments on the current device. It is called
+        with equal integers, and with addresses of the same alignment, on a stream.
+        Raises `KernelError`.
         """
+        key = _specialization_of(arguments)
+        if (known := self._known.get(key)) is not None:
+            return known
         try:
-            self._launch_kernel(arguments)
-        except TritonRuntimeError:
-            raise
+            run = self._known[key] = self._compile_admitted_variant(arguments)
         except Exception as error:
-            cause = error.__cause__ or error
-            is_known = isinstance(cause, KernelError)
-            text = f"{cause}" if is_known else f"{type(cause).__name__}: {cause}"
-            name = self._kernel.name
-            raise KernelError(f"kernel '{name}': {text}") from error
-
-    def _launch_kernel(self, arguments: Sequence[torch.Tensor | int]) -> None:
-        """Run the kernel from the cache, in the interpreter, or after compilation."""
-        key = _cache_key_by_alignment(arguments)
-        if key is not None and (cached := self._known.get(key)) is not None:
-            cached(*arguments)
-            return
-        if self._is_interpreted:
-            self._run_in_interpreter(arguments)
-            return
-        run = self._compile_admitted_variant(arguments, is_known=key is None)
-        if key is not None:
-            self._known[key] = run
-        run(*arguments)
+            raise make_kernel_error(self._kernel.name, error) from error
+        return run
 
     def compile_before_launch(self, buffers: Sequence[torch.Tensor]) -> None:
         """
         Compile the kernel for a launch on the given buffers, on the current device.
         Errors are ignored; the launch reports them.
         """
-        key = _cache_key_by_alignment(buffers)
-        if key is not None and key not in self._known:
-            with suppress(Exception):
-                self._known[key] = self._compile_admitted_variant(
-                    buffers, is_known=False
-                )
+        with suppress(TritonRuntimeError):
+            self.bind(buffers)
 
     def _load_kernel_function(self, kernel: Kernel) -> Any:
         """Return the Triton function of a kernel, whose file is read once."""
@@ -95,26 +72,14 @@ class KernelLauncher:
             self._functions[kernel] = import_kernel_function(kernel)
         return self._functions[kernel]
 
-    def _run_in_interpreter(self, arguments: Sequence[torch.Tensor | int]) -> None:
-        """Run all programs of the grid on the CPU, without numpy's warnings."""
-        kernel = self._kernel
-        # The interpreter computes with numpy, whose floating-point warnings do not
-        # apply.
-        with np.errstate(all="ignore"):
-            self._load_kernel_function(kernel)[kernel.grid](
-                *arguments, num_warps=kernel.num_warps, num_stages=kernel.num_stages
-            )
-
-    def _compile_admitted_variant(
-        self, arguments: Sequence[torch.Tensor | int], *, is_known: bool
-    ) -> Run:
+    def _compile_admitted_variant(self, arguments: Sequence[torch.Tensor | int]) -> Run:
         """
-        Compile the kernel for the given arguments, in the first admitted variant; if
-        `is_known`, in the variant admitted earlier.
+        Compile the kernel for the given arguments, in the first admitted variant; for
+        other integers in the variant admitted earlier.
         """
         ones = (1,) * (3 - len(self._kernel.grid))
         grid = (*self._kernel.grid, *ones)
-        if self._variant is not None and is_known:
+        if self._variant is not None and any(isinstance(e, int) for e in arguments):
             function = self._load_kernel_function(self._variant.kernel)
             compiled = compile_kernel_variant(self._variant, function, arguments)
             return load_compiled_kernel(compiled)[grid]
@@ -133,15 +98,16 @@ class KernelLauncher:
         return compiled[self._variant][grid]
 
 
-def _cache_key_by_alignment(
-    arguments: Sequence[torch.Tensor | int],
-) -> tuple[object, ...] | None:
+def _specialization_of(arguments: Sequence[torch.Tensor | int]) -> tuple[object, ...]:
     """
-    Return the device of buffers and the alignment of each; `None` if there are integers
-    among the arguments. A compiled kernel is loaded for one device.
+    Return what a kernel is compiled and loaded for: the device of buffers, whether each
+    is aligned, and properties of integers, of which Triton makes constants and types.
     """
-    if any(isinstance(each, int) for each in arguments):
-        return None
-    buffers = cast(Sequence[torch.Tensor], arguments)
-    devices = {each.device for each in buffers}
-    return (*devices, *(each.data_ptr() % ALIGNMENT == 0 for each in buffers))
+    devices = {each.device for each in arguments if isinstance(each, torch.Tensor)}
+    return *devices, *map(_specialization_of_argument, arguments)
+
+
+def _specialization_of_argument(argument: torch.Tensor | int) -> object:
+    if isinstance(argument, torch.Tensor):
+        return argument.data_ptr() % ALIGNMENT == 0
+    return argument == 1, argument % ALIGNMENT == 0, argument.bit_length() // 32

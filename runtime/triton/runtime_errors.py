@@ -21,3 +21,16 @@ class UnavailableError(TritonRuntimeError):
 
 class KernelError(TritonRuntimeError):
     """A kernel failed while running, or a sanitizer found a fault in it."""
+
+
+def make_kernel_error(name: str, error: Exception) -> TritonRuntimeError:
+    """
+    Return an error that names the kernel that failed; errors of this module as they
+    are.
+    """
+    if isinstance(error, TritonRuntimeError):
+        return error
+    cause = error.__cause__ or error
+    is_known = isinstance(cause, KernelError)
+    text = f"{cause}" if is_known else f"{type(cause).__name__}: {cause}"
+    return KernelError(f"kernel '{name}': {text}")

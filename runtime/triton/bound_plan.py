@@ -1,0 +1,190 @@
+"""
+Launch of Triton kernels: plan bound to a stream of a GPU, with its kernels compiled and
+the addresses of its memory known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from threading import RLock
+from typing import NamedTuple
+
+import torch
+
+from tlf.runtime.triton.argument_guard import ArgumentGuard
+from tlf.runtime.triton.device_tensors import (
+    Array,
+    allocate_device_buffer,
+    allocate_temporaries,
+)
+from tlf.runtime.triton.graph_cache import Addresses, GraphCache, capture_launches
+from tlf.runtime.triton.kernel_cache import limit_kernel_cache
+from tlf.runtime.triton.kernel_launcher import KernelLauncher, Run
+from tlf.runtime.triton.launch_plan import HostLoop, Launch, Plan
+from tlf.runtime.triton.parallel_compilation import compile_in_threads
+from tlf.runtime.triton.requested_kernel import ALIGNMENT
+from tlf.runtime.triton.runtime_errors import make_kernel_error
+
+MAX_CAPTURED_LAUNCHES = 2000
+"""Maximum number of launches in a graph."""
+
+
+class _UnrolledLaunch(NamedTuple):
+    """Launch of a kernel on buffers by name, and on integers."""
+
+    kernel: str
+    arguments: tuple[str | int, ...]
+
+
+class _BoundLaunch(NamedTuple):
+    """Launch of a compiled kernel; arguments are indices into the values of a call."""
+
+    kernel: str
+    run: Run
+    arguments: tuple[int, ...]
+
+
+class BoundPlan:
+    """
+    Plan on one stream. The temporaries belong to the stream, and the launches of a call
+    are enqueued together, so that calls on several streams or threads do not mix.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        launchers: Mapping[str, KernelLauncher],
+        constants: Mapping[str, torch.Tensor],
+        stream: torch.cuda.Stream,
+    ) -> None:
+        self._launchers = launchers
+        self._stream = stream
+        self._launches = [*_unroll_launches(plan.steps, {})]
+        accessed = {each for launch in self._launches for each in launch.arguments}
+        names = [each for each in plan.arguments if each in accessed]
+        self._argument_indices = [plan.arguments.index(each) for each in names]
+        """Indices of the arguments that launches access; others are ignored."""
+        buffers = {each.name: each for each in plan.buffers}
+        self._guard = ArgumentGuard([buffers[each] for each in names], stream.device)
+        self._results = [buffers[each] for each in plan.results]
+        self._names = (*names, *plan.results)
+        self._fixed = {**constants, **allocate_temporaries(plan, stream.device)}
+        numbers = sorted(each for each in accessed if isinstance(each, int))
+        slots = (*self._names, *self._fixed, *numbers)
+        self._index_by_slot = {slot: index for index, slot in enumerate(slots)}
+        addresses = (each.data_ptr() for each in self._fixed.values())
+        self._fixed_values = (*addresses, *numbers)
+        self._bound: dict[tuple[bool, ...], Sequence[_BoundLaunch]] = {}
+        """Launches by the alignments of arguments and results."""
+        self._graphs = GraphCache()
+        self._lock = RLock()
+
+    def run(self, values: Sequence[Array], uses_graphs: bool) -> list[torch.Tensor]:
+        """
+        Enqueue all launches on the stream, which must be the current one, and return
+        the new results. With `uses_graphs`, launches that repeat with the same
+        addresses are a CUDA graph. Raises `GuardError` and `KernelError`.
+        """
+        accessed = [values[index] for index in self._argument_indices]
+        arguments = self._guard.upload_arguments(accessed)
+        device = self._stream.device
+        results = [allocate_device_buffer(each, device) for each in self._results]
+        tensors = arguments + results
+        addresses = tuple([each.data_ptr() for each in tensors])
+        with self._lock:
+            if not uses_graphs or torch.cuda.is_current_stream_capturing():
+                launches = self._bind_launches(addresses, tensors)
+                self._launch_each(launches, addresses, self._stream)
+            elif (graph := self._graphs.find_graph(addresses)) is not None:
+                graph.replay()
+            else:
+                launches = self._bind_launches(addresses, tensors)
+                self._launch_each(launches, addresses, self._stream)
+                self._capture_if_repeated(launches, addresses)
+        return results
+
+    def _bind_launches(
+        self, addresses: Addresses, tensors: Sequence[torch.Tensor]
+    ) -> Sequence[_BoundLaunch]:
+        """
+        Return the launches of kernels that are compiled for the alignments of tensors.
+        """
+        alignments = tuple([each % ALIGNMENT == 0 for each in addresses])
+        if alignments not in self._bound:
+            by_name = {**self._fixed, **dict(zip(self._names, tensors, strict=True))}
+            self._compile_in_parallel(by_name)
+            self._bound[alignments] = [
+                self._bind_launch(launch, by_name) for launch in self._launches
+            ]
+        return self._bound[alignments]
+
+    def _compile_in_parallel(self, tensors: Mapping[str, torch.Tensor]) -> None:
+        """
+        Compile the kernels that are launched on buffers only, in threads. These wait
+        for worker processes, if there are any.
+        """
+        first: dict[str, Sequence[torch.Tensor]] = {}
+        for kernel, arguments in self._launches:
+            buffers = [tensors[each] for each in arguments if isinstance(each, str)]
+            if len(buffers) == len(arguments):
+                first.setdefault(kernel, buffers)
+
+        def compile_one(kernel: str) -> None:
+            with torch.cuda.device(self._stream.device):
+                self._launchers[kernel].compile_before_launch(first[kernel])
+
+        compile_in_threads(compile_one, [*first])
+        limit_kernel_cache()
+
+    def _bind_launch(
+        self, launch: _UnrolledLaunch, tensors: Mapping[str, torch.Tensor]
+    ) -> _BoundLaunch:
+        """Return a launch of the kernel that is compiled for its arguments."""
+        values = [
+            each if isinstance(each, int) else tensors[each]
+            for each in launch.arguments
+        ]
+        run = self._launchers[launch.kernel].bind(values)
+        indices = tuple(self._index_by_slot[each] for each in launch.arguments)
+        return _BoundLaunch(launch.kernel, run, indices)
+
+    def _launch_each(
+        self,
+        launches: Sequence[_BoundLaunch],
+        addresses: Addresses,
+        stream: torch.cuda.Stream,
+    ) -> None:
+        """Enqueue launches on a stream, with arguments and results at addresses."""
+        values = (*addresses, *self._fixed_values)
+        handle = stream.cuda_stream
+        for kernel, run, indices in launches:
+            try:
+                run(*[values[index] for index in indices], stream=handle)
+            except Exception as error:
+                raise make_kernel_error(kernel, error) from error
+
+    def _capture_if_repeated(
+        self, launches: Sequence[_BoundLaunch], addresses: Addresses
+    ) -> None:
+        """Capture launches in a graph if they repeat with the same addresses."""
+        if len(launches) > MAX_CAPTURED_LAUNCHES:
+            return
+        launch_on = partial(self._launch_each, launches, addresses)
+        capture = partial(capture_launches, launch_on, self._stream.device)
+        self._graphs.capture_if_repeated(addresses, capture)
+
+
+def _unroll_launches(
+    steps: Sequence[Launch | HostLoop], indices: Mapping[str, int]
+) -> Iterator[_UnrolledLaunch]:
+    """Yield the launches of steps in order; `indices` has the host loop indices."""
+    for step in steps:
+        if isinstance(step, HostLoop):
+            for index in range(step.lower, step.upper, step.step):
+                yield from _unroll_launches(step.steps, {**indices, step.index: index})
+            continue
+        arguments = (
+            name if kind == "buffer" else indices[name] for kind, name in step.arguments
+        )
+        yield _UnrolledLaunch(step.kernel, tuple(arguments))

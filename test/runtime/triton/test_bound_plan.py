@@ -1,0 +1,249 @@
+"""Plans bound to a stream, on memory of the CPU: kernels are functions of addresses."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from threading import Thread
+from typing import Any, cast
+
+import numpy as np
+import pytest
+import torch
+
+from tlf.runtime.triton import bound_plan
+from tlf.runtime.triton.bound_plan import BoundPlan
+from tlf.runtime.triton.graph_cache import Graph
+from tlf.runtime.triton.kernel_launcher import KernelLauncher
+from tlf.runtime.triton.launch_plan import (
+    DeviceBuffer,
+    HostLoop,
+    Launch,
+    Plan,
+)
+from tlf.runtime.triton.runtime_errors import GuardError, KernelError
+
+CPU = torch.device("cpu")
+
+SIZE = 4
+
+HANDLE = 7
+"""Handle of the stream."""
+
+
+def memory_at(address: int) -> np.ndarray:
+    return np.ctypeslib.as_array((ctypes.c_float * SIZE).from_address(address))
+
+
+@dataclass
+class Stream:
+    """Stand-in for a stream."""
+
+    device: torch.device = CPU
+    cuda_stream: int = HANDLE
+
+
+class Launcher:
+    """Stand-in for a launcher, which notes what it is bound to and what it launches."""
+
+    def __init__(self, compute: Callable[..., None]) -> None:
+        self.compute = compute
+        self.bound: list[tuple[object, ...]] = []
+        self.launches = 0
+
+    def bind(self, arguments: Sequence[torch.Tensor | int]) -> Callable[..., None]:
+        self.bound.append(tuple(arguments))
+
+        def run(*values: int, stream: int) -> None:
+            assert stream == HANDLE
+            self.launches += 1
+            self.compute(*values)
+
+        return run
+
+    def compile_before_launch(self, buffers: Sequence[torch.Tensor]) -> None:
+        self.bind(buffers)
+
+
+def add(x: int, y: int, z: int) -> None:
+    memory_at(z)[:] = memory_at(x) + memory_at(y)
+
+
+def add_number(x: int, number: int) -> None:
+    memory_at(x)[:] += number
+
+
+def buffer(name: str, kind: str, offset: int = 0) -> DeviceBuffer:
+    return DeviceBuffer(name, kind, "f32", (SIZE,), offset=offset)
+
+
+PLAN = Plan(
+    "f",
+    (),
+    (
+        buffer("unused", "argument"),
+        buffer("x", "argument"),
+        buffer("c", "constant"),
+        buffer("t", "temporary", 16),
+        buffer("y", "result"),
+    ),
+    32,
+    ("unused", "x"),
+    ("y",),
+    (
+        Launch("add", (("buffer", "x"), ("buffer", "c"), ("buffer", "t"))),
+        HostLoop("h", 1, 6, 2, (Launch("number", (("buffer", "t"), ("index", "h"))),)),
+        Launch("add", (("buffer", "t"), ("buffer", "x"), ("buffer", "y"))),
+    ),
+)
+"""Computes 2 x + c + 1 + 3 + 5."""
+
+
+@dataclass
+class Recorded:
+    """Stand-in for a CUDA graph."""
+
+    launch: Callable[[Any], None]
+    replays: int = 0
+
+    def replay(self) -> None:
+        self.replays += 1
+        self.launch(Stream())
+
+
+class Bound:
+    """A bound plan with its launchers, and the graphs that it captures."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.graphs: list[Recorded] = []
+        monkeypatch.setattr(torch.cuda, "device", nullcontext)
+        monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", bool)
+        monkeypatch.setattr(bound_plan, "capture_launches", self.capture)
+        self.launchers = {"add": Launcher(add), "number": Launcher(add_number)}
+        constants = {"c": torch.full((SIZE,), 100.0)}
+        self.plan = BoundPlan(
+            PLAN,
+            cast(Mapping[str, KernelLauncher], self.launchers),
+            constants,
+            cast(torch.cuda.Stream, Stream()),
+        )
+
+    def capture(
+        self, launch: Callable[[torch.cuda.Stream], None], device: torch.device
+    ) -> Graph:
+        assert device == CPU
+        self.graphs.append(Recorded(launch))
+        return self.graphs[-1]
+
+    def check(self, x: torch.Tensor, uses_graphs: bool = True) -> torch.Tensor:
+        """Run the plan, and check its result."""
+        (y,) = self.plan.run([torch.zeros(1), x], uses_graphs)
+        assert torch.equal(y, 2 * x + 109)
+        return y
+
+
+def test_launches_have_buffers_and_indices(monkeypatch: pytest.MonkeyPatch) -> None:
+    bound = Bound(monkeypatch)
+    bound.check(torch.arange(4.0))
+    assert [each[1] for each in bound.launchers["number"].bound] == [1, 3, 5]
+    assert {name: each.launches for name, each in bound.launchers.items()} == {
+        "add": 2,
+        "number": 3,
+    }
+
+
+def test_kernels_are_bound_once_for_each_alignment(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    bound, x = Bound(monkeypatch), torch.arange(8.0)
+    count = len(bound.launchers["add"].bound) - 1
+    for part in (x[:4], x[4:], x[:4]):
+        bound.check(part.contiguous())
+    once = len(bound.launchers["add"].bound)
+    assert once > count
+    bound.check(x[1:5])
+    assert len(bound.launchers["add"].bound) == 2 * once
+    bound.check(x[2:6])
+    assert len(bound.launchers["add"].bound) == 2 * once
+
+
+def test_equal_addresses_are_replayed(monkeypatch: pytest.MonkeyPatch) -> None:
+    bound, x = Bound(monkeypatch), torch.arange(4.0)
+    results = [torch.empty(SIZE), torch.empty(SIZE)]
+
+    def allocate(buffer: DeviceBuffer, device: torch.device) -> torch.Tensor:
+        return results[0]
+
+    monkeypatch.setattr(bound_plan, "allocate_device_buffer", allocate)
+    for number in range(5):
+        x.fill_(number)
+        bound.check(x)
+    (graph,) = bound.graphs
+    assert graph.replays == 3
+    # Neither other results nor other arguments are those of the graph.
+    results.reverse()
+    bound.check(x)
+    bound.check(torch.ones(4))
+    assert graph.replays == 3
+
+
+def test_graphs_can_be_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    bound, x = Bound(monkeypatch), torch.arange(4.0)
+    for _ in range(4):
+        bound.check(x, uses_graphs=False)
+    assert not bound.graphs
+
+
+def test_nothing_is_captured_inside_of_a_capture(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    bound, x = Bound(monkeypatch), torch.arange(4.0)
+    monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: True)
+    for _ in range(4):
+        bound.check(x)
+    assert not bound.graphs
+
+
+def test_results_are_new(monkeypatch: pytest.MonkeyPatch) -> None:
+    bound, x = Bound(monkeypatch), torch.arange(4.0)
+    first = bound.check(x)
+    copy = first.clone()
+    bound.check(x + 1)
+    assert torch.equal(first, copy)
+
+
+def test_only_accessed_arguments_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    bound = Bound(monkeypatch)
+    with pytest.raises(GuardError, match="argument 'x': expected shape"):
+        bound.plan.run([torch.zeros(1), torch.zeros(3)], True)
+
+
+def test_errors_name_the_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    bound = Bound(monkeypatch)
+
+    def fail(*values: int) -> None:
+        raise RuntimeError("launch failed")
+
+    bound.launchers["number"].compute = fail
+    with pytest.raises(KernelError, match="kernel 'number': RuntimeError: launch fail"):
+        bound.check(torch.zeros(4))
+
+
+def test_threads_do_not_mix_their_launches(monkeypatch: pytest.MonkeyPatch) -> None:
+    bound = Bound(monkeypatch)
+    inputs = [torch.full((SIZE,), float(number)) for number in range(4)]
+    right: list[bool] = []
+
+    def call(x: torch.Tensor) -> None:
+        for _ in range(50):
+            (y,) = bound.plan.run([torch.zeros(1), x], True)
+            right.append(torch.equal(y, 2 * x + 109))
+
+    threads = [Thread(target=call, args=(each,)) for each in inputs]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert right == 200 * [True]
