@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
-from tlf.compiler.api.callable_program import ArgumentType, CallableProgram
+from tlf.compiler.api.argument_conversion import ArgumentType
+from tlf.compiler.api.callable_program import CallableProgram
 from tlf.compiler.api.runtime_checks import RuntimeChecks
 from tlf.compiler.backends.backends import CompilingBackend, select_backend
 from tlf.compiler.backends.cached_compilation import compile_with_cache

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from tlf.compiler.api.callable_program import ArgumentType
+from tlf.compiler.api.argument_conversion import ArgumentType
 from tlf.compiler.backends.emitted_archive import EmittedRecord
 from tlf.runtime.storage.program_archive import ArchiveError
 

@@ -62,7 +62,8 @@ def tlf(
     `fallback` is `strict`, a failure of the compiler raises `FallbackError`. With
     `check_indices`, operations that PyTorch rejects for some indices or divisors are
     left to PyTorch. Reproducers of failures are written to the folder `reproducers`.
-    With `cache` set to `False`, the cache of compiled programs is not used.
+    With `cache` set to `False`, the cache of compiled programs is not used, and with
+    `cudagraphs` set to `off`, kernels are launched one by one.
     """
     settings = Settings.from_options(options or {})
     if _needs_gradients(source, inputs):

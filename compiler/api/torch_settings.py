@@ -28,6 +28,13 @@ class Fallback(StrEnum):
     """Failures are errors, except for operations that TLF does not support."""
 
 
+class CudaGraphs(StrEnum):
+    """Launches of a program as CUDA graphs: where they repeat, or never."""
+
+    AUTO = "auto"
+    OFF = "off"
+
+
 @dataclass(frozen=True)
 class Settings:
     """Options of the backend `tlf` of `torch.compile`, with their defaults."""
@@ -41,6 +48,7 @@ class Settings:
     """
     reproducers: str | None = None
     """Folder of reproducers; `None` for the default."""
+    cudagraphs: CudaGraphs = CudaGraphs.AUTO
     cache: bool = True
     """True to look up compiled programs in the cache, and to store them there."""
 
@@ -89,6 +97,12 @@ def _validate_check_indices(value: Any) -> bool:
     return value
 
 
+def _validate_cudagraphs(value: Any) -> CudaGraphs:
+    if value not in list(CudaGraphs):
+        raise ValueError(f"expected cudagraphs `auto` or `off`, got {value}")
+    return CudaGraphs(value)
+
+
 def _validate_cache(value: Any) -> bool:
     if not isinstance(value, bool):
         raise ValueError(f"expected cache True or False, got {value}")
@@ -107,5 +121,6 @@ _READERS: Mapping[str, Callable[[Any], Any]] = {
     "fallback": _validate_fallback,
     "check_indices": _validate_check_indices,
     "reproducers": _validate_reproducers,
+    "cudagraphs": _validate_cudagraphs,
     "cache": _validate_cache,
 }

@@ -18,7 +18,7 @@ from xdsl.dialects.builtin import StringAttr
 from tlf.compiler.api.compiled_program import CompiledProgram
 from tlf.compiler.api.torch_failures import LOG, FailureReporter
 from tlf.compiler.api.torch_report import REPORT
-from tlf.compiler.api.torch_settings import Settings
+from tlf.compiler.api.torch_settings import CudaGraphs, Settings
 from tlf.compiler.backends.backends import make_type_objection
 from tlf.dialects.numerics_attribute import NUMERICS_ATTRIBUTE
 from tlf.frontend.torch.convert import operation_name_of
@@ -58,6 +58,8 @@ class CompiledGraph:
         self.program = CompiledProgram(
             function.module, settings.target, cache=settings.cache
         )
+        is_allowed = settings.cudagraphs is CudaGraphs.AUTO
+        self.program.executable.use_cuda_graphs(is_allowed)
 
     def __call__(self, *inputs: torch.Tensor) -> list[Any]:
         names = self.program.signature.inputs
@@ -229,6 +231,7 @@ class _CompiledSubmodule(torch.nn.Module):
         super().__init__()
         self.compiled: CompiledGraph | None = compiled
         self.source = source
+        self.label = _describe_subgraph(source)
         self.faults = reporter
         (output,) = source.graph.find_nodes(op="output")
         self.is_single = isinstance(output.args[0], fx.Node)
@@ -236,12 +239,11 @@ class _CompiledSubmodule(torch.nn.Module):
     def forward(self, *inputs: torch.Tensor) -> Any:
         if (compiled := self.compiled) is None:
             return self.source(*inputs)
-        label = _describe_subgraph(self.source)
-        with self.faults.report_exceptions(label, compiled.function.module):
+        with self.faults.report_exceptions(self.label, compiled.function.module):
             try:
                 results = compiled(*inputs)
             except torch.OutOfMemoryError as error:
-                LOG.warning("%s runs in PyTorch this time: %s", label, error)
+                LOG.warning("%s runs in PyTorch this time: %s", self.label, error)
                 return self.source(*inputs)
             return results[0] if self.is_single else results
         self.compiled = None

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tlf.compiler.backends.executables import Buffer, is_torch_tensor
+from tlf.runtime.known_tensors import KnownTensors
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -29,11 +30,22 @@ class ArgumentSnapshot:
         # Keep a reference to the storage, so that its memory is not reused.
         self._storage: Any = value.untyped_storage() if is_torch_tensor(value) else None
         self._facts = _tensor_state_of(value) if is_torch_tensor(value) else None
+        self._known = KnownTensors(1)
+        """The tensor itself, if PyTorch counts writes to it."""
+        if is_torch_tensor(value) and not value.is_inference():
+            self._known.remember(0, value)
+            self._version = value._version
+            self._write_count = _write_count_of(self._storage)
 
     def is_unchanged(self, value: Buffer) -> bool:
         """Return `True` if an argument still has the value of the snapshot."""
         if not is_torch_tensor(value):
             return self._facts is None and _has_equal_bits(self._array, value)
+        if not self._known.find_unknown((value,)):
+            return (
+                value._version == self._version
+                and _write_count_of(self._storage) == self._write_count
+            )
         return self._facts == _tensor_state_of(value)
 
 

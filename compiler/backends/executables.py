@@ -122,9 +122,23 @@ class Executable(Protocol):
         """Run on arrays by argument name, on a device if it is known."""
         ...
 
+    def wait_for_results(self, device: Any) -> None:
+        """Wait until the results of calls are complete, for use on other streams."""
+        ...
+
+    def use_cuda_graphs(self, is_allowed: bool) -> None:
+        """Allow or forbid launches as CUDA graphs, which are allowed by default."""
+        ...
+
 
 class HostExecutable:
     """A program that runs on the host, on numpy arrays."""
+
+    def wait_for_results(self, device: Any) -> None:
+        """Return at once: calls return complete results."""
+
+    def use_cuda_graphs(self, is_allowed: bool) -> None:
+        """Ignore the setting: nothing is launched."""
 
     def device_for(self, inputs: Mapping[str, Buffer]) -> None:
         """Return `None`: there is no torch device."""
@@ -231,3 +245,11 @@ class TritonKernels:
         kernels = len(self.executable.plan.kernels)
         row = ("kernels", str(kernels))
         return Outcome(results, [row], {"kernels": kernels}, self.artifacts)
+
+    def wait_for_results(self, device: Any) -> None:
+        """Wait for the current stream of a GPU."""
+        self.executable.wait_for_stream(device or self.executable.device)
+
+    def use_cuda_graphs(self, is_allowed: bool) -> None:
+        """Allow or forbid launches as CUDA graphs."""
+        self.executable.uses_graphs = is_allowed

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tlf.compiler.backends.argument_snapshots import ArgumentSnapshot
@@ -30,8 +30,8 @@ class PreparedProgram:
         self.main = main
         self.preparation = preparation
         self.taken = preparation_inputs
-        self._seen: dict[str, ArgumentSnapshot] = {}
-        self._outcome: Outcome | None = None
+        self._prepared: tuple[Outcome, Sequence[ArgumentSnapshot]] | None = None
+        """The preparation's outcome, and the arguments that it was computed from."""
 
     @property
     def artifacts(self) -> Mapping[str, str]:
@@ -56,22 +56,35 @@ class PreparedProgram:
 
     def invalidate_preparation(self) -> None:
         """Run the preparation again at the next call."""
-        self._outcome = None
+        self._prepared = None
 
     def __call__(self, inputs: Mapping[str, Buffer], device: Any = None) -> Outcome:
         """Run on arrays by argument name, on a device if it is known."""
-        prepared = self._outcome
-        if prepared is None or any(
-            not self._seen[name].is_unchanged(inputs[name]) for name in self.taken
-        ):
-            arguments = {name: inputs[name] for name in self.taken}
-            prepared = self._outcome = self.preparation(arguments, device)
-            self._seen = {
-                name: ArgumentSnapshot(value) for name, value in arguments.items()
-            }
+        prepared = self._prepare(inputs, device)
         return self._combine_outcomes(
             self.main({**inputs, **prepared.results}, device), prepared
         )
+
+    def _prepare(self, inputs: Mapping[str, Buffer], device: Any) -> Outcome:
+        """Return the preparation's outcome, of an earlier call if nothing changed."""
+        if (known := self._prepared) is not None:
+            values = zip(known[1], self.taken, strict=True)
+            if all(snapshot.is_unchanged(inputs[name]) for snapshot, name in values):
+                return known[0]
+        arguments = {name: inputs[name] for name in self.taken}
+        outcome = self.preparation(arguments, device)
+        self.preparation.wait_for_results(device)
+        snapshots = [ArgumentSnapshot(value) for value in arguments.values()]
+        self._prepared = outcome, snapshots
+        return outcome
+
+    def wait_for_results(self, device: Any) -> None:
+        """Wait until the results of calls are complete, for use on other streams."""
+        self.main.wait_for_results(device)
+
+    def use_cuda_graphs(self, is_allowed: bool) -> None:
+        """Allow or forbid launches of the program as CUDA graphs."""
+        self.main.use_cuda_graphs(is_allowed)
 
     def simulate_timing(self) -> Outcome:
         """Return the cost of a run of both from timing only, if they are simulated."""

@@ -45,7 +45,7 @@ class Executable:
             with _launch_context_of_device(self.device):
                 prefetch_plan_kernels(plan)
         else:
-            _ = self._interpreted
+            _ = self._interpreted_plan
 
     @property
     def facts(self) -> Mapping[str, KernelFacts]:
@@ -90,6 +90,14 @@ class Executable:
             for name, tensor in results.items()
         }
 
+    def wait_for_stream(self, device: torch.device) -> None:
+        """
+        Wait for the launches on the current stream of a device, if it is a GPU; not
+        during a capture, in which nothing runs.
+        """
+        if device.type == "cuda" and not torch.cuda.is_current_stream_capturing():
+            torch.cuda.current_stream(device).synchronize()
+
     def _order_inputs_by_plan(self, inputs: Inputs) -> Sequence[Array]:
         """
         Return positional or named inputs in the plan's order; raises `GuardError` on a
@@ -107,7 +115,7 @@ class Executable:
         return inputs
 
     @cached_property
-    def _interpreted(self) -> InterpretedPlan:
+    def _interpreted_plan(self) -> InterpretedPlan:
         """Plan for Triton's interpreter."""
         constants = self._upload_constants(self.device)
         return InterpretedPlan(self.plan, constants, self.device)
@@ -130,7 +138,7 @@ class Executable:
             )
             for name in self.plan.results
         }
-        self._interpreted.run({**buffers, **results}, observe_fraction)
+        self._interpreted_plan.run({**buffers, **results}, observe_fraction)
         return results
 
     def _run_on_gpu(

@@ -181,6 +181,12 @@ class Elsewhere:
         self.inputs = inputs
         return Outcome({"y": T.zeros(5, 6)})
 
+    def wait_for_results(self, device: Any) -> None:
+        """Return at once."""
+
+    def use_cuda_graphs(self, is_allowed: bool) -> None:
+        """There are none."""
+
 
 def test_that_weights_are_copied_to_a_device_once():
     compiled = tlf.compile(TEXT, target="triton")
@@ -212,7 +218,7 @@ def test_that_weights_are_copied_to_a_device_once():
     assert program.inputs["s"] is scale
 
 
-def test_that_a_call_finds_its_device_once(monkeypatch: pytest.MonkeyPatch):
+def test_that_calls_on_one_device_find_it_once(monkeypatch: pytest.MonkeyPatch):
     compiled = tlf.compile(TEXT, target="triton")
     found: list[Any] = []
     inner = TritonExecutable.device_of_arguments
@@ -222,9 +228,9 @@ def test_that_a_call_finds_its_device_once(monkeypatch: pytest.MonkeyPatch):
         return found[-1]
 
     monkeypatch.setattr(TritonExecutable, "device_of_arguments", counted)
-    for _ in range(2):
+    for searches in (1, 0):
         compiled(*(T.tensor(each) for each in (X, W, S)))
-        assert len(found) == 1
+        assert len(found) == searches
         found.clear()
 
 
