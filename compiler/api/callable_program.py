@@ -77,6 +77,13 @@ class CallableProgram:
         if isinstance(self.executable, PreparedProgram):
             self.executable.invalidate_preparation()
 
+    def use_cuda_graphs(self, is_allowed: bool) -> None:
+        """
+        Allow or forbid that launches on a GPU are replayed from a CUDA graph if they
+        repeat with the same addresses, which is allowed by default.
+        """
+        self.executable.use_cuda_graphs(is_allowed)
+
     def _bind_arguments(
         self, arguments: Sequence[Buffer], named: Mapping[str, Buffer]
     ) -> Mapping[str, Buffer]:

@@ -59,7 +59,7 @@ class CompiledGraph:
             function.module, settings.target, cache=settings.cache
         )
         is_allowed = settings.cudagraphs is CudaGraphs.AUTO
-        self.program.executable.use_cuda_graphs(is_allowed)
+        self.program.use_cuda_graphs(is_allowed)
 
     def __call__(self, *inputs: torch.Tensor) -> list[Any]:
         names = self.program.signature.inputs

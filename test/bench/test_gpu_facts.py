@@ -36,7 +36,7 @@ def test_kernels_hold_the_limits(name: str) -> None:
 
 KERNEL = Kernel("f", "", "x = tl.dot(a.to(tl.float16), b)", (1,), 4, 3, ())
 
-PLAN = Plan("main", (KERNEL,), (), (), (), ())
+PLAN = Plan("main", (KERNEL,), (), 0, (), (), ())
 
 
 @pytest.mark.parametrize(
