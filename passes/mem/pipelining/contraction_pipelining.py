@@ -16,6 +16,7 @@ from xdsl.dialects import scf
 from xdsl.dialects.builtin import IntegerAttr, i64
 from xdsl.ir import Block, Operation, SSAValue
 
+from tlf.analysis.buffers.backward_slices import backward_slice_in_block
 from tlf.analysis.buffers.memory_effects import (
     VIEW_OPS,
     has_access_to_buffer,
@@ -24,10 +25,7 @@ from tlf.analysis.buffers.memory_effects import (
 )
 from tlf.analysis.buffers.normalized_loops import is_index_arithmetic
 from tlf.dialects import mem
-from tlf.passes.mem.pipelining.prefetch_distance import (
-    backward_slice_in_block,
-    move_operations_to_block_start,
-)
+from tlf.passes.mem.pipelining.prefetch_distance import move_operations_to_block_start
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ from xdsl.dialects import scf
 from xdsl.dialects.builtin import IntegerAttr, i64
 from xdsl.ir import Block, Operation, SSAValue
 
+from tlf.analysis.buffers.backward_slices import backward_slice_in_block
 from tlf.analysis.buffers.disjoint_accesses import is_box_private_to_iteration
 from tlf.analysis.buffers.memory_effects import (
-    BUFFER_OPS,
     VIEW_OPS,
     can_buffers_alias,
     has_access_to_buffer,
@@ -161,30 +161,6 @@ def is_fill_of_body_buffer(body: Block, move: mem.Move) -> bool:
     """Return `True` if a move fills a buffer that the body allocates."""
     owner = root_buffer_of(move.destination).owner
     return isinstance(owner, mem.AllocOp) and owner.parent is body
-
-
-def backward_slice_in_block(op: Operation) -> list[Operation]:
-    """
-    Return the backward slice of an operation in its block, in program order, without
-    the definitions of buffers.
-    """
-    members: set[Operation] = set()
-    pending = [op]
-    while pending:
-        for value in pending.pop().operands:
-            owner = value.owner
-            if not isinstance(owner, Operation) or isinstance(owner, BUFFER_OPS):
-                continue
-            if owner.parent is op.parent and owner not in members:
-                members.add(owner)
-                pending.append(owner)
-    ordered: list[Operation] = []
-    before = op.prev_op
-    while before is not None and len(ordered) < len(members):
-        if before in members:
-            ordered.append(before)
-        before = before.prev_op
-    return ordered[::-1]
 
 
 def prefetch_moves(moves: Sequence[mem.Move], distance: int) -> None:

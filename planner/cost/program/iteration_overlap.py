@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tlf.dialects.target import Level
+from tlf.dialects.target import Level, TargetSpec
 from tlf.planner.cost.program.early_products import (
     select_early_products,
     with_preceding_waits,
@@ -27,6 +27,11 @@ from tlf.planner.cost.program.multibuffer_capacity import LiveRanges, NestCapaci
 
 SLOTS = 2
 """Slots of a tile that nests in a body use: one in use, one being loaded."""
+
+
+def overlap_nests(items: list[Item], target: TargetSpec) -> None:
+    """Overlap the iterations of nests as `mem-pipeline` does, outer nests first."""
+    IterationOverlap(items, list(target.levels.values())).overlap_nests()
 
 
 @dataclass
