@@ -13,11 +13,11 @@ from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from tlf.analysis.buffers.map_operations import scalar_operations_of_map
 from tlf.analysis.buffers.mem_liveness import users_of_buffer
 from tlf.analysis.buffers.memory_effects import has_access_to_buffer, root_buffer_of
 from tlf.dialects import mem
 from tlf.dialects.types import is_16_bit_float, memref_type
-from tlf.passes.mem.mem_split_maps import is_constant_or_terminator
 from tlf.support.affine.linear_access import is_identity
 
 
@@ -78,7 +78,7 @@ def _whole_allocation_of(buffer: SSAValue) -> mem.AllocOp | None:
 
 def _is_rounding_map(op: mem.MapOp, buffer: SSAValue) -> bool:
     """Return `True` if a map only truncates the floats of `buffer` into one output."""
-    body = [each for each in op.body.block.ops if not is_constant_or_terminator(each)]
+    body = scalar_operations_of_map(op)
     return (
         list(op.inputs) == [buffer]
         and len(op.outputs) == 1

@@ -40,11 +40,17 @@ class DecisionPair:
         target = load_target_spec(target_name)
         target.attach_to_module(module)
         steps = [limit_search(each) for each in steps_of(target)]
-        names = [each.name for each in steps]
-        run_passes(context, module, steps[: names.index(TILES)])
+        run_passes(context, module, steps[: _index_of_pass(steps, TILES)])
+        return DecisionPair.of_tiles(context, module, pass_name)
+
+    @staticmethod
+    def of_tiles(context: Context, module: ModuleOp, pass_name: str) -> DecisionPair:
+        """Compile a program of tiles up to a pass that the cost model predicts."""
+        target = TargetSpec.read_from_module(module)
+        steps = steps_of(target)
         items, _ = read_schedule(main_function_of(module), target, pass_name)
-        at = names.index(pass_name)
-        run_passes(context, module, steps[names.index(TILES) : at])
+        first, at = _index_of_pass(steps, TILES), _index_of_pass(steps, pass_name)
+        run_passes(context, module, steps[first:at])
         return DecisionPair(context, module, target, items, steps[at:])
 
     @property
@@ -59,12 +65,16 @@ class DecisionPair:
 
     def advance_to_pass(self, pass_name: str) -> None:
         """Run the passes before a later pass, and their rewrites of the schedule."""
-        at = [each.name for each in self.steps].index(pass_name)
+        at = _index_of_pass(self.steps, pass_name)
         run_passes(self.context, self.module, self.steps[:at])
         for each in self.steps[:at]:
             if (rewrite := REWRITES_BY_PASS.get(each.name)) is not None:
                 rewrite(self.items, self.target)
         self.steps = self.steps[at:]
+
+
+def _index_of_pass(steps: Sequence[ModulePass], name: str) -> int:
+    return [each.name for each in steps].index(name)
 
 
 def run_passes(

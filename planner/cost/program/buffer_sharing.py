@@ -10,7 +10,7 @@ from itertools import combinations
 
 from tlf.dialects.target import Level, TargetSpec
 from tlf.planner.cost.program.instruction_nests import Buffer, Instruction, Item
-from tlf.planner.cost.program.multibuffer_capacity import LiveRanges
+from tlf.planner.cost.program.live_ranges import LiveRanges
 from tlf.support.allocation import Buffer as Live
 from tlf.support.allocation import (
     BufferUse,

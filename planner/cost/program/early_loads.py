@@ -21,7 +21,7 @@ from tlf.planner.cost.program.instruction_nests import (
     Nest,
     instructions_in,
 )
-from tlf.planner.cost.program.multibuffer_capacity import LiveRanges, Span
+from tlf.planner.cost.program.live_ranges import LiveRanges, Span
 from tlf.planner.prefetching.early_load_selection import (
     order_with_early_loads,
     select_early_loads,
