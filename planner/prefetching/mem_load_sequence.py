@@ -9,10 +9,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from xdsl.dialects import scf
 from xdsl.dialects.builtin import MemRefType
-from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
+from tlf.analysis.buffers.awaited_moves import (
+    buffers_accessed_until_end_of,
+    moves_awaited_by,
+)
 from tlf.analysis.buffers.backward_slices import backward_slice_in_block
 from tlf.analysis.buffers.mem_liveness import MemLiveness, to_allocation_buffer
 from tlf.analysis.buffers.memory_effects import (
@@ -56,7 +59,7 @@ class MemLoadSequence:
     def _facts_of(self, op: Operation) -> OperationFacts:
         load = self._hoistable_load_of(op)
         return OperationFacts(
-            frozenset(_buffers_accessed_by(op)),
+            frozenset(b for e in op.walk() for b in buffers_accessed_until_end_of(e)),
             frozenset(map(_region_facts_of, frozenset(_buffers_written_by(op)))),
             load,
             load is None and any(map(self._is_load, op.walk())),
@@ -132,16 +135,6 @@ def _region_facts_of(view: SSAValue) -> RegionFacts:
     return RegionFacts(root_buffer_of(view), covered_region_of(view).sections)
 
 
-def _buffers_accessed_by(root: Operation) -> Iterator[SSAValue]:
-    """Yield root buffers of operands in `root`, and of moves that it waits for."""
-    for op in root.walk():
-        if isinstance(op, VIEW_OPS):
-            continue
-        for accessor in (op, *_moves_awaited_by(op)):
-            buffers = (e for e in accessor.operands if isinstance(e.type, MemRefType))
-            yield from map(root_buffer_of, buffers)
-
-
 def _buffers_written_by(root: Operation) -> Iterator[SSAValue]:
     """
     Yield the buffers or views that `root` or a move that it waits for may write, and
@@ -149,38 +142,6 @@ def _buffers_written_by(root: Operation) -> Iterator[SSAValue]:
     """
     for op in root.walk():
         yield from written_buffers_of(op)
-        yield from (move.destination for move in _moves_awaited_by(op))
+        yield from (move.destination for move in moves_awaited_by(op))
     if not isinstance(root, (*BUFFER_OPS, *VIEW_OPS)):
         yield from (e for e in root.results if isinstance(e.type, MemRefType))
-
-
-def _moves_awaited_by(op: Operation) -> Iterator[mem.Move]:
-    """
-    Yield the moves whose tokens a wait takes, directly or carried by loops; none for
-    other operations.
-    """
-    pending = list(op.operands) if isinstance(op, mem.WaitOp) else []
-    visited = set(pending)
-    while pending:
-        token = pending.pop()
-        if isinstance(token.owner, mem.Move):
-            yield token.owner
-            continue
-        carried = [each for each in _loop_carried_tokens(token) if each not in visited]
-        visited.update(carried)
-        pending += carried
-
-
-def _loop_carried_tokens(token: SSAValue) -> Sequence[SSAValue]:
-    """Return the initial and the yielded value of a loop-carried token."""
-    loop, index = token.owner, 0
-    if isinstance(token, BlockArgument):
-        loop, index = token.owner.parent_op(), token.index - 1
-    elif isinstance(token, OpResult):
-        index = token.index
-    assert isinstance(loop, scf.ForOp), (
-        "expected the token of a move or a loop-carried token"
-    )
-    end = loop.body.block.last_op
-    assert end is not None
-    return loop.iter_args[index], end.operands[index]

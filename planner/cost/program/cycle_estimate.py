@@ -48,8 +48,8 @@ ScheduleRewrite: TypeAlias = Callable[[list[Item], TargetSpec], None]
 """Rewrites a schedule in place as a pass rewrites the program."""
 
 REWRITES_BY_PASS: Mapping[str, ScheduleRewrite] = {
-    "mem-fold-fills": lambda items, _: drop_overwritten_fills(items),
-    "mem-fold-casts": lambda items, _: fold_rounding_casts(items),
+    "mem-fold-fills": drop_overwritten_fills,
+    "mem-fold-casts": fold_rounding_casts,
     "mem-pipeline": overlap_nests,
     "mem-prefetch": hoist_loads,
     "mem-chunk-loads": split_loads_into_chunks,
