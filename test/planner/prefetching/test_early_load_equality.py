@@ -34,20 +34,22 @@ func.func @layers(%x: !t, %v: !t, %w: !t) -> !t {
 """
 
 
-def is_move_or_loop(item: Operation | Item) -> bool:
+def is_compared(item: Operation | Item) -> bool:
     """Return `True` for what programs and schedules both have."""
     if isinstance(item, Operation):
-        return isinstance(item, mem.Move | scf.ForOp | scf.ParallelOp)
-    return isinstance(item, Nest) or item.move_endpoints is not None
+        return isinstance(item, mem.Move | mem.WaitOp | scf.ForOp | scf.ParallelOp)
+    if isinstance(item, Nest):
+        return True
+    return item.move_endpoints is not None or bool(item.completed_moves)
 
 
 def order_of(
     sequence: LoadSequence, items: Sequence[Operation | Item], capacity: int
 ) -> list[int]:
-    """Return the numbers of moves and loops in their new order."""
-    numbers = [0, *accumulate(map(int, map(is_move_or_loop, items)))]
+    """Return the numbers of moves, waits and loops in their new order."""
+    numbers = [0, *accumulate(map(int, map(is_compared, items)))]
     order = order_with_early_loads(len(items), select_early_loads(sequence, capacity))
-    return [numbers[position] for position in order if is_move_or_loop(items[position])]
+    return [numbers[position] for position in order if is_compared(items[position])]
 
 
 def check_early_loads(text: str, target: str) -> int:
