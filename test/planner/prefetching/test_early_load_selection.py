@@ -1,6 +1,6 @@
 """Decision on early loads, on facts written by hand."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import pytest
@@ -48,7 +48,7 @@ class Operations:
     def lifetimes_with_early_loads(self, targets: Mapping[int, int]) -> LevelLifetimes:
         order = order_with_early_loads(len(self.facts), targets)
         steps = [order.index(position) for position in range(len(self.facts))]
-        buffers: dict[str, Buffer] = {}
+        buffers: dict[Hashable, Buffer] = {}
         for name in ("sum", "tile"):
             uses = [
                 step
