@@ -14,10 +14,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import DiagnosticException
 from xdsl.utils.target import Target
 
-from tlf.analysis.buffers.mem_liveness import MemLiveness
+from tlf.analysis.buffers.mem_liveness import MemLiveness, to_allocation_buffer
 from tlf.dialects import mem, target
 from tlf.dialects.weight_preparation_attributes import is_preparation_function
-from tlf.passes.mem.mem_plan import to_allocation_buffer
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Analysis of a `mem` program: live ranges of its buffers."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.dialects import scf
@@ -8,6 +8,8 @@ from xdsl.ir import Operation, Region, SSAValue
 
 from tlf.analysis.buffers.memory_effects import VIEW_OPS
 from tlf.dialects import mem
+from tlf.dialects.types import byte_count
+from tlf.support.allocation import Buffer
 
 
 @dataclass
@@ -20,8 +22,16 @@ class MemLiveness:
 
     @staticmethod
     def of(region: Region) -> "MemLiveness":
+        return MemLiveness.of_operations(_operations_of(region))
+
+    @staticmethod
+    def of_operations(ops: Iterable[Operation]) -> "MemLiveness":
+        """
+        Return the steps of the operations of a block in the order of `ops`, which may
+        differ from their order in the block.
+        """
         liveness = MemLiveness()
-        liveness._assign_step_numbers(region, 0, None)
+        liveness._assign_step_numbers(ops, 0, None)
         return liveness
 
     @staticmethod
@@ -37,26 +47,27 @@ class MemLiveness:
             opened.add(parent)
             parent = parent.parent_op()
         liveness = MemLiveness()
-        liveness._assign_step_numbers(region, 0, opened)
+        liveness._assign_step_numbers(_operations_of(region), 0, opened)
         return liveness
 
     def _assign_step_numbers(
-        self, region: Region, step: int, expanded_ops: Collection[Operation] | None
+        self,
+        ops: Iterable[Operation],
+        step: int,
+        expanded_ops: Collection[Operation] | None,
     ) -> int:
         """
-        Number the operations of a region, and the nested operations of `expanded_ops`
-        ones.
+        Number operations, and the nested operations of `expanded_ops`, or of all if it
+        is None.
         """
-        for block in region.blocks:
-            for op in block.ops:
-                first = step
-                step += 1
-                for nested in (
-                    op.regions if expanded_ops is None or op in expanded_ops else ()
-                ):
+        for op in ops:
+            first = step
+            step += 1
+            if expanded_ops is None or op in expanded_ops:
+                for nested in map(_operations_of, op.regions):
                     step = self._assign_step_numbers(nested, step, expanded_ops)
-                self.step_ranges[op] = first, step
-                step += 1
+            self.step_ranges[op] = first, step
+            step += 1
         return step
 
     def live_range_of(
@@ -77,6 +88,27 @@ class MemLiveness:
             return None
         ranges = [self.step_ranges[op] for op in users]
         return min(low for low, _ in ranges), max(high for _, high in ranges)
+
+
+def _operations_of(region: Region) -> Iterator[Operation]:
+    """Yield the operations of all blocks of a region, without nested ones."""
+    for block in region.blocks:
+        yield from block.ops
+
+
+def to_allocation_buffer(
+    op: mem.AllocOp,
+    liveness: MemLiveness,
+    alignment: int,
+    users: Sequence[Operation] | None = None,
+) -> Buffer:
+    """
+    Return an allocation as a buffer with a live range: the step of the allocation if
+    the buffer has no uses. `users` are those of the buffer, if known.
+    """
+    interval = liveness.live_range_of(op.buffer, users)
+    first, last = interval if interval is not None else liveness.step_ranges[op]
+    return Buffer.live_during(byte_count(op.buffer_type), first, last + 1, alignment)
 
 
 def users_of_buffer(buffer: SSAValue) -> Iterator[Operation]:

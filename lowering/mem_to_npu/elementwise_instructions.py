@@ -6,6 +6,7 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import AffineMap
 from xdsl.utils.exceptions import PassFailedException
 
+from tlf.analysis.buffers.map_operations import scalar_operations_of_map
 from tlf.dialects import mem, npu
 from tlf.dialects.interpreters.scalar_functions import evaluate_body_results
 from tlf.dialects.mem import Index
@@ -26,7 +27,6 @@ from tlf.lowering.mem_to_npu.vector_opcodes import (
     scalar_constant_of,
     select_vector_opcode,
 )
-from tlf.passes.mem.mem_split_maps import is_constant_or_terminator
 
 
 def convert_map_to_vector_instructions(op: mem.MapOp, views: BufferViews) -> None:
@@ -34,7 +34,7 @@ def convert_map_to_vector_instructions(op: mem.MapOp, views: BufferViews) -> Non
     Insert the vector instruction of each output before a `mem.map` of at most one
     operation; the map remains.
     """
-    bodies = [each for each in op.body.block.ops if not is_constant_or_terminator(each)]
+    bodies = scalar_operations_of_map(op)
     terminator = op.body.block.last_op
     assert isinstance(terminator, mem.YieldOp)
     if len(bodies) > 1 or (bodies and len(op.outputs) > 1):

@@ -6,22 +6,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
 
 from xdsl.builder import Builder
 from xdsl.context import Context
-from xdsl.dialects import arith, func, memref, scf
-from xdsl.dialects.builtin import MemRefType, ModuleOp, NoneAttr
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects import arith, func, scf
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from tlf.analysis.buffers.mem_liveness import users_of_buffer
-from tlf.analysis.buffers.memory_effects import root_buffer_of
 from tlf.dialects import mem
 from tlf.dialects.affine_values import constant_value_of
-from tlf.dialects.mem.number_literals import to_number_attribute
-from tlf.dialects.types import memref_type
+from tlf.planner.folding.fill_folding import select_overwritten_fills
+from tlf.planner.folding.mem_fold_operations import collect_fold_operations
 
 
 @dataclass(frozen=True)
@@ -43,80 +40,26 @@ class MemFoldFillsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in op.ops:
             if isinstance(function, func.FuncOp) and not function.is_declaration:
-                _fold_fills_of_function(function)
+                _fold_fills_of_block(function.body.block)
 
 
-def _fold_fills_of_function(function: func.FuncOp) -> None:
-    """Erase the fills that accumulating operations can replace by overwriting."""
-    fills: dict[mem.AccumulatingOp, list[_FoldableFill]] = {}
-    for op in function.body.walk():
-        if isinstance(op, mem.FillOp) and (fill := _foldable_fill_of(op)) is not None:
-            fills.setdefault(fill.accumulating_op, []).append(fill)
-    for op, foldable in fills.items():
-        loops = foldable[0].loops
-        outputs = {fill.output for fill in foldable}
-        has_equal_loops = all(fill.loops == loops for fill in foldable)
-        if has_equal_loops and len(outputs) == len(foldable) == len(op.output_operands):
-            _let_overwrite_in_first_iteration(op, loops)
-            for fill in foldable:
-                Rewriter.erase_op(fill.fill)
-
-
-@dataclass(frozen=True)
-class _FoldableFill:
-    """A fill, and the first operation that accumulates into its buffer."""
-
-    fill: mem.FillOp
-    accumulating_op: mem.AccumulatingOp
-    output: int
-    loops: tuple[scf.ForOp, ...]
-    """Loops around the operation but not around the fill, outermost first."""
-
-
-def _foldable_fill_of(fill: mem.FillOp) -> _FoldableFill | None:
-    """
-    Return a fill with the first operation that accumulates into its buffer, if that can
-    overwrite instead; else None.
-    """
-    if fill.destination is None or fill.parent is None:
-        return None
-    root = root_buffer_of(fill.destination)
-    if not isinstance(root.owner, mem.AllocOp):
-        return None
-    users = set(users_of_buffer(root))
-    if any(isinstance(r.type, MemRefType) for op in users for r in op.results):
-        return None
-    loops: list[scf.ForOp] = []
-    op = _first_operation_containing(fill.next_op, users)
-    while isinstance(op, scf.ForOp) and _has_iterations(op):
-        loops.append(op)
-        op = _first_operation_containing(op.body.block.first_op, users)
-    if not isinstance(op, mem.AccumulatingOp) or op.overwrite is not None:
-        return None
-    inputs = {root_buffer_of(value) for value in op.input_operands}
-    indices = [
-        index
-        for index, output in enumerate(op.output_operands)
-        if root_buffer_of(output) is root
-    ]
-    if root in inputs or len(indices) != 1:
-        return None
-    (output,) = indices
-    is_neutral = fill.value == to_number_attribute(op.neutral_elements[output])
-    if not is_neutral or not _is_view_of_whole_buffer(
-        op.output_operands[output], fill.destination
-    ):
-        return None
-    return _FoldableFill(fill, op, output, tuple(loops))
+def _fold_fills_of_block(block: Block) -> None:
+    """Erase the fills that accumulating operations replace by overwriting."""
+    for folded in select_overwritten_fills(collect_fold_operations(block)):
+        assert isinstance(folded.accumulation, mem.AccumulatingOp)
+        _let_overwrite_in_first_iteration(folded.accumulation, folded.loops)
+        for fill in folded.fills:
+            Rewriter.erase_op(fill)
 
 
 def _let_overwrite_in_first_iteration(
-    op: mem.AccumulatingOp, loops: Sequence[scf.ForOp]
+    op: mem.AccumulatingOp, loops: Sequence[Operation]
 ) -> None:
     """Let an operation overwrite in the first iteration of a loop nest."""
     builder = Builder(InsertPoint.before(op))
     total: SSAValue | None = None
     for loop in loops:
+        assert isinstance(loop, scf.ForOp)
         distance: SSAValue = loop.body.block.args[0]
         if constant_value_of(loop.lb) != 0:
             distance = builder.insert(arith.SubiOp(distance, loop.lb)).result
@@ -124,46 +67,3 @@ def _let_overwrite_in_first_iteration(
             distance = builder.insert(arith.AddiOp(total, distance)).result
         total = distance
     op.make_overwriting(total)
-
-
-def _first_operation_containing(
-    op: Operation | None, accesses: set[Operation]
-) -> Operation | None:
-    """
-    Return the first operation from `op` on in its block that is or contains one of
-    `accesses`.
-    """
-    while op is not None:
-        if any(each in accesses for each in op.walk()):
-            return op
-        op = op.next_op
-    return None
-
-
-def _has_iterations(loop: scf.ForOp) -> bool:
-    """Return `True` if a loop with constant bounds has at least one iteration."""
-    lower, upper = constant_value_of(loop.lb), constant_value_of(loop.ub)
-    return lower is not None and upper is not None and lower < upper
-
-
-def _is_view_of_whole_buffer(view: SSAValue, buffer: SSAValue) -> bool:
-    """
-    Return `True` if a view has all elements of a buffer, possibly in another shape.
-    """
-    if view is buffer:
-        return True
-    owner = view.owner
-    if not isinstance(owner, memref.ReinterpretCastOp):
-        return False
-    if owner.offsets or owner.sizes or owner.strides:
-        return False
-    sizes = list(owner.static_sizes.get_values())
-    row_major = [prod(sizes[axis + 1 :]) for axis in range(len(sizes))]
-    type_ = memref_type(owner.source)
-    return (
-        isinstance(type_.layout, NoneAttr)
-        and list(owner.static_offsets.get_values()) == [0]
-        and list(owner.static_strides.get_values()) == row_major
-        and prod(sizes) == prod(type_.get_shape())
-        and _is_view_of_whole_buffer(owner.source, buffer)
-    )

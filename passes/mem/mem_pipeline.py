@@ -4,16 +4,15 @@ Pass `mem-pipeline`: software pipelining of loops with `stages` by multi-bufferi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import func, scf
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, i64
-from xdsl.ir import Block, Operation
+from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from tlf.analysis.buffers.memory_effects import ring_window_of, root_buffer_of
 from tlf.analysis.buffers.normalized_loops import (
     STAGES,
     Nest,
@@ -23,25 +22,30 @@ from tlf.analysis.buffers.normalized_loops import (
     perfect_nest_of,
     trip_count_of_nest,
 )
-from tlf.dialects import mem
 from tlf.dialects.affine_values import constant_value_of
 from tlf.dialects.graph.remark_attribute import add_remark
 from tlf.dialects.target import Level, TargetSpec
 from tlf.passes.mem.loop_normalization import replace_nest_by_normalized_loop
-from tlf.passes.mem.pipelining.contraction_pipelining import (
-    LoopContractions,
-    advance_contractions,
-)
-from tlf.passes.mem.pipelining.multibuffer import (
-    replace_by_multibuffer,
-    slot_index_of_iteration,
-)
-from tlf.passes.mem.pipelining.multibuffer_capacity import MultibufferCapacity
+from tlf.passes.mem.pipelining.contraction_pipelining import advance_contractions
+from tlf.passes.mem.pipelining.multibuffer import replace_by_multibuffers
 from tlf.passes.mem.pipelining.outer_loop_prefetch import (
     normalize_loop_of_pipelined_loops,
     prefetch_loads_of_outer_loop,
 )
-from tlf.passes.mem.pipelining.prefetch_distance import LoopLoads, prefetch_moves
+from tlf.passes.mem.pipelining.prefetch_distance import (
+    add_remarks_on_late_loads,
+    prefetch_loads,
+)
+from tlf.planner.overlap.ahead_selection import (
+    select_loads_ahead,
+    select_products_ahead,
+)
+from tlf.planner.overlap.mem_loop_body import MemLoopBody
+from tlf.planner.overlap.slot_selection import (
+    can_overlap,
+    find_moved_buffers,
+    select_slots,
+)
 
 
 @dataclass(frozen=True)
@@ -91,81 +95,56 @@ def _pipeline_nest(op: Nest, levels: Sequence[Level]) -> Nest:
     if op.attributes.get("mapping", LOOP_MAPPING) != LOOP_MAPPING:
         return op
     nest = perfect_nest_of(op)
-    trips = trip_count_of_nest(nest)
-    if max_iterations_in_flight(op) < 2:
-        is_unchanged = (
-            not can_body_repeat(nest)
-            or _reason_not_normalizable(nest, trips) is not None
-        )
+    trips, slots = trip_count_of_nest(nest), max_iterations_in_flight(op)
+    reason = _reason_not_normalizable(nest, trips)
+    if slots < 2:
+        is_unchanged = not can_body_repeat(nest) or reason is not None
         return op if is_unchanged else normalize_loop_of_pipelined_loops(nest, levels)
-    slots = (
-        max_iterations_in_flight(op)
-        if trips is None
-        else min(max_iterations_in_flight(op), trips)
-    )
-    body = nest[-1].body.block
-    transferred = _buffers_moved_to_outer_levels(body, levels)
-    fills = any(_is_move_into_ring(each) for each in body.ops)
-    if slots < 2 or not (transferred or fills):
+    slots = slots if trips is None else min(slots, trips)
+    body = MemLoopBody.of_nest(nest)
+    if reason is not None:
+        if can_overlap(body.operations, levels, slots):
+            moved = find_moved_buffers(body.operations, levels)
+            _add_remark_not_overlapped(moved[0].identity if moved else op, reason)
         return op
-    if (reason := _reason_not_normalizable(nest, trips)) is not None:
-        add_remark(
-            transferred[0] if transferred else op,
-            MemPipelinePass.name,
-            "missed",
-            f"not overlapped: {reason}",
-        )
+    selection = select_slots(body, levels, slots)
+    for each in selection.missed:
+        text = f"{slots} slots do not fit into {each.level}"
+        _add_remark_not_overlapped(each.identity, text)
+    if not selection.is_overlapped:
         return op
-    accumulators = _accumulators_without_moves(body, transferred)
-    buffers = _select_multibuffers_that_fit(
-        nest, [*transferred, *accumulators], levels, slots
-    )
-    if accumulators and not buffers:
-        buffers = _select_multibuffers_that_fit(nest, transferred, levels, slots)
-    if not (buffers or fills):
-        return op
-    return _replace_nest_by_pipelined_loop(nest, buffers, levels, slots)
+    return _replace_nest_by_pipelined_loop(nest, selection.multibuffers, levels, slots)
+
+
+def _add_remark_not_overlapped(at: Hashable, reason: str) -> None:
+    """Add a remark on a loop or on the allocation of a buffer."""
+    op = at.owner if isinstance(at, SSAValue) else at
+    assert isinstance(op, Operation)
+    add_remark(op, MemPipelinePass.name, "missed", f"not overlapped: {reason}")
 
 
 def _replace_nest_by_pipelined_loop(
     nest: Sequence[Nest],
-    buffers: Sequence[mem.AllocOp],
+    multibuffers: Sequence[Hashable],
     levels: Sequence[Level],
     slots: int,
 ) -> scf.ForOp:
     """Replace a nest by a loop with slots for the buffers and loads in advance."""
-    trips = trip_count_of_nest(nest)
+    trips, distance = trip_count_of_nest(nest), slots - 1
     loop = replace_nest_by_normalized_loop(nest)
     loop.attributes[STAGES] = IntegerAttr(slots, i64)
-    prefetched = LoopLoads.find_in_loop(
-        loop, [level.name for level in levels]
-    ).select_prefetchable_loads(buffers, slots - 1)
-    products = LoopContractions(loop, prefetched).select_contractions_to_advance(
-        buffers
-    )
-    capacity = (
-        MultibufferCapacity.create_for_loop(loop, loop.body.block, buffers, slots)
-        if products
-        else None
-    )
-    if capacity is not None and not capacity.has_capacity_without_sharing(levels[0]):
-        products = []
-    slot = slot_index_of_iteration(loop, trips, slots)
-    alignments = {level.name: level.alignment for level in levels}
-    for buffer in buffers:
-        replace_by_multibuffer(loop, buffer, slot, slots, alignments[buffer.level])
-    prefetch_moves(prefetched, slots - 1)
-    advance_contractions(products, prefetched, slots - 1)
+    body = MemLoopBody.of_nest([loop])
+    loads = select_loads_ahead(body, multibuffers, distance, levels)
+    add_remarks_on_late_loads(body, loads)
+    products = select_products_ahead(body, loads.early, multibuffers, slots, levels[0])
+    replace_by_multibuffers(loop, multibuffers, trips, slots, levels)
+    prefetch_loads(body, loads.early, distance)
+    advance_contractions(body, products, loads.early, distance)
     return loop
 
 
 LOOP_MAPPING = StringAttr("loop")
 """Mapping of loops that are not distributed."""
-
-
-def _is_move_into_ring(op: Operation) -> bool:
-    """Return `True` if an operation moves slices into a ring buffer."""
-    return isinstance(op, mem.DmaOp) and ring_window_of(op.destination) is not None
 
 
 def _reason_not_normalizable(
@@ -180,73 +159,3 @@ def _reason_not_normalizable(
     if trip_count is None and len(counters) > 1:
         return "the bounds of the nest are not constant"
     return None
-
-
-def _buffers_moved_to_outer_levels(
-    body: Block, levels: Sequence[Level]
-) -> list[mem.AllocOp]:
-    """
-    Return the buffers of a body that its moves load from or store to an outer level.
-    """
-    names = [level.name for level in levels]
-    buffers: dict[mem.AllocOp, None] = {}
-    for op in body.ops:
-        if not isinstance(op, mem.Move):
-            continue
-        ends = [root_buffer_of(op.source), root_buffer_of(op.destination)]
-        inner = min(ends, key=lambda end: names.index(mem.level_of(end.type)))
-        owner = inner.owner
-        if isinstance(owner, mem.AllocOp) and owner.parent is body:
-            buffers[owner] = None
-    return list(buffers)
-
-
-def _accumulators_without_moves(
-    body: Block, transfer_buffers: Sequence[mem.AllocOp]
-) -> list[mem.AllocOp]:
-    """
-    Return the accumulators of a body's contractions that no move accesses. With slots,
-    a contraction can start while the previous result is still read.
-    """
-    accumulators: dict[mem.AllocOp, None] = {}
-    for op in body.walk():
-        if not isinstance(op, mem.ContractOp):
-            continue
-        for output in op.output_operands:
-            owner = root_buffer_of(output).owner
-            if isinstance(owner, mem.AllocOp) and owner.parent is body:
-                accumulators[owner] = None
-    return [each for each in accumulators if each not in transfer_buffers]
-
-
-def _select_multibuffers_that_fit(
-    nest: Sequence[Nest],
-    candidates: Sequence[mem.AllocOp],
-    levels: Sequence[Level],
-    slots: int,
-) -> list[mem.AllocOp]:
-    """
-    Return the buffers to multi-buffer: buffers in the outermost used level, if their
-    slots fit, and in each inner level if the body has no loops and all buffers of the
-    level fit without sharing.
-    """
-    body = nest[-1].body.block
-    by_level = [[op for op in candidates if op.level == level.name] for level in levels]
-    used = [pair for pair in zip(levels, by_level, strict=True) if pair[1]]
-    if not used:
-        return []
-    capacity = MultibufferCapacity.create_for_loop(nest[0], body, candidates, slots)
-    *inner_levels, (outermost, outer_buffers) = used
-    if not capacity.has_capacity_for_live_buffers(outermost):
-        text = f"not overlapped: {slots} slots do not fit into {outermost.name}"
-        add_remark(outer_buffers[0], MemPipelinePass.name, "missed", text)
-        return []
-    if any(isinstance(op, scf.ForOp | scf.ParallelOp) for op in body.ops):
-        return outer_buffers
-    inner_buffers = [
-        op
-        for level, ops in inner_levels
-        if capacity.has_capacity_without_sharing(level)
-        for op in ops
-    ]
-    return [*outer_buffers, *inner_buffers]

@@ -17,7 +17,11 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
-from tlf.analysis.buffers.mem_liveness import MemLiveness, users_of_buffer
+from tlf.analysis.buffers.mem_liveness import (
+    MemLiveness,
+    to_allocation_buffer,
+    users_of_buffer,
+)
 from tlf.dialects import mem, target
 from tlf.dialects.mixed_offsets import IntArray
 from tlf.dialects.types import byte_count, memref_type
@@ -243,21 +247,6 @@ def _raise_level_too_small(
         f"@{op.sym_name.data}: expected buffers within the {level.capacity} bytes of "
         f"{level.name}, got a peak of {peak} bytes ({live} live at once)"
     )
-
-
-def to_allocation_buffer(
-    op: mem.AllocOp,
-    liveness: MemLiveness,
-    alignment: int,
-    users: Sequence[Operation] | None = None,
-) -> Buffer:
-    """
-    Return an allocation as a buffer with a live range: the step of the allocation if
-    the buffer has no uses. `users` are those of the buffer, if known.
-    """
-    interval = liveness.live_range_of(op.buffer, users)
-    first, last = interval if interval is not None else liveness.step_ranges[op]
-    return Buffer.live_during(_byte_size_of(op.buffer), first, last + 1, alignment)
 
 
 def first_and_last_use_of(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -12,9 +12,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation
 from xdsl.passes import ModulePass
 
-from tlf.dialects.target import Level, TargetSpec
-from tlf.passes.mem.prefetching.load_sequence import LoadSequence
-from tlf.passes.mem.prefetching.prefetch_capacity import LevelBuffers
+from tlf.dialects.target import TargetSpec
+from tlf.planner.prefetching.early_load_selection import select_early_loads
+from tlf.planner.prefetching.mem_load_sequence import MemLoadSequence
 
 
 @dataclass(frozen=True)
@@ -33,36 +33,17 @@ class MemPrefetchPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         levels = list(TargetSpec.read_from_module(op).levels.values())
         for inner, outer in pairwise(levels):
-            for function in _defined_functions_of(op):
-                _prefetch_loads(function, inner, outer)
+            for each in op.ops:
+                if isinstance(each, func.FuncOp) and not each.is_declaration:
+                    block = each.body.block
+                    prefetch_loads(MemLoadSequence(block, inner, outer))
 
 
-def _defined_functions_of(module: ModuleOp) -> Iterator[func.FuncOp]:
-    for op in module.ops:
-        if isinstance(op, func.FuncOp) and not op.is_declaration:
-            yield op
-
-
-def _prefetch_loads(
-    function: func.FuncOp, inner_level: Level, outer_level: Level
-) -> None:
-    """
-    Hoist the loads of a function between two levels as early as capacity allows, or
-    less far if offset assignment fails.
-    """
-    block = function.body.block
-    sequence = LoadSequence.collect_from_block(
-        block, inner_level.name, outer_level.name
-    )
-    if not sequence.loads:
-        return
-    for positions in LevelBuffers.collect_from_function(
-        function, inner_level
-    ).target_positions_of_loads(sequence):
-        _reorder_operations_of_block(block, sequence.order_with_moved_loads(positions))
-        if LevelBuffers.collect_from_function(function, inner_level).has_valid_offsets:
-            return
-    _reorder_operations_of_block(block, sequence.ops)
+def prefetch_loads(sequence: MemLoadSequence) -> None:
+    """Hoist the loads of a block between two levels that start early."""
+    if targets := select_early_loads(sequence, sequence.inner_level.capacity):
+        order = sequence.order_with_early_loads(targets)
+        _reorder_operations_of_block(sequence.block, order)
 
 
 def _reorder_operations_of_block(block: Block, ops: Sequence[Operation]) -> None:

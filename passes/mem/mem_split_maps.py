@@ -15,6 +15,7 @@ from xdsl.pattern_rewriter import (
     op_type_rewrite_pattern,
 )
 
+from tlf.analysis.buffers.map_operations import scalar_operations_of_map
 from tlf.analysis.buffers.memory_effects import root_buffer_of
 from tlf.dialects import mem
 from tlf.dialects.located_rewriting import rewrite_module
@@ -50,17 +51,10 @@ class SplitMapPattern(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: mem.MapOp, rewriter: PatternRewriter, /) -> None:
-        operations = [
-            each for each in op.body.block.ops if not is_constant_or_terminator(each)
-        ]
+        operations = scalar_operations_of_map(op)
         if not op.is_on_buffers or (len(operations) <= 1 and len(op.outputs) == 1):
             return
         _MapSplit(op, rewriter, operations).replace_by_scalar_maps()
-
-
-def is_constant_or_terminator(op: Operation) -> bool:
-    """Return `True` if an operation of a map's body is a constant or the terminator."""
-    return isinstance(op, arith.ConstantOp | mem.YieldOp)
 
 
 @dataclass(frozen=True)

@@ -40,8 +40,6 @@ class LoadHoisting:
     capacity: int
     is_barrier: Callable[[int, int], bool]
     """True if a load cannot be hoisted above an item."""
-    keeps_order: bool
-    """True if no load is hoisted above a load that stays in its place."""
 
     def candidate_target_positions(self) -> Iterator[dict[int, int]]:
         """
@@ -57,6 +55,7 @@ class LoadHoisting:
     def _targets_within_live_bytes(self, max_live_bytes: int) -> dict[int, int]:
         """
         Return the target positions of loads with at most `max_live_bytes` live bytes.
+        Loads keep their order.
         """
         live = LiveBytes.of(self.buffers)
         peaks = [live.peak_during(start, last + 1) for start, last in self.steps]
@@ -74,7 +73,7 @@ class LoadHoisting:
             first = target
             if target < load:
                 targets[load] = target
-            elif self.keeps_order:
+            else:
                 first += 1
         return targets
 

@@ -5,13 +5,13 @@ for each iteration in flight.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
 from xdsl.builder import Builder
 from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import MemRefType, NoneAttr, StridedLayoutAttr
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.ir.affine import AffineExpr
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -24,10 +24,11 @@ from tlf.dialects import mem
 from tlf.dialects.affine_values import constant_value_of, insert_affine_apply
 from tlf.dialects.located_rewriting import replace_op
 from tlf.dialects.slice_views import row_major_strides
+from tlf.dialects.target import Level
 from tlf.dialects.types import byte_count, dtype_of, memref_type
 
 
-def slot_index_of_iteration(
+def _slot_index_of_iteration(
     loop: scf.ForOp, trip_count: int | None, slots: int
 ) -> SSAValue:
     """
@@ -97,7 +98,24 @@ def _enclosing_loops(loop: Operation) -> list[LoopRange]:
     return loops
 
 
-def replace_by_multibuffer(
+def replace_by_multibuffers(
+    loop: scf.ForOp,
+    buffers: Sequence[Hashable],
+    trip_count: int | None,
+    slots: int,
+    levels: Sequence[Level],
+) -> None:
+    """Replace buffers that a normalized loop's body allocates by multi-buffers."""
+    slot = _slot_index_of_iteration(loop, trip_count, slots)
+    alignments = {level.name: level.alignment for level in levels}
+    for buffer in buffers:
+        assert isinstance(buffer, OpResult)
+        alloc = buffer.owner
+        assert isinstance(alloc, mem.AllocOp)
+        _replace_by_multibuffer(loop, alloc, slot, slots, alignments[alloc.level])
+
+
+def _replace_by_multibuffer(
     loop: scf.ForOp,
     alloc: mem.AllocOp,
     slot_index: SSAValue,

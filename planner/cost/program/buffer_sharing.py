@@ -10,16 +10,15 @@ from itertools import combinations
 
 from tlf.dialects.target import Level, TargetSpec
 from tlf.planner.cost.program.instruction_nests import Buffer, Instruction, Item
-from tlf.planner.cost.program.multibuffer_capacity import LiveRanges
+from tlf.planner.cost.program.live_ranges import LiveRanges
+from tlf.support.allocation import Buffer as Live
 from tlf.support.allocation import (
-    Allocation,
     BufferUse,
     Loops,
     align_offset,
     allocate_program_buffers,
     pipeline_stage_of_engine,
 )
-from tlf.support.allocation import Buffer as Live
 
 Sharing = Mapping[Buffer, Sequence[Buffer]]
 """Buffers whose bytes overlap those of each buffer."""
@@ -57,15 +56,6 @@ def to_allocation_buffers(
     return [_to_allocation_buffer(each, level, live_ranges) for each in buffers]
 
 
-def allocate_buffers(
-    allocation_buffers: Sequence[Live],
-    level: Level,
-    uses: Sequence[BufferUse] | None = None,
-) -> Allocation:
-    """Return the offsets that the static allocator assigns to buffers."""
-    return allocate_program_buffers(allocation_buffers, level.capacity, uses)
-
-
 def _find_shared_in_level(
     buffers: Sequence[Buffer],
     level: Level,
@@ -79,7 +69,7 @@ def _find_shared_in_level(
     """
     lives = to_allocation_buffers(buffers, level, live_ranges)
     uses = [_allocator_use_of(each, live_ranges, level_names) for each in buffers]
-    allocation = allocate_buffers(lives, level, uses)
+    allocation = allocate_program_buffers(lives, level.capacity, uses)
     ranges = [
         (buffer, offset, offset + live.size)
         for buffer, live, offset in zip(buffers, lives, allocation.offsets, strict=True)

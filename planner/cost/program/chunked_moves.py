@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from operator import add
 
-from tlf.dialects.target import Level
+from tlf.dialects.target import Level, TargetSpec
 from tlf.planner.chunking.chunk_selection import ChunkedMove
 from tlf.planner.chunking.load_chunking import select_chunked_loads
 from tlf.planner.chunking.store_chunking import select_chunked_stores
@@ -26,10 +26,10 @@ from tlf.planner.cost.program.schedule_block import ScheduleBlock, ScheduleTileA
 from tlf.support.affine.index_access import AffineSum
 
 
-def split_loads_into_chunks(items: list[Item], outer_level: Level) -> None:
+def split_loads_into_chunks(items: list[Item], target: TargetSpec) -> None:
     """Split loads whose user can start before the whole load is complete."""
     block = ScheduleBlock(tuple(items), items)
-    for chunked in select_chunked_loads(block, outer_level):
+    for chunked in select_chunked_loads(block, target.outermost_level):
         chunks = _replace_move_by_chunk_nest(items, block, chunked)
         load, _ = block.instruction_at(chunked.position)
         user = chunked.access.loops[0].nest
@@ -42,9 +42,9 @@ def split_loads_into_chunks(items: list[Item], outer_level: Level) -> None:
             chunks.prologue_nest = user
 
 
-def split_stores_into_chunks(items: list[Item], outer_level: Level) -> None:
+def split_stores_into_chunks(items: list[Item], target: TargetSpec) -> None:
     """Split stores whose first chunks are computed early, including those in nests."""
-    _split_stores_in(items, items, outer_level, None)
+    _split_stores_in(items, items, target.outermost_level, None)
 
 
 def _split_stores_in(

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import takewhile
+from typing import TypeAlias
 
 from xdsl.dialects import func
 
@@ -20,7 +23,7 @@ from tlf.planner.cost.program.fill_cast_folding import (
     fold_rounding_casts,
 )
 from tlf.planner.cost.program.instruction_nests import Item
-from tlf.planner.cost.program.iteration_overlap import IterationOverlap
+from tlf.planner.cost.program.iteration_overlap import overlap_nests
 from tlf.planner.cost.program.operation_reader import read_operation
 from tlf.planner.cost.program.schedule_clock import run_schedule
 from tlf.planner.cost.program.schedule_reader import ScheduleReader
@@ -41,27 +44,31 @@ class CycleEstimate:
     """Number of instructions executed for the estimate."""
 
 
+ScheduleRewrite: TypeAlias = Callable[[list[Item], TargetSpec], None]
+"""Rewrites a schedule in place as a pass rewrites the program."""
+
+REWRITES_BY_PASS: Mapping[str, ScheduleRewrite] = {
+    "mem-fold-fills": drop_overwritten_fills,
+    "mem-fold-casts": fold_rounding_casts,
+    "mem-pipeline": overlap_nests,
+    "mem-prefetch": hoist_loads,
+    "mem-chunk-loads": split_loads_into_chunks,
+    "mem-chunk-stores": split_stores_into_chunks,
+}
+"""Rewrites of a schedule in the order of the passes."""
+
+
 def read_schedule(
-    function: func.FuncOp, target: TargetSpec
+    function: func.FuncOp, target: TargetSpec, until: str | None = None
 ) -> tuple[list[Item], ScheduleReader]:
-    """Return the schedule of a tile function: nests, moves and computation."""
-    items, reader = read_schedule_of_whole_moves(function, target)
-    split_loads_into_chunks(items, target.outermost_level)
-    split_stores_into_chunks(items, target.outermost_level)
-    return items, reader
-
-
-def read_schedule_of_whole_moves(
-    function: func.FuncOp, target: TargetSpec
-) -> tuple[list[Item], ScheduleReader]:
-    """Return the schedule of a tile function before moves are split into chunks."""
+    """
+    Return the schedule of a tile function, nests, moves and computation, as after the
+    passes of `REWRITES_BY_PASS`, or before the pass `until`.
+    """
     reader = ScheduleReader(function, target, read_operation)
     items = reader.read_function()
-    drop_overwritten_fills(items)
-    fold_rounding_casts(items)
-    levels = list(target.levels.values())
-    IterationOverlap(items, levels).overlap_nests()
-    hoist_loads(items, levels)
+    for name in takewhile(lambda name: name != until, REWRITES_BY_PASS):
+        REWRITES_BY_PASS[name](items, target)
     return items, reader
 
 

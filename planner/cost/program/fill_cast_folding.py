@@ -5,110 +5,106 @@ removal of fills and casts that accumulations make redundant.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Sequence
 
-from tlf.planner.cost.program.instruction_nests import (
-    Buffer,
-    Instruction,
-    Item,
-    Nest,
-    has_access_to_buffer,
-    instructions_in,
+from tlf.dialects.target import TargetSpec
+from tlf.planner.cost.program.instruction_nests import Instruction, Item, Nest
+from tlf.planner.folding.cast_folding import select_foldable_casts
+from tlf.planner.folding.fill_folding import select_overwritten_fills
+from tlf.planner.folding.fold_facts import (
+    AccumulatedOutput,
+    AccumulationFacts,
+    FillFacts,
+    FoldOperation,
+    ProductFacts,
+    RoundingFacts,
 )
 
 
-def drop_overwritten_fills(items: list[Item]) -> None:
-    """
-    Drop fills of buffers that an accumulation then overwrites, as `mem-fold-fills`
-    does.
-    """
-    for index, item in reversed(list(enumerate(items))):
-        if isinstance(item, Nest):
-            drop_overwritten_fills(item.body)
-        elif item.is_initial_fill:
-            buffer = item.writes[0].buffer
-            if _is_overwritten_by_accumulation(items[index + 1 :], buffer):
-                del items[index]
+def drop_overwritten_fills(items: list[Item], _: TargetSpec) -> None:
+    """Drop the fills of buffers that an accumulation then overwrites."""
+    folded = select_overwritten_fills(collect_fold_operations(items))
+    _drop_items(items, {fill for each in folded for fill in each.fills})
 
 
-def _is_overwritten_by_accumulation(items: Sequence[Item], buffer: Buffer) -> bool:
-    """
-    Return `True` if the first access of a buffer is an accumulation that overwrites it.
-    """
-    for item in items:
-        if not has_access_to_buffer(item, buffer):
-            continue
-        if isinstance(item, Nest):
-            return item.trip_count > 0 and _is_overwritten_by_accumulation(
-                item.body, buffer
-            )
-        return item.accumulator is buffer and all(
-            access.buffer is not buffer for access in item.reads
-        )
-    return False
+def fold_rounding_casts(items: list[Item], _: TargetSpec) -> None:
+    """Fold casts that round the results of products into these."""
+    folded = select_foldable_casts(collect_fold_operations(items))
+    for product, cast in folded:
+        assert isinstance(product, Instruction)
+        assert isinstance(cast, Instruction)
+        product.writes, product.accumulator = cast.writes, cast.writes[0].buffer
+    _drop_items(items, {cast for _, cast in folded})
 
 
-def fold_rounding_casts(items: list[Item]) -> None:
-    """
-    Fold casts that round the results of products into these, as `mem-fold-casts` does.
-    """
-    used = Counter(
-        buffer
-        for step in instructions_in(items)
-        for buffer in {access.buffer for access in step.reads_and_writes}
+def _drop_items(items: list[Item], dropped: Collection[Item]) -> None:
+    """Drop items of a schedule and of its nests, in place."""
+    items[:] = [each for each in items if each not in dropped]
+    for each in items:
+        if isinstance(each, Nest):
+            _drop_items(each.body, dropped)
+
+
+def collect_fold_operations(
+    items: Sequence[Item], nest: Nest | None = None
+) -> list[FoldOperation[Item]]:
+    """Return the facts of the items of a schedule, or of the body of a nest."""
+    return [_facts_of(item, nest) for item in items]
+
+
+def _facts_of(item: Item, nest: Nest | None) -> FoldOperation[Item]:
+    if isinstance(item, Nest):
+        body = collect_fold_operations(item.body, item)
+        accessed = frozenset(buffer for each in body for buffer in each.accessed)
+        has_iterations = item.trip_count > 0
+        return FoldOperation(item, accessed, body=body, has_iterations=has_iterations)
+    accessors = (item, *item.completed_moves)
+    return FoldOperation(
+        item,
+        frozenset(
+            e.buffer for accessor in accessors for e in accessor.reads_and_writes
+        ),
+        _fill_facts_of(item),
+        _accumulation_facts_of(item),
+        _product_facts_of(item),
+        _rounding_facts_of(item, nest),
     )
-    _fold_rounding_casts_in(items, used)
 
 
-def _fold_rounding_casts_in(
-    items: list[Item], access_counts: Mapping[Buffer, int]
-) -> None:
-    """
-    Let products in `items` and in their nests write the destinations of their rounding
-    casts, and remove these casts.
-    """
-    for item in list(items):
-        if isinstance(item, Nest):
-            _fold_rounding_casts_in(item.body, access_counts)
-        elif item.is_product and item.half_type is not None:
-            cast = _find_rounding_cast(item, items, access_counts)
-            if cast is not None:
-                item.writes = cast.writes
-                item.accumulator = cast.writes[0].buffer
-                items.remove(cast)
-
-
-def _find_rounding_cast(
-    product: Instruction, items: Sequence[Item], access_counts: Mapping[Buffer, int]
-) -> Instruction | None:
-    """
-    Return the cast that rounds the whole result of a product and is its only user;
-    `None` if there is none.
-    """
-    total = product.accumulator
-    if total is None or access_counts[total] != 2:
+def _fill_facts_of(item: Instruction) -> FillFacts | None:
+    if item.fill_value is None:
         return None
-    if any(access.buffer is total for access in product.reads):
+    (write,) = item.writes
+    return FillFacts(write.buffer, write.buffer, item.fill_value)
+
+
+def _accumulation_facts_of(item: Instruction) -> AccumulationFacts | None:
+    """Return the facts of an accumulation into a whole buffer."""
+    total = item.accumulator
+    if total is None:
         return None
-    following = items[items.index(product) + 1 :]
-    for index, item in enumerate(following):
-        if not isinstance(item, Instruction) or not has_access_to_buffer(item, total):
-            continue
-        (written,) = item.writes
-        between = instructions_in(following[:index])
-        is_free = not any(
-            has_access_to_buffer(step, written.buffer) for step in between
-        )
-        if (
-            item.is_product
-            or item.half_type != product.half_type
-            or written.buffer.slice_count > 1
-        ):
-            return None
-        return (
-            item
-            if is_free and written.buffer.allocation_nest is total.allocation_nest
-            else None
-        )
-    return None
+    inputs = frozenset(access.buffer for access in item.reads)
+    output = AccumulatedOutput(total, (total,), item.neutral_element)
+    return AccumulationFacts(inputs, [output])
+
+
+def _product_facts_of(item: Instruction) -> ProductFacts | None:
+    """
+    Return the facts of a product of 16-bit factors into a whole buffer. If it does not
+    overwrite the buffer, the buffer has a further user.
+    """
+    total, factor_type = item.accumulator, item.half_type
+    inputs = frozenset(access.buffer for access in item.reads)
+    if not item.is_product or total is None or factor_type is None or total in inputs:
+        return None
+    return ProductFacts(inputs, total, factor_type)
+
+
+def _rounding_facts_of(item: Instruction, nest: Nest | None) -> RoundingFacts | None:
+    """Return the facts of a cast to a buffer of the nest that is no ring."""
+    if item.is_product or item.half_type is None or len(item.reads) != 1:
+        return None
+    (read,), (write,) = item.reads, item.writes
+    if write.buffer.slice_count > 1 or write.buffer.allocation_nest is not nest:
+        return None
+    return RoundingFacts(read.buffer, write.buffer, item.half_type)

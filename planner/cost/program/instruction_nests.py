@@ -251,10 +251,12 @@ class Instruction:
     writes: tuple[BufferAccess, ...] = ()
     prefetch_distance: int = 0
     """Prefetch distance: the number of iterations by which it is issued early."""
-    is_initial_fill: bool = False
-    """True if it fills a buffer with an initial value of an accumulation."""
+    fill_value: float | None = None
+    """Number that it fills a buffer with; None unless it is a fill."""
     accumulator: Buffer | None = None
     """Buffer that it accumulates into, as a whole."""
+    neutral_element: float | None = None
+    """Initial value of an accumulator that does not change the result."""
     move_endpoints: tuple[Buffer, Buffer] | None = None
     """Source and destination of a move."""
     is_indexed: bool = False

@@ -29,7 +29,7 @@ from tlf.dialects.interfaces import (
 )
 from tlf.dialects.slice_views import is_strided_slice
 from tlf.dialects.tile import level_of, with_axis_order
-from tlf.dialects.types import is_16_bit_float, tensor_type
+from tlf.dialects.types import is_16_bit_float, scalar_value, tensor_type
 from tlf.machine.instruction_costs import Cost, InstructionCosts
 from tlf.machine.machine_spec import MatrixEngine
 from tlf.planner.cost.program.affine_indices import UnpredictableTimeError
@@ -62,7 +62,8 @@ def read_operation(reader: ScheduleReader, op: Operation) -> None:
         case tile.EmptyOp():
             read_empty(reader, op)
         case tile.FillOp():
-            view = reader.make_filled_view(tensor_type(op.result))
+            number = scalar_value(op.value)
+            view = reader.make_filled_view(tensor_type(op.result), number)
             reader.bind_view(op.result, view, SharedStorage())
         case tile.SliceOp():
             read_slice(reader, op)
@@ -223,6 +224,7 @@ def _read_accumulation(
         step = reader.add_compute(_reduction_cost(op, reader.costs), inputs, total)
     if total.is_contiguous:
         step.accumulator = total.buffer
+        step.neutral_element = op.neutral_element()
     reader.bind_view(op.results[0], total, storage)
 
 
@@ -231,7 +233,8 @@ def _initial_value_view(
 ) -> tuple[BufferView, SharedStorage]:
     """Return the view and the storage of an accumulation's initial value."""
     if op.init_value is None:
-        return reader.make_filled_view(tensor_type(op.results[0])), SharedStorage()
+        type_ = tensor_type(op.results[0])
+        return reader.make_filled_view(type_, op.neutral_element()), SharedStorage()
     constant = splat_attribute_of(op.init_value)
     if constant is not None and op.init_value not in reader.places:
         reader.view_of(op.init_value)

@@ -36,7 +36,7 @@ from tlf.dialects.slice_views import row_major_strides
 from tlf.dialects.target import TargetSpec
 from tlf.dialects.target.npu_machine import build_npu_machine
 from tlf.dialects.tile import EncodingAttr, level_of
-from tlf.dialects.types import AnyTensor, dtype_of, tensor_type
+from tlf.dialects.types import AnyTensor, dtype_of, scalar_value, tensor_type
 from tlf.machine.instruction_costs import Cost, InstructionCosts
 from tlf.planner.cost.program.affine_indices import (
     AffineIndices,
@@ -181,17 +181,20 @@ class ScheduleReader:
 
     def view_of(self, value: SSAValue) -> BufferView:
         """Return the view of a tile; a splat constant is filled on its first use."""
-        if value not in self.places and splat_attribute_of(value) is not None:
-            self.bind_view(
-                value, self.make_filled_view(tensor_type(value)), SharedStorage()
-            )
+        splat = splat_attribute_of(value)
+        if value not in self.places and splat is not None:
+            view = self.make_filled_view(tensor_type(value), scalar_value(splat))
+            self.bind_view(value, view, SharedStorage())
         return self.places[value]
 
-    def make_filled_view(self, type_: AnyTensor, is_neutral: bool = True) -> BufferView:
-        """Return a view of a new buffer, and append the instruction that fills it."""
+    def make_filled_view(self, type_: AnyTensor, value: float) -> BufferView:
+        """
+        Return a view of a new buffer, and append the instruction that fills it with a
+        number.
+        """
         view = self.allocate_view(type_)
         cost = self.costs.cost_of_elementwise(prod(view.shape))
-        self.add_compute(cost, (), view).is_initial_fill = is_neutral
+        self.add_compute(cost, (), view).fill_value = value
         return view
 
     def make_scratch_view(

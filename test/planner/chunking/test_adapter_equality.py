@@ -20,7 +20,7 @@ from tlf.planner.chunking.load_chunking import select_chunked_loads
 from tlf.planner.chunking.mem_block import MemBlock
 from tlf.planner.chunking.store_chunking import select_chunked_stores
 from tlf.planner.cost.program.chunked_moves import split_loads_into_chunks
-from tlf.planner.cost.program.cycle_estimate import read_schedule_of_whole_moves
+from tlf.planner.cost.program.cycle_estimate import read_schedule
 from tlf.planner.cost.program.instruction_nests import Item, nests_in
 from tlf.planner.cost.program.schedule_block import ScheduleBlock
 
@@ -102,13 +102,13 @@ def decisions_of_both(
     level = target.outermost_level
 
     run_passes(context, module, steps[:tiles])
-    items, _ = read_schedule_of_whole_moves(main_function_of(module), target)
+    items, _ = read_schedule(main_function_of(module), target, "mem-chunk-loads")
     run_passes(context, module, steps[tiles:chunks])
     function = main_function_of(module)
     loads = describe_loads(MemBlock.of(function.body.block), level)
     yield describe_loads(ScheduleBlock(items, items), level), loads
 
-    split_loads_into_chunks(items, level)
+    split_loads_into_chunks(items, target)
     MemChunkLoadsPass().apply(context, module)
     stores = describe_stores(blocks_of_function(function), level)
     yield describe_stores(blocks_of_schedule(items), level), stores

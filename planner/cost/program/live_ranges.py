@@ -1,21 +1,11 @@
-"""
-Cost model of multi-buffering, on its schedule instead of IR: capacity check for the
-buffers of a nest.
-"""
+"""Cost model of NPU tile programs: live ranges of the buffers of its schedule."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from tlf.dialects.target import Level
 from tlf.planner.cost.program.instruction_nests import Buffer, Instruction, Item, Nest
-from tlf.support.allocation import (
-    LiveBytes,
-    LiveInterval,
-    align_offset,
-    peak_live_bytes,
-)
 
 Span = tuple[int, int]
 
@@ -94,50 +84,3 @@ class LiveRanges:
                 break
         known = self.buffer_ranges.get(buffer, span)
         self.buffer_ranges[buffer] = min(known[0], span[0]), max(known[1], span[1])
-
-
-@dataclass
-class NestCapacity:
-    """Live buffers during a nest, with slots for some buffers of its body."""
-
-    live_ranges: LiveRanges
-    nest: Nest
-    multi_buffers: Collection[Buffer]
-    slot_count: int
-
-    def has_room_with_sharing(self, level: Level) -> bool:
-        """Return `True` if the live bytes at every instruction fit in a level."""
-        return peak_live_bytes(self._live_intervals(level)) <= level.capacity
-
-    def has_room_without_sharing(self, level: Level) -> bool:
-        """
-        Return `True` if all buffers that are live in the nest fit without sharing.
-        """
-        first, last = self.live_ranges.nest_ranges[self.nest]
-        needed = LiveBytes(self._live_intervals(level)).total_during(first, last + 1)
-        steps = [step for step in self.nest.body if isinstance(step, Instruction)]
-        inner = [
-            step.temporary_bytes
-            for step in self.nest.instructions()
-            if step not in steps
-        ]
-        needed += sum(step.temporary_bytes for step in steps) + max(inner, default=0)
-        return needed <= level.capacity
-
-    def _live_intervals(self, level: Level) -> Iterator[LiveInterval]:
-        """
-        Yield start, end and bytes of each buffer in a level; `multi_buffers` have
-        `slot_count` slots, live throughout the nest.
-        """
-        for buffer, (first, last) in self.live_ranges.buffer_ranges.items():
-            if buffer.level != level.name:
-                continue
-            size = (
-                align_offset(buffer.bytes, level.alignment) * buffer.multibuffer_count
-            )
-            if buffer in self.multi_buffers:
-                size *= self.slot_count
-                first, last = self.live_ranges.nest_ranges[self.nest]
-            elif buffer.multibuffer_nest is not None:
-                first, last = self.live_ranges.nest_ranges[buffer.multibuffer_nest]
-            yield first, last + 1, size
