@@ -6,8 +6,18 @@ values.
 from __future__ import annotations
 
 from collections.abc import Hashable
+from functools import lru_cache
 
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Attribute, Operation, TypeAttribute
+
+
+@lru_cache(maxsize=4096)
+def cached_text_of_type(type_: Attribute) -> str:
+    """
+    Return the text of a type, cached because programs have few types with many values
+    each.
+    """
+    return str(type_)
 
 
 class OpKinds:
@@ -42,5 +52,7 @@ class OpKinds:
 
     def _attribute_text_of(self, attribute: Attribute) -> str:
         if (known := self._attributes.get(id(attribute))) is None:
-            known = self._attributes[id(attribute)] = attribute, str(attribute)
+            is_type = isinstance(attribute, TypeAttribute)
+            text = cached_text_of_type(attribute) if is_type else str(attribute)
+            known = self._attributes[id(attribute)] = attribute, text
         return known[1]
