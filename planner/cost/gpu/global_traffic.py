@@ -96,14 +96,12 @@ class TrafficModel:
         contiguous = self._contiguous_bytes_per_thread(tensor, box)
         width = _bytes_per_masked_access(tensor, box, contiguous)
         bus = payload * tensor.sector_bytes_per_byte(box, self.sector_bytes)
-        cache_factor = 1.0
         if not is_read and width < contiguous:
             # Each store covers only a part of a sector.
-            cache_factor = TRITON_CALIBRATION.partial_sector_cost * contiguous / width
-        elif contiguous < TRITON_CALIBRATION.vector_bytes:
-            cache_factor += self._extra_cache_bytes_per_byte(
-                tensor, box, contiguous, bus / payload
-            )
+            factor = TRITON_CALIBRATION.partial_sector_cost * contiguous / width
+            cached = bus * max(1.0, factor)
+        else:
+            cached = self._requested_bytes(tensor, box, contiguous, payload, bus)
         return self._make_tile_traffic(
             tensor,
             box,
@@ -111,7 +109,7 @@ class TrafficModel:
             AccessTotals(
                 payload=payload,
                 bus_bytes=bus,
-                cache_bytes=bus * max(1.0, cache_factor),
+                cache_bytes=cached,
                 row_count=payload
                 / max(self.sector_bytes, tensor.contiguous_bytes_of_box(box)),
                 access_count=payload / width,
@@ -125,16 +123,24 @@ class TrafficModel:
             is_read,
         )
 
-    def _extra_cache_bytes_per_byte(
-        self, tensor: _StoredTensor, box: Box, contiguous: int, bus_ratio: float
+    def _requested_bytes(
+        self,
+        tensor: _StoredTensor,
+        box: Box,
+        contiguous: int,
+        payload: float,
+        bus: float,
     ) -> float:
         """
-        Return the bytes of the cache's requests per byte on the bus, beyond one, for
-        rows that start at any offset within a sector; 0 for other rows.
+        Return the bytes of the cache's requests for accesses of `contiguous` bytes that
+        move `bus` bytes: more than these if rows start at any offset within a sector.
         """
+        if contiguous >= TRITON_CALIBRATION.vector_bytes:
+            return bus
         if not tensor.has_unaligned_rows(box, self.sector_bytes):
-            return 0.0
-        return self.sector_bytes / (contiguous * self.warp_size) - (bus_ratio - 1)
+            return bus
+        requested = self.sector_bytes / (contiguous * self.warp_size)
+        return bus * max(1.0, 1.0 + (requested - (bus / payload - 1)))
 
     def traffic_of_gather(
         self, tiled: TiledOperation, *, is_inner: bool
