@@ -8,16 +8,22 @@ from __future__ import annotations
 from collections.abc import Hashable
 from functools import lru_cache
 
-from xdsl.ir import Attribute, Operation, TypeAttribute
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
+from xdsl.ir import Attribute, Operation
+
+
+def text_of_attribute(attribute: Attribute) -> str:
+    """
+    Return the text of an attribute: cached, because operations share most of them,
+    unless it holds the elements of a tensor, which may be large.
+    """
+    is_tensor = attribute.name == DenseIntOrFPElementsAttr.name
+    return str(attribute) if is_tensor else _cached_text_of(attribute)
 
 
 @lru_cache(maxsize=4096)
-def cached_text_of_type(type_: Attribute) -> str:
-    """
-    Return the text of a type, cached because programs have few types with many values
-    each.
-    """
-    return str(type_)
+def _cached_text_of(attribute: Attribute) -> str:
+    return str(attribute)
 
 
 class OpKinds:
@@ -52,7 +58,6 @@ class OpKinds:
 
     def _attribute_text_of(self, attribute: Attribute) -> str:
         if (known := self._attributes.get(id(attribute))) is None:
-            is_type = isinstance(attribute, TypeAttribute)
-            text = cached_text_of_type(attribute) if is_type else str(attribute)
-            known = self._attributes[id(attribute)] = attribute, text
+            known = attribute, text_of_attribute(attribute)
+            self._attributes[id(attribute)] = known
         return known[1]

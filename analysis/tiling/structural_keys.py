@@ -8,7 +8,7 @@ from collections.abc import Hashable, Iterable, Sequence
 
 from xdsl.ir import Operation, SSAValue
 
-from tlf.analysis.operations.op_kinds import OpKinds, cached_text_of_type
+from tlf.analysis.operations.op_kinds import OpKinds, text_of_attribute
 from tlf.analysis.tiling.arbitrary_splats import label_arbitrary_splats
 
 
@@ -24,7 +24,7 @@ def structural_key_of(
 
     def number_value(value: SSAValue) -> tuple[int, str]:
         number = ids.setdefault(value, len(ids))
-        return number, cached_text_of_type(value.type)
+        return number, text_of_attribute(value.type)
 
     return (
         tuple(
@@ -42,7 +42,9 @@ def structural_key_of(
 
 def _describe_properties(op: Operation) -> Hashable:
     """Return the names and texts of the properties of an operation, sorted by name."""
-    return tuple((name, str(each)) for name, each in sorted(op.properties.items()))
+    return tuple(
+        (name, text_of_attribute(each)) for name, each in sorted(op.properties.items())
+    )
 
 
 class StructuralKeys:
