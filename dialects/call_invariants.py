@@ -31,7 +31,8 @@ def add_call_invariant_results(
     them from values of the set.
     """
     for op in operations:
-        if is_hoistable(op) and invariant.issuperset(op.operands):
+        # Most operations read other values, which is found out quickly.
+        if invariant.issuperset(op.operands) and is_hoistable(op):
             invariant.update(op.results)
 
 

@@ -6,8 +6,24 @@ values.
 from __future__ import annotations
 
 from collections.abc import Hashable
+from functools import lru_cache
 
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 from xdsl.ir import Attribute, Operation
+
+
+def text_of_attribute(attribute: Attribute) -> str:
+    """
+    Return the text of an attribute: cached, because operations share most of them,
+    unless it holds the elements of a tensor, which may be large.
+    """
+    is_tensor = attribute.name == DenseIntOrFPElementsAttr.name
+    return str(attribute) if is_tensor else _cached_text_of(attribute)
+
+
+@lru_cache(maxsize=4096)
+def _cached_text_of(attribute: Attribute) -> str:
+    return str(attribute)
 
 
 class OpKinds:
@@ -42,5 +58,6 @@ class OpKinds:
 
     def _attribute_text_of(self, attribute: Attribute) -> str:
         if (known := self._attributes.get(id(attribute))) is None:
-            known = self._attributes[id(attribute)] = attribute, str(attribute)
+            known = attribute, text_of_attribute(attribute)
+            self._attributes[id(attribute)] = known
         return known[1]

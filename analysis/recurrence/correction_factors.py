@@ -116,6 +116,10 @@ def _ratio_of_changed_terms(term: Expr, symbols: Sequence[Symbol]) -> Expr | Non
     known_symbols = {
         _symbol_named(each, name) for each in symbols for name in ("before", "after")
     }
+    ratio = sympy.powsimp(after / before)
+    if isinstance(ratio, sympy.exp) and ratio.free_symbols <= known_symbols:
+        # Exponentials of elements cancel by this rule alone.
+        return ratio
     # Test numerically first: simplification is slow, and useless for most terms.
     if not _is_same_ratio_for_elements(before, after, known_symbols):
         return None

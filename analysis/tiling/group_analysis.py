@@ -113,6 +113,9 @@ class GroupMembers:
     _choices: dict[TileRules, _LoopChoice] = field(
         default_factory=dict["TileRules", "_LoopChoice"], compare=False, repr=False
     )
+    _unit_tilings: dict[TileRules, GroupTiling] = field(
+        default_factory=dict["TileRules", GroupTiling], compare=False, repr=False
+    )
 
     @property
     def root(self) -> TilingInterface:
@@ -351,19 +354,9 @@ class GroupMembers:
         self, rules: TileRules, looped_reduction: ReductionLoop
     ) -> TileableAxes:
         """Return the tileable parallel axes, with all reductions untiled."""
-        root = self.root
-        form = self.op_facts.facts_of(root)
+        form = self.op_facts.facts_of(self.root)
         parallel = form.parallel_extents
-        untileable = _untileable_iterator_positions(form, form.parallel_dims)
-        unit = [
-            extent if position in untileable else 1
-            for position, extent in enumerate(parallel)
-        ]
-        views = replace(rules, has_views=True)
-        group = self.operations, self.results, unit, (), views
-        tiling = analyze_tiles_without_verification(
-            *group, op_facts=self.op_facts, result_alignment=self._result_alignment
-        )
+        tiling = self._tiling_of_unit_sizes(rules)
         recomputable = self._recomputable_reductions(looped_reduction)
         free = tuple(
             position in tiling.loops
@@ -371,6 +364,26 @@ class GroupMembers:
             for position in form.parallel_dims
         )
         return TileableAxes(parallel, free, (), ())
+
+    def _tiling_of_unit_sizes(self, rules: TileRules) -> GroupTiling:
+        """
+        Return the tiles with the smallest parallel sizes, all reductions untiled
+        (cached).
+        """
+        if (known := self._unit_tilings.get(rules)) is not None:
+            return known
+        form = self.op_facts.facts_of(self.root)
+        untileable = _untileable_iterator_positions(form, form.parallel_dims)
+        unit = [
+            extent if position in untileable else 1
+            for position, extent in enumerate(form.parallel_extents)
+        ]
+        views = replace(rules, has_views=True)
+        group = self.operations, self.results, unit, (), views
+        found = self._unit_tilings[rules] = analyze_tiles_without_verification(
+            *group, op_facts=self.op_facts, result_alignment=self._result_alignment
+        )
+        return found
 
     def _add_reduction_axes(
         self, axes: TileableAxes, looped_reduction: ReductionLoop

@@ -5,11 +5,10 @@ Analysis of groups: structural keys, equal for the same operations, types and wi
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from functools import lru_cache
 
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 
-from tlf.analysis.operations.op_kinds import OpKinds
+from tlf.analysis.operations.op_kinds import OpKinds, text_of_attribute
 from tlf.analysis.tiling.arbitrary_splats import label_arbitrary_splats
 
 
@@ -25,7 +24,7 @@ def structural_key_of(
 
     def number_value(value: SSAValue) -> tuple[int, str]:
         number = ids.setdefault(value, len(ids))
-        return number, _cached_type_text(value.type)
+        return number, text_of_attribute(value.type)
 
     return (
         tuple(
@@ -43,16 +42,9 @@ def structural_key_of(
 
 def _describe_properties(op: Operation) -> Hashable:
     """Return the names and texts of the properties of an operation, sorted by name."""
-    return tuple((name, str(each)) for name, each in sorted(op.properties.items()))
-
-
-@lru_cache(maxsize=4096)
-def _cached_type_text(type_: Attribute) -> str:
-    """
-    Return the text of a type, cached because programs have few types with many values
-    each.
-    """
-    return str(type_)
+    return tuple(
+        (name, text_of_attribute(each)) for name, each in sorted(op.properties.items())
+    )
 
 
 class StructuralKeys:

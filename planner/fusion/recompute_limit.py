@@ -22,6 +22,8 @@ from tlf.dialects.types import tensor_type
 MAX_RECOMPUTE_RATIO = Fraction(5, 4)
 """Maximum ratio of iterations to elements of the result of an accumulation."""
 
+ONE = Fraction(1)
+
 REASON = "a contraction or reduction would be recomputed for elements around its result"
 
 
@@ -82,7 +84,7 @@ def _recompute_ratio(
         if operand in ratios_by_value
     ]
     if isinstance(op, AccumulatingInterface):
-        ratios.append(Fraction(1))
+        ratios.append(ONE)
     return max(ratios, default=None)
 
 
@@ -94,10 +96,11 @@ def _iterations_per_element(
     """
     accesses = facts.indexing_maps[operand_index]
     if accesses is None:
-        return Fraction(1)
+        return ONE
     shape = tensor_type(op.operands[operand_index]).get_shape()
-    ratio = Fraction(1)
+    iterations, elements = 1, 1
     for access, extent in zip(accesses, shape, strict=True):
         if len(access.terms) == 1 and access.terms[0][1] == 1 and extent > 1:
-            ratio *= Fraction(facts.extents[access.terms[0][0]], extent)
-    return max(ratio, Fraction(1))
+            iterations *= facts.extents[access.terms[0][0]]
+            elements *= extent
+    return Fraction(iterations, elements) if iterations > elements else ONE

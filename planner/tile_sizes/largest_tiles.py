@@ -5,8 +5,8 @@ its target prefers.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from math import ceil, prod
 
 from tlf.analysis.tiling.group_analysis import GroupMembers, can_tiles_fit
@@ -55,6 +55,13 @@ class TileSizeSelector:
     Contraction whose preferred tile is used; the first accumulating operation by
     default.
     """
+    _tilings: dict[TileSizes, GroupTiling | TilingError] = field(
+        init=False,
+        default_factory=dict[TileSizes, "GroupTiling | TilingError"],
+        compare=False,
+        repr=False,
+    )
+    """Tilings of the sizes examined so far, or the errors of illegal sizes."""
 
     def select_sizes(self) -> TileSizes:
         """Return the tile sizes. Raises TilingError if not even the smallest fit."""
@@ -63,7 +70,7 @@ class TileSizeSelector:
             tiling := self.tiling_with(sizes), self.level, self.target, self.stages
         ):
             if not (
-                candidates := self._smaller_sizes(sizes)
+                candidates := list(self._find_smaller_sizes(sizes))
                 or self._fallback_sizes(smallest, sizes)
             ):
                 raise TilingError(
@@ -112,10 +119,23 @@ class TileSizeSelector:
         return [min_sizes] if sizes != min_sizes and self._is_legal(min_sizes) else []
 
     def tiling_with(self, sizes: TileSizes) -> GroupTiling:
-        """Return the tiling with the given sizes."""
-        return self.members.analyze_tiles_of_sizes(
-            sizes.parallel_sizes, sizes.reduction_sizes, self.rules
-        )
+        """
+        Return the tiling with the given sizes, which is shared. Raises `TilingError`.
+        """
+        if (tiling := self._tilings.get(sizes)) is None:
+            tiling = self._tilings[sizes] = self._analyze_sizes(sizes)
+        if isinstance(tiling, TilingError):
+            raise tiling.with_traceback(None)
+        return tiling
+
+    def _analyze_sizes(self, sizes: TileSizes) -> GroupTiling | TilingError:
+        """Return the tiling with the given sizes, or the error if it is illegal."""
+        try:
+            return self.members.analyze_tiles_of_sizes(
+                sizes.parallel_sizes, sizes.reduction_sizes, self.rules
+            )
+        except TilingError as error:
+            return error
 
     def preferred_sizes(self) -> TileSizes:
         """Return the initial sizes: whole axes, or the preferred tile of the target."""
@@ -138,14 +158,14 @@ class TileSizeSelector:
             limit is not None
             and (largest := self._largest_value_elements(sizes)) > limit
         ):
-            smaller = [
-                c
-                for c in self._smaller_sizes(sizes)
-                if self._largest_value_elements(c) < largest
-            ]
-            if not smaller:
+            smaller = (
+                each
+                for each in self._find_smaller_sizes(sizes)
+                if self._largest_value_elements(each) < largest
+            )
+            if (first := next(smaller, None)) is None:
                 break
-            sizes = smaller[0]
+            sizes = first
         return sizes
 
     def _largest_value_elements(self, sizes: TileSizes) -> int:
@@ -272,18 +292,17 @@ class TileSizeSelector:
         )
         return roles, {role for role in inner if role is not None}
 
-    def _smaller_sizes(self, sizes: TileSizes) -> list[TileSizes]:
+    def _find_smaller_sizes(self, sizes: TileSizes) -> Iterator[TileSizes]:
         """
-        Return the sizes with one axis halved or reduced further, for each axis that
+        Yield the sizes with one axis halved or reduced further, for each axis that
         allows it.
         """
         is_free = [*self.axes.free, *self.axes.reduction_free]
-        smaller = [
-            self._shrink_tile_along(sizes, axis, size)
-            for axis, size in enumerate((*sizes.parallel_sizes, *sizes.reduction_sizes))
-            if size > 1 and is_free[axis]
-        ]
-        return [each for each in smaller if each is not None]
+        for axis, size in enumerate((*sizes.parallel_sizes, *sizes.reduction_sizes)):
+            if size <= 1 or not is_free[axis]:
+                continue
+            if (smaller := self._shrink_tile_along(sizes, axis, size)) is not None:
+                yield smaller
 
     def _shrink_tile_along(
         self, sizes: TileSizes, axis: int, size: int

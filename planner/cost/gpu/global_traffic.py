@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import cache
 from math import gcd, prod
@@ -87,22 +88,28 @@ class TrafficModel:
         """
         Return the traffic of a tile that is loaded from a tensor or stored to one.
         """
-        tensor = self._memoized_tensor_of(value)
+        tensor, symbols = self._memoized_tensor_of(value), _offset_symbols_of(box)
         payload = (
-            self._count_elements_moved(box, tensor.shape, is_inner) * tensor.item_bytes
+            self._count_elements_moved(box, symbols, tensor.shape, is_inner)
+            * tensor.item_bytes
         )
-        width = self.bytes_per_masked_access(value, box)
+        contiguous = self._contiguous_bytes_per_thread(tensor, box)
+        width = _bytes_per_masked_access(tensor, box, contiguous)
         bus = payload * tensor.sector_bytes_per_byte(box, self.sector_bytes)
-        cache_factor = self._compute_cache_factor(
-            value, box, width, payload, bus, is_read=is_read
-        )
+        if not is_read and width < contiguous:
+            # Each store covers only a part of a sector.
+            factor = TRITON_CALIBRATION.partial_sector_cost * contiguous / width
+            cached = bus * max(1.0, factor)
+        else:
+            cached = self._requested_bytes(tensor, box, contiguous, payload, bus)
         return self._make_tile_traffic(
             tensor,
             box,
+            symbols,
             AccessTotals(
                 payload=payload,
                 bus_bytes=bus,
-                cache_bytes=bus * cache_factor,
+                cache_bytes=cached,
                 row_count=payload
                 / max(self.sector_bytes, tensor.contiguous_bytes_of_box(box)),
                 access_count=payload / width,
@@ -116,30 +123,24 @@ class TrafficModel:
             is_read,
         )
 
-    def _compute_cache_factor(
+    def _requested_bytes(
         self,
-        value: SSAValue,
+        tensor: _StoredTensor,
         box: Box,
-        width: float,
+        contiguous: int,
         payload: float,
         bus: float,
-        *,
-        is_read: bool,
     ) -> float:
-        """Return the bytes of the cache's requests per byte on the bus, at least 1."""
-        tensor = self._memoized_tensor_of(value)
-        contiguous = self.contiguous_bytes_per_thread(value, box)
-        cache_factor = 1.0
-        if not is_read and width < contiguous:
-            # Each store covers only a part of a sector.
-            cache_factor = TRITON_CALIBRATION.partial_sector_cost * contiguous / width
-        elif contiguous < TRITON_CALIBRATION.vector_bytes and tensor.has_unaligned_rows(
-            box, self.sector_bytes
-        ):
-            cache_factor += self.sector_bytes / (contiguous * self.warp_size) - (
-                bus / payload - 1
-            )
-        return max(1.0, cache_factor)
+        """
+        Return the bytes of the cache's requests for accesses of `contiguous` bytes that
+        move `bus` bytes: more than these if rows start at any offset within a sector.
+        """
+        if contiguous >= TRITON_CALIBRATION.vector_bytes:
+            return bus
+        if not tensor.has_unaligned_rows(box, self.sector_bytes):
+            return bus
+        requested = self.sector_bytes / (contiguous * self.warp_size)
+        return bus * max(1.0, 1.0 + (requested - (bus / payload - 1)))
 
     def traffic_of_gather(
         self, tiled: TiledOperation, *, is_inner: bool
@@ -147,9 +148,11 @@ class TrafficModel:
         """Return the traffic of a movement's tile that is gathered by element."""
         tensor = self._memoized_tensor_of(tiled.op.operands[0])
         result = self._memoized_tensor_of(tiled.op.results[0])
-        accesses = tiled.facts.indexing_maps[0] or ()
+        accesses, moved = tiled.facts.indexing_maps[0] or (), tiled.result
         payload = (
-            self._count_elements_moved(tiled.result, result.shape, is_inner)
+            self._count_elements_moved(
+                moved, _offset_symbols_of(moved), result.shape, is_inner
+            )
             * tensor.item_bytes
         )
         run = _contiguous_gather_bytes(accesses, tiled.box, tensor)
@@ -159,9 +162,11 @@ class TrafficModel:
         terms = sum(1 + len(access.terms) for access in accesses)
         # Every element has its own address.
         bus = payload * (run + extra) / run
+        box = accessed_box(accesses, tiled.box)
         return self._make_tile_traffic(
             tensor,
-            accessed_box(accesses, tiled.box),
+            box,
+            _offset_symbols_of(box),
             AccessTotals(
                 payload=payload,
                 bus_bytes=bus,
@@ -173,24 +178,16 @@ class TrafficModel:
             is_read=True,
         )
 
-    def contiguous_bytes_per_thread(self, value: SSAValue, box: Box) -> int:
-        """
-        Return the bytes of a contiguous access by one thread to a tile of `value`.
-        """
-        tensor = self._memoized_tensor_of(value)
-        return self._limit_access_width(
-            tensor.aligned_access_width(box), box, tensor.item_bytes
-        )
-
     def bytes_per_masked_access(self, value: SSAValue, box: Box) -> int:
         """Return the bytes per access, reduced to the alignment of masked rows."""
         tensor = self._memoized_tensor_of(value)
-        return max(
-            tensor.item_bytes,
-            gcd(
-                self.contiguous_bytes_per_thread(value, box),
-                tensor.masked_row_alignment(box),
-            ),
+        contiguous = self._contiguous_bytes_per_thread(tensor, box)
+        return _bytes_per_masked_access(tensor, box, contiguous)
+
+    def _contiguous_bytes_per_thread(self, tensor: _StoredTensor, box: Box) -> int:
+        """Return the bytes of a contiguous access by one thread to a tile."""
+        return self._limit_access_width(
+            tensor.aligned_access_width(box), box, tensor.item_bytes
         )
 
     def bytes_per_gather_load(self, tiled: TiledOperation) -> int:
@@ -219,12 +216,13 @@ class TrafficModel:
         self,
         tensor: _StoredTensor,
         box: Box,
+        symbols: AbstractSet[Hashable],
         totals: AccessTotals,
         is_read: bool,
     ) -> TileTraffic:
         """
-        Return the traffic of a tile: `totals`, and footprints in bytes of one and of
-        all programs, at most the payload.
+        Return the traffic of a tile, whose offset depends on `symbols`: `totals`, and
+        footprints in bytes of one and of all programs, at most the payload.
         """
         program_bytes = tensor.bytes_of_constant_box(
             cover_box_over_iterations(box, self.within)
@@ -232,8 +230,7 @@ class TrafficModel:
         kernel_bytes = tensor.bytes_of_constant_box(
             cover_box_over_iterations(box, (*self.outer, *self.within))
         )
-        symbols = _offset_symbols_of(box)
-        loops = frozenset(loop for loop in self.outer if loop in symbols)
+        loops = frozenset([loop for loop in self.outer if loop in symbols])
         each = totals.payload / self.programs
         return TileTraffic(
             totals=totals,
@@ -244,17 +241,21 @@ class TrafficModel:
         )
 
     def _count_elements_moved(
-        self, box: Box, shape: Sequence[int], is_inner: bool
+        self,
+        box: Box,
+        symbols: AbstractSet[Hashable],
+        shape: Sequence[int],
+        is_inner: bool,
     ) -> float:
         """
         Return the elements of a box within a tensor, over all iterations that move it.
+        `symbols` are those that its offset depends on.
         """
         within = (*self.outer, *self.inner) if is_inner else self.outer
         covered = prod(
             covered_index_count(interval, extent)
             for interval, extent in zip(box, shape, strict=True)
         )
-        symbols = _offset_symbols_of(box)
         times = prod(loop.trips for loop in within if loop not in symbols)
         return float(covered * times)
 
@@ -262,6 +263,14 @@ class TrafficModel:
 def _offset_symbols_of(box: Box) -> set[Hashable]:
     """Return the symbols that the offsets of a box depend on."""
     return {symbol for interval in box for symbol, _ in interval.offset.terms}
+
+
+def _bytes_per_masked_access(
+    tensor: _StoredTensor, box: Box, contiguous_bytes: int
+) -> int:
+    """Return the bytes per access, reduced to the alignment of masked rows."""
+    alignment = tensor.masked_row_alignment(box)
+    return max(tensor.item_bytes, gcd(contiguous_bytes, alignment))
 
 
 @dataclass(frozen=True)

@@ -258,10 +258,12 @@ class KernelPrograms:
         Return the busy cycles of a processor's units for computing, in one program.
         """
         busy = NO_CYCLES
-        for tiled in self.tiling.tiles.values():
+        for tiled in self._computed_tiles:
             if self._loop_level_of(tiled) is loop_level:
                 cycles = self.arithmetic.cycles_of_tile(tiled, self.warps)
-                cycles += self.arithmetic.cross_warp_exchange_cycles(tiled, self.warps)
+                if tiled.facts.is_accumulating:
+                    exchange = self.arithmetic.cross_warp_exchange_cycles
+                    cycles += exchange(tiled, self.warps)
                 slow = (
                     TRITON_CALIBRATION.narrow_product_slowdown
                     if self._is_slowed_by_other_reductions(tiled)
@@ -276,8 +278,21 @@ class KernelPrograms:
             busy = replace(busy, lanes=busy.lanes + busy.special, special=0.0)
         return busy
 
+    @cached_property
+    def _computed_tiles(self) -> Sequence[TiledOperation]:
+        """Tiles of the operations that have instructions, in execution order."""
+        tiles = self.tiling.tiles.values()
+        return [each for each in tiles if not each.facts.needs_no_instruction]
+
+    @cached_property
+    def _accumulated_tiles(self) -> Sequence[TiledOperation]:
+        """Tiles of the operations that combine many values into one."""
+        return [each for each in self._computed_tiles if each.facts.is_accumulating]
+
     def _accumulator_correction_steps(self) -> int:
         """Return the lane steps that correct accumulators in an iteration."""
+        if self.tiling.cascade is None:
+            return 0
         corrected = (
             tiled
             for op, tiled in self.tiling.tiles.items()
@@ -358,7 +373,7 @@ class KernelPrograms:
         return sum(
             self.arithmetic.dependent_mma_cycles(tiled, self.warps)
             * self._executions_per_program(tiled)
-            for tiled in self.tiling.tiles.values()
+            for tiled in self._accumulated_tiles
             if self._loop_level_of(tiled) is LoopLevel.INNER
         ) / max(1, self.steps)
 
@@ -389,7 +404,7 @@ class KernelPrograms:
         Cycles until threads have combined their partial results of all reductions.
         """
         total = 0.0
-        for tiled in self.tiling.tiles.values():
+        for tiled in self._accumulated_tiles:
             if self.arithmetic.needs_cross_thread_reduction(tiled):
                 total += self._executions_per_program(
                     tiled

@@ -5,10 +5,12 @@ programs.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterator
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import ceil
+from typing import NamedTuple
 
 from xdsl.ir import Operation, SSAValue
 
@@ -84,6 +86,22 @@ class ProgramResources:
             and self.shared_memory_bytes
             <= TRITON_CALIBRATION.shared_memory_fraction * chip.shared_memory_capacity
         )
+
+
+class _SharedFactor(NamedTuple):
+    """Tile of a factor of a product in shared memory."""
+
+    value: SSAValue
+    size: int
+    """Bytes of one copy."""
+    collapsed: int
+    """1 if a second copy has collapsed axes, else 0."""
+    is_looped: bool
+    """True if the iterations in flight have a copy each."""
+
+    def bytes_with(self, stages: int) -> int:
+        """Return the bytes of all copies with `stages` iterations in flight."""
+        return ((stages if self.is_looped else 1) + self.collapsed) * self.size
 
 
 @dataclass
@@ -232,24 +250,38 @@ class ResourceDemand:
     def _register_values(self) -> Iterator[tuple[SSAValue, int]]:
         """Yield the values in registers, with the bytes of their tiles."""
         for value, box in self.tiling.input_tiles():
-            if not self._is_matrix_operand(value):
+            if value not in self._matrix_operands:
                 yield value, _bytes_of_tile(value, box)
         for op, tiled in self.tiling.tiles.items():
-            if not tiled.facts.needs_no_instruction and not self._is_matrix_operand(
-                op.results[0]
-            ):
-                yield op.results[0], _bytes_of_tile(op.results[0], tiled.result)
+            if tiled.facts.needs_no_instruction:
+                continue
+            if (value := op.results[0]) not in self._matrix_operands:
+                yield value, _bytes_of_tile(value, tiled.result)
 
-    def _is_matrix_operand(self, value: SSAValue) -> bool:
+    @cached_property
+    def _matrix_operands(self) -> AbstractSet[SSAValue]:
         """
-        Return `True` if all users of a value in the group, at least one, are matrix
-        instructions, which read the value from shared memory.
+        Factors whose users in the group are all matrix instructions, which read them
+        from shared memory.
         """
-        users = [
-            use.operation for use in value.uses if use.operation in self.tiling.tiles
-        ]
-        return bool(users) and all(
-            self._is_shared_memory_operand(user, value) for user in users
+        factors = dict.fromkeys(
+            factor
+            for op, tiled in self.tiling.tiles.items()
+            if tiled.facts.is_product
+            for factor in op.operands[:2]
+        )
+        return {each for each in factors if self._has_only_matrix_users(each)}
+
+    def _has_only_matrix_users(self, value: SSAValue) -> bool:
+        """
+        Return `True` if all users of a factor in the group are matrix instructions that
+        read it from shared memory.
+        """
+        users = (use.operation for use in value.uses)
+        return all(
+            self._is_shared_memory_operand(user, value)
+            for user in users
+            if user in self.tiling.tiles
         )
 
     def _is_shared_memory_operand(self, op: Operation, value: SSAValue) -> bool:
@@ -297,40 +329,60 @@ class ResourceDemand:
         the loop around them, once per stage, or a result that is redistributed from the
         threads that computed it to the threads that store it.
         """
-        factors, results = dict[SSAValue, int](), [0]
-        for op, tiled in self.tiling.tiles.items():
-            if not tiled.facts.is_product:
-                continue
-            product = self.compute_model.matrix_product_of(tiled)
-            if self.compute_model.has_mma_shape(product):
-                results.append(_bytes_of_tile(op.results[0], tiled.result))
-                for operand, size in enumerate(product.operand_bytes):
-                    if self._is_register_operand(op, operand):
-                        continue
-                    copies = self._count_operand_copies(tiled, operand, stages)
-                    value = op.operands[operand]
-                    factors[value] = max(factors.get(value, 0), copies * size)
-        other_bytes = self._non_factor_load_bytes(factors) if factors else 0
-        return max(sum(factors.values()) + stages * other_bytes, *results)
+        factors = dict[SSAValue, int]()
+        for each in self._shared_factors:
+            size = each.bytes_with(stages)
+            factors[each.value] = max(factors.get(each.value, 0), size)
+        other = stages * self._non_factor_load_bytes
+        return max(sum(factors.values()) + other, *self._product_result_bytes)
 
-    def _count_operand_copies(
-        self, tiled: TiledOperation, operand: int, stages: int
-    ) -> int:
-        """Return the number of copies of a factor's tile in shared memory."""
+    @cached_property
+    def _product_result_bytes(self) -> Sequence[int]:
+        """Bytes of the results of matrix instructions, and 0."""
+        tiles = (self.tiling.tiles[each] for each in self._mma_products)
+        return [0, *(_bytes_of_tile(e.op.results[0], e.result) for e in tiles)]
+
+    @cached_property
+    def _mma_products(self) -> Mapping[Operation, MatrixProduct]:
+        """Products that matrix instructions compute."""
+        products = {
+            op: self.compute_model.matrix_product_of(tiled)
+            for op, tiled in self.tiling.tiles.items()
+            if tiled.facts.is_product
+        }
+        has_shape = self.compute_model.has_mma_shape
+        return {op: each for op, each in products.items() if has_shape(each)}
+
+    @cached_property
+    def _shared_factors(self) -> Sequence[_SharedFactor]:
+        """Factors that matrix instructions read from shared memory."""
+        return [
+            self._make_shared_factor(self.tiling.tiles[op], operand, size)
+            for op, product in self._mma_products.items()
+            for operand, size in enumerate(product.operand_bytes)
+            if not self._is_register_operand(op, operand)
+        ]
+
+    def _make_shared_factor(
+        self, tiled: TiledOperation, operand: int, size: int
+    ) -> _SharedFactor:
+        """Return a factor's tile of `size` bytes in shared memory."""
+        value, box = tiled.op.operands[operand], tiled.reads[operand]
         collapsed = int(self.compute_model.has_collapsed_axes(tiled, operand))
-        if tiled.op.operands[operand].owner in self.tiling.tiles:
-            return 1 + collapsed
-        box = tiled.reads[operand]
-        scopes = (
-            self.tiling.inner_loops,
-            self.tiling.nested_loops_by_op.get(tiled.op, {}),
-        )
-        loops = [loop for each in scopes for loop in each.values()]
-        is_looped = box is not None and is_box_moved_by(box, loops)
-        return (stages if is_looped else 1) + collapsed
+        nested = self.tiling.nested_loops_by_op.get(tiled.op, {})
+        loops = [*self.tiling.inner_loops.values(), *nested.values()]
+        is_loaded = value.owner not in self.tiling.tiles
+        is_looped = is_loaded and box is not None and is_box_moved_by(box, loops)
+        return _SharedFactor(value, size, collapsed, is_looped)
 
-    def _non_factor_load_bytes(self, factors: Collection[SSAValue]) -> int:
-        """Return the bytes that an iteration loads, except for factors of products."""
+    @cached_property
+    def _non_factor_load_bytes(self) -> int:
+        """
+        Bytes that an iteration loads, except for factors of products; 0 without
+        factors.
+        """
+        if not (factors := {each.value for each in self._shared_factors}):
+            return 0
         return sum(
             _bytes_of_tile(value, box)
             for (value, scope), boxes in self.tiling.reads.items()

@@ -1,8 +1,18 @@
 """Operations that are alike have one number."""
 
+import pytest
 from differential import parsed
+from xdsl.dialects.builtin import (
+    DenseIntOrFPElementsAttr,
+    FloatAttr,
+    IntegerAttr,
+    TensorType,
+    f32,
+    i1,
+)
+from xdsl.ir import Attribute
 
-from tlf.analysis.operations.op_kinds import OpKinds
+from tlf.analysis.operations.op_kinds import OpKinds, text_of_attribute
 
 TEXT = """
 func.func @main(%a: tensor<4x8xf32>, %b: tensor<8x4xf32>) -> tensor<8x4xf32> {
@@ -37,3 +47,29 @@ def test_properties_count():
         if op.name == "graph.transpose"
     ]
     assert transposes[0] != transposes[1]
+
+
+NUMBERS = TensorType(f32, [2])
+
+TEXTS: list[tuple[Attribute, bool]] = [
+    (FloatAttr(0.0, f32), True),
+    (FloatAttr(-0.0, f32), True),
+    (FloatAttr(1.0, f32), True),
+    (IntegerAttr(1, i1), True),
+    (NUMBERS, True),
+    (DenseIntOrFPElementsAttr.from_list(NUMBERS, [1.0, -0.0]), False),
+]
+
+
+@pytest.mark.parametrize(("attribute", "is_cached"), TEXTS, ids=str)
+def test_texts_are_printed_once_unless_large(
+    attribute: Attribute, is_cached: bool, monkeypatch: pytest.MonkeyPatch
+):
+    text = str(attribute)
+    assert text_of_attribute(attribute) == text
+
+    def print_again(_: Attribute) -> str:
+        return "printed again"
+
+    monkeypatch.setattr(type(attribute), "__str__", print_again)
+    assert text_of_attribute(attribute) == (text if is_cached else "printed again")

@@ -119,3 +119,26 @@ def test_what_may_be_too_large_in_between():
     """A sum may be far below where it ends, and exponentials of less far above."""
     courses = dict(COURSES) | {VALUES[0]: ValueEvolution.ARBITRARY}
     assert correction_factor_of(sympy.exp(X - R), STEPS, courses) is None
+
+
+@pytest.mark.parametrize("name", ["softmax", "its product", "two steps", "scaled"])
+def test_quotients_of_exponentials_are_not_simplified(
+    name: str, monkeypatch: pytest.MonkeyPatch
+):
+    """A simplification takes a tenth of a second, and has the same result."""
+    term = CORRECTED[name].subs({X: Y, Y: X}, simultaneous=True)
+    renamed = {symbol: sympy.Symbol(f"q{symbol}", real=True) for symbol in (R, T)}
+    symbols = {value: renamed[symbol] for value, symbol in STEPS.items()}
+
+    def keep(ratio: Expr) -> Expr:
+        return ratio
+
+    with monkeypatch.context() as without:
+        without.setattr(sympy, "powsimp", keep)
+        simplified = correction_factor_of(term, STEPS, COURSES)
+    monkeypatch.delattr(sympy, "simplify")
+    monkeypatch.delattr(sympy, "lambdify")
+    correction = correction_factor_of(term.subs(renamed), symbols, COURSES)
+
+    assert correction is not None
+    assert correction == simplified
