@@ -10,22 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import LocationAttr, ModuleOp, UnknownLoc
 from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import (
-    GreedyRewritePatternApplier,
     PatternRewriter,
     PatternRewriterListener,
     PatternRewriteWalker,
     RewritePattern,
 )
 from xdsl.rewriter import Rewriter
-from xdsl.transforms.canonicalize import (
-    CanonicalizationRewritePattern,
-    CanonicalizePass,
-)
-from xdsl.transforms.dead_code_elimination import region_dce
 
 
 def propagate_locations(op: Operation) -> None:
@@ -99,20 +92,3 @@ def rewrite_module(
     return PatternRewriteWalker(
         located, apply_recursively=is_recursive, listener=located.listener
     ).rewrite_module(module)
-
-
-class LocatedCanonicalizePass(CanonicalizePass):
-    """
-    Pass `canonicalize` of xDSL, which also gives new operations the location of the
-    operation that they were built for.
-    """
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        located = LocatedPattern(
-            GreedyRewritePatternApplier(
-                [CanonicalizationRewritePattern()], ctx=ctx, folding_enabled=True
-            )
-        )
-        PatternRewriteWalker(
-            located, post_walk_func=region_dce, listener=located.listener
-        ).rewrite_module(op)

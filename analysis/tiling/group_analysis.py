@@ -9,6 +9,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from math import prod
+from typing import TypeAlias
 
 from xdsl.ir import Operation, SSAValue
 
@@ -93,6 +94,10 @@ class _LoopChoice:
         return 0 if self.min_tiling is None else self.min_tiling.bytes_of_all_tiles()
 
 
+_ParametricKey: TypeAlias = "tuple[TileRules, int, bool, RollingPolicy | None]"
+"""Rules, number of parallel axes, presence of a reduction loop, and rolling policy."""
+
+
 @dataclass(frozen=True)
 class GroupMembers:
     """Operations of a candidate group, in program order, and their results."""
@@ -105,8 +110,8 @@ class GroupMembers:
     """
     Cached facts about the operations, valid as long as the operations do not change.
     """
-    _parametric_tilings: dict[tuple[TileRules, int, bool], ParametricTiling] = field(
-        default_factory=dict["tuple[TileRules, int, bool]", "ParametricTiling"],
+    _parametric_tilings: dict[_ParametricKey, ParametricTiling] = field(
+        default_factory=dict["_ParametricKey", "ParametricTiling"],
         compare=False,
         repr=False,
     )
@@ -171,22 +176,23 @@ class GroupMembers:
         """
         Return the tiles of the group for the given tile sizes. Raises `TilingError`.
         """
-        if rolling is None:
-            parametric = self.parametric_tiling(rules, len(tile), bool(reduction_tile))
-            return parametric.tiling_of((*tile, *reduction_tile))
-        looped = self._cached_loop_choice(rules).loop if reduction_tile else None
-        return self._analyze_with_reduction_loop(
-            tile, reduction_tile, rules, looped, rolling
+        parametric = self.parametric_tiling(
+            rules, len(tile), bool(reduction_tile), rolling
         )
+        return parametric.tiling_of((*tile, *reduction_tile))
 
     def parametric_tiling(
-        self, rules: TileRules, parallel_count: int, has_loop: bool
+        self,
+        rules: TileRules,
+        parallel_count: int,
+        has_loop: bool,
+        rolling: RollingPolicy | None = None,
     ) -> ParametricTiling:
         """
         Return the tiling for all sizes, of the parallel axes first, then of the
         reductions if they have a loop (cached).
         """
-        key = rules, parallel_count, has_loop
+        key = rules, parallel_count, has_loop, rolling
         if (known := self._parametric_tilings.get(key)) is not None:
             return known
         looped = self._cached_loop_choice(rules).loop if has_loop else None
@@ -194,7 +200,7 @@ class GroupMembers:
         def analyze(sizes: Sequence[int]) -> GroupTiling:
             tile, reduction_tile = sizes[:parallel_count], sizes[parallel_count:]
             return self._analyze_with_reduction_loop(
-                tile, reduction_tile, rules, looped
+                tile, reduction_tile, rules, looped, rolling
             )
 
         found = self._parametric_tilings[key] = ParametricTiling(analyze)

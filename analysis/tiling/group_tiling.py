@@ -267,7 +267,7 @@ class GroupTiling:
                 )
             elif windows is not None and windows.is_window_iterator(position):
                 covered = max(covered, max_end(box[position]))
-            domain.append(Interval.whole(covered))
+            domain.append(Interval(AffineSum(), covered))
         accessed = access.accessed_interval(tuple(domain))
         first = accessed.offset.constant
         return first < 0 or first + accessed.size > extent

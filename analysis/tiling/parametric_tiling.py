@@ -15,6 +15,7 @@ from tlf.analysis.tiling.group_tiling import (
     TileLoop,
     TilingError,
 )
+from tlf.analysis.tiling.window_tile import RollingWindow
 from tlf.support.affine.index_access import AffineSum, Box, Interval
 from tlf.support.symbolic.traced_integer import Trace, TracedInteger, UntraceableError
 
@@ -47,6 +48,15 @@ class _TiledOperationForm(NamedTuple):
     box: int
     result: int
     reads: tuple[int | None, ...]
+
+
+class _WindowForm(NamedTuple):
+    """A rolling window, and the positions of its boxes."""
+
+    window: RollingWindow
+    whole_tile: int
+    new_part: int
+    prologue_part: int
 
 
 class _BoxForms:
@@ -116,13 +126,11 @@ class _BoxForms:
         return position
 
 
-class TilingForm:
-    """Closed form of a tiling, for all tile sizes that satisfy its constraints."""
+class _TilingForm:
+    """Closed forms of the parts of a tiling, and of the prologue of its windows."""
 
-    def __init__(self, trace: Trace, tiling: GroupTiling) -> None:
-        self.trace = trace
+    def __init__(self, forms: _BoxForms, tiling: GroupTiling) -> None:
         self._tiling = tiling
-        self._forms = forms = _BoxForms(trace)
         self._loops = _map_values(forms.add_loop, tiling.loops)
         self._inner_loops = _map_values(forms.add_loop, tiling.inner_loops)
         self._nested_loops = {
@@ -143,11 +151,25 @@ class TilingForm:
             for at, boxes in tiling.reads.items()
         }
         self._result_tiles = [forms.add_box(box) for box in tiling.result_tiles]
+        rolling = tiling.rolling_loop
+        self._rolling_loop = None if rolling is None else forms.add_loop(rolling)
+        self._windows = {
+            at: _WindowForm(
+                window,
+                forms.add_box(window.whole_tile),
+                forms.add_box(window.new_part),
+                forms.add_box(window.prologue_part),
+            )
+            for at, window in tiling.windows.items()
+        }
+        prologue = tiling.prologue
+        self._prologue = None if prologue is None else _TilingForm(forms, prologue)
 
-    def instantiate(self, values: Sequence[int]) -> GroupTiling:
-        """Return the tiling for the values of all slots of the trace."""
-        loops, boxes = self._forms.instantiate(values)
-        traced = self._tiling
+    def instantiate(
+        self, loops: Sequence[TileLoop], boxes: Sequence[Box]
+    ) -> GroupTiling:
+        """Return the tiling with some loops and boxes."""
+        traced, rolling, prologue = self._tiling, self._rolling_loop, self._prologue
         return GroupTiling(
             traced.rules,
             traced.results,
@@ -161,7 +183,24 @@ class TilingForm:
             {at: [boxes[each] for each in found] for at, found in self._reads.items()},
             [boxes[each] for each in self._result_tiles],
             traced.gathered_operations.copy(),
+            None if rolling is None else loops[rolling],
+            {at: _instantiate_window(e, boxes) for at, e in self._windows.items()},
+            traced.prefetch_distances.copy(),
+            None if prologue is None else prologue.instantiate(loops, boxes),
         )
+
+
+class TilingForm:
+    """Closed form of a tiling, for all tile sizes that satisfy its constraints."""
+
+    def __init__(self, trace: Trace, tiling: GroupTiling) -> None:
+        self.trace = trace
+        self._boxes = _BoxForms(trace)
+        self._parts = _TilingForm(self._boxes, tiling)
+
+    def instantiate(self, values: Sequence[int]) -> GroupTiling:
+        """Return the tiling for the values of all slots of the trace."""
+        return self._parts.instantiate(*self._boxes.instantiate(values))
 
 
 @dataclass
@@ -225,6 +264,14 @@ def _instantiate_tile(
     reads = tuple([None if each is None else boxes[each] for each in form.reads])
     box, result = boxes[form.box], boxes[form.result]
     return TiledOperation(op, box, result, level, facts, reads, is_recomputed, is_moved)
+
+
+def _instantiate_window(form: _WindowForm, boxes: Sequence[Box]) -> RollingWindow:
+    window = form.window
+    whole, new = boxes[form.whole_tile], boxes[form.new_part]
+    fill, is_prefetched = window.fill, window.is_prefetched
+    prologue = boxes[form.prologue_part]
+    return RollingWindow(window.axis, whole, new, prologue, fill, is_prefetched)
 
 
 def _map_values(

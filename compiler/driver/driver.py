@@ -26,7 +26,7 @@ from tlf.planner.context import Evaluator, Memo
 
 def _load_canonicalize_pass() -> type[ModulePass]:
     """Return the pass class, imported on first use."""
-    from tlf.dialects.located_rewriting import LocatedCanonicalizePass
+    from tlf.dialects.located_canonicalization import LocatedCanonicalizePass
 
     return LocatedCanonicalizePass
 

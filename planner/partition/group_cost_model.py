@@ -89,7 +89,8 @@ class GroupCosts(CostModel):
         self._joining: dict[Operation, bool] = {}
         self.forms = OpFactsCache()
         """Cached facts of the operations of all groups."""
-        self._work_left: int | None = None
+        self._work_limit: int | None = None
+        self._work_left = 0
         self._capacity = level.capacity
 
     @property
@@ -108,7 +109,21 @@ class GroupCosts(CostModel):
         Limit the operations in tilings that are analysed from here on. Above the limit,
         `options` raises WorkLimitError.
         """
-        self._work_left = max_operations
+        self._work_limit, self._work_left = max_operations, max_operations or 0
+
+    def report_progress(self, fraction: float) -> None:
+        """
+        Raise `WorkLimitError` if a search that has passed a fraction of the distinct
+        operations would exceed the limit by far at its end.
+        """
+        if (limit := self._work_limit) is None:
+            return
+        done = limit - self._work_left
+        if (
+            done > PARTITION.min_projected_work * limit
+            and done > PARTITION.max_projected_work * limit * fraction
+        ):
+            raise WorkLimitError
 
     @contextmanager
     def limit_capacity(self, capacity: int) -> Generator[None]:
@@ -190,7 +205,7 @@ class GroupCosts(CostModel):
 
     def _subtract_analysis_work(self, group: int, new_tilings: int) -> None:
         """Subtract the work of new tilings of a group from the limit; raise below 0."""
-        if self._work_left is not None:
+        if self._work_limit is not None:
             self._work_left -= new_tilings * sum(
                 map(operations_added_to_group, self._operations_in_set(group))
             )

@@ -190,6 +190,16 @@ class PartitionBudget:
     Maximum number of operations analyzed over all tilings, before the maximum group
     size is reduced.
     """
+    min_projected_work: float = 0.125
+    """
+    Fraction of the work limit from which on the work of the whole search is projected
+    from its progress.
+    """
+    max_projected_work: float = 1.25
+    """
+    Maximum ratio of the projected work to its limit, above which a search ends: for
+    ResNet-50 and MobileNetV2, which exceed the limit, after about half of it.
+    """
     group_size_divisor: int = 4
     """Divisor of the maximum group size at each reduction."""
     collapsed_array_passes: int = 2

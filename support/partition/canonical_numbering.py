@@ -83,6 +83,9 @@ class RenumberedCosts(CostModel):
     def is_runnable(self, group: int) -> bool:
         return self.costs.is_runnable(self.numbering.map_group(group))
 
+    def report_progress(self, fraction: float) -> None:
+        self.costs.report_progress(fraction)
+
     def objection_to_group(self, group: int) -> str | None:
         return self.costs.objection_to_group(self.numbering.map_group(group))
 

@@ -103,6 +103,13 @@ class CostModel(ABC):
         del group
         return True
 
+    def report_progress(self, fraction: float) -> None:
+        """
+        Receive the fraction of the distinct operations that a search over all states
+        has passed. May raise an exception to end the search.
+        """
+        del fraction
+
     def objection_to_group(self, group: int) -> str | None:
         """
         Return the reason why a group is infeasible in any context, or None if it is

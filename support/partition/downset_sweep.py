@@ -4,6 +4,7 @@ groups.
 """
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from heapq import heapify, heappop, heappush
 
 from tlf.support.bit_sets import elements_of_mask
@@ -94,6 +95,7 @@ class DownsetSweep:
                     self._select_beam_of_layer if self.width else self._evaluate_layer
                 )
                 self.layers[size] = narrow(layer)
+                self._report_progress(size)
             for done, states in self.layers[size].items():
                 furthest = done
                 self._add_transitions_from_downset(done, states)
@@ -102,6 +104,25 @@ class DownsetSweep:
             raise DeadEndError(furthest, self.width)
         count = max(self.fronts.size, self.fronts.max_paths)
         return last[problem.all_operations][NOTHING][:count]
+
+    def _report_progress(self, size: int) -> None:
+        """
+        Report the progress of a sweep over all states, whose work is that of distinct
+        operations: costs of equal groups are memoized.
+        """
+        if not self.width:
+            passed, count = self._distinct_counts[size], self._distinct_counts[-1]
+            self.memo.costs.report_progress(passed / count)
+
+    @cached_property
+    def _distinct_counts(self) -> list[int]:
+        """Numbers of distinct operations among the first ones, from none to all."""
+        groups = self.memo.groups
+        forms, counts = set[int](), [0]
+        for index in range(len(groups.problem.nodes)):
+            forms.add(groups.structure_of(1 << index).canonical_form)
+            counts.append(len(forms))
+        return counts
 
     def _add_transitions_from_downset(self, done: int, states: States) -> None:
         """Extend the labels of all states of a downset by its candidate groups."""

@@ -274,17 +274,21 @@ class TileSearch:
     def _expand_tile_along(
         self, sizes: Sizes, axis: int, sliding_axis: int | None, stages: int
     ) -> Sizes:
-        """Return the sizes with the largest option along an axis that fits."""
+        """
+        Return the sizes with the largest option along an axis that fits, which in most
+        cases is the last one.
+        """
         chain = self._all_sizes_along(axis)
         # A tile of the whole axis does not slide.
         low, high = 0, max(0, len(chain) - 1 - (axis == sliding_axis))
+        middle = high
         while low < high:
-            middle = (low + high + 1) // 2
             grown = (*sizes[:axis], chain[middle], *sizes[axis + 1 :])
             if self._footprint_for(grown, sliding_axis, stages) is not None:
                 low = middle
             else:
                 high = middle - 1
+            middle = (low + high + 1) // 2
         return (*sizes[:axis], chain[low], *sizes[axis + 1 :])
 
     def _hill_climb(self, best: OuterPlan) -> OuterPlan:

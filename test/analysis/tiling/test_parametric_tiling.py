@@ -1,18 +1,21 @@
 """Closed forms of tilings equal the analysis of single tile sizes."""
 
 from collections.abc import Mapping, Sequence
+from itertools import product
 
 import numpy as np
 import pytest
 from numpy.random import Generator
 from random_groups import FAMILIES, Family
 from random_stacks import stack
+from xdsl.ir import SSAValue
 
 from tlf.analysis.tiling import parametric_tiling
 from tlf.analysis.tiling.group_analysis import GroupMembers, tile_rules_of
 from tlf.analysis.tiling.group_members import members_of_group_op
 from tlf.analysis.tiling.group_tiling import GroupTiling, TileLoop, TilingError
 from tlf.analysis.tiling.parametric_tiling import ParametricTiling
+from tlf.analysis.tiling.rolling_windows import RollingPolicy
 from tlf.analysis.tiling.tile_rules import TileRules
 from tlf.compiler.driver.driver import new_context, parse_module
 from tlf.compiler.driver.source import Source
@@ -27,7 +30,11 @@ def describe(tiling: GroupTiling) -> object:
     """Return the contents of a tiling, with loops numbered."""
     loops = [*tiling.loops.values(), *tiling.inner_loops.values()]
     loops += tiling.nested_loops
-    numbers: dict[object, int] = {loop: n for n, loop in enumerate(loops)}
+    return describe_with_loops(tiling, {loop: n for n, loop in enumerate(loops)})
+
+
+def describe_with_loops(tiling: GroupTiling, numbers: Mapping[object, int]) -> object:
+    """Return the contents of a tiling with numbered loops, and of its prologue."""
 
     def numbered(found: Mapping[int, TileLoop]) -> object:
         return {
@@ -69,6 +76,20 @@ def describe(tiling: GroupTiling) -> object:
         [boxed(each) for each in tiling.result_tiles],
         tiling.gathered_operations,
         (tiling.anchor, tiling.cascade, tiling.rules, tiling.results),
+        tiling.rolling_loop and numbers[tiling.rolling_loop],
+        [
+            (
+                at,
+                window.axis,
+                boxed(window.whole_tile),
+                boxed(window.new_part),
+                boxed(window.prologue_part),
+                (window.fill, window.is_prefetched),
+            )
+            for at, window in tiling.windows.items()
+        ],
+        tiling.prefetch_distances,
+        tiling.prologue and describe_with_loops(tiling.prologue, numbers),
     )
 
 
@@ -99,6 +120,21 @@ def random_group(rng: Generator, family: Family) -> GroupMembers:
     return members_of_group_op(group)
 
 
+def policies_of(
+    rng: Generator, members: GroupMembers, parallel: int
+) -> list[RollingPolicy | None]:
+    """Return no rolling policy, and two random ones with and without recomputation."""
+    inputs = {operand for op in members.operations for operand in op.operands}
+    values = [*members.results, *sorted(inputs, key=lambda each: each.name_hint or "")]
+    kept = frozenset(value for value in values if rng.random() < 0.3)
+    policies = [
+        RollingPolicy(int(rng.integers(parallel)), recomputed, rng.random() < 0.4)
+        for recomputed in (frozenset[SSAValue](), kept)
+        if parallel
+    ]
+    return [None, *policies]
+
+
 def compare_with_points(
     rng: Generator, members: GroupMembers, rules: TileRules, count: int
 ) -> tuple[int, int]:
@@ -111,14 +147,15 @@ def compare_with_points(
         drawn = [sizes_of(rng, members, rules) for _ in range(count)]
     except TilingError:
         return 0, 0
-    for has_loop in (False, True):
-        for sizes, parallel in drawn:
-            if (len(sizes) > parallel) is not has_loop:
-                continue
-            closed = members.parametric_tiling(rules, parallel, has_loop)
+    policies = policies_of(rng, members, drawn[0][1])
+    for has_loop, policy in product((False, True), policies):
+        chosen = [each for each in drawn if (len(each[0]) > each[1]) is has_loop]
+        closed = members.parametric_tiling(rules, drawn[0][1], has_loop, policy)
+        for sizes, _ in chosen:
             expected = outcome(ParametricTiling(closed.analyze), sizes)
             assert outcome(closed, sizes) == expected
-            paths, points = closed.trace_count, closed.analysis_count
+        paths += closed.trace_count
+        points += closed.analysis_count
     return paths, points
 
 
@@ -136,6 +173,23 @@ def test_groups(family: Family, monkeypatch: pytest.MonkeyPatch):
             traced += paths
             assert points == 0
     assert traced
+
+
+def test_windows_have_closed_forms(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(parametric_tiling, "UNTRACED_CALLS", 0)
+    rng = np.random.default_rng(5)
+    rules = tile_rules_of(load_target_spec("npu"), "L2")
+    found = 0
+    for members in (random_group(rng, stack) for _ in range(8)):
+        extents = members.tileable_axes(rules).parallel
+        for axis in range(len(extents)):
+            closed = members.parametric_tiling(
+                rules, len(extents), False, RollingPolicy(axis)
+            )
+            half = [(each + 1) // 2 for each in extents]
+            found += bool(closed.tiling_of(half).windows)
+            assert closed.is_traceable
+    assert found
 
 
 def test_few_analyses_are_not_traced():
