@@ -65,9 +65,8 @@ class CompiledGraph:
         names = self.program.signature.inputs
         values = [inputs[position] for position in self.function.inputs]
         # Numbers may be passed as host tensors, whatever the device of other inputs.
-        devices = [each.device for each in inputs]
-        accelerators = (each for each in devices if each.type != "cpu")
-        device = next(accelerators, torch.device("cpu"))
+        devices = (each.device for each in inputs if each.device.type != "cpu")
+        device = next(devices, torch.device("cpu"))
         results = self.program.run(dict(zip(names, values, strict=True)), True)
         outputs = [
             with_axis_order(

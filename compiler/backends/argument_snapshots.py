@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -30,23 +30,50 @@ class ArgumentSnapshot:
         # Keep a reference to the storage, so that its memory is not reused.
         self._storage: Any = value.untyped_storage() if is_torch_tensor(value) else None
         self._facts = _tensor_state_of(value) if is_torch_tensor(value) else None
-        self._known = KnownTensors(1)
-        """The tensor itself, if PyTorch counts writes to it."""
-        if is_torch_tensor(value) and not value.is_inference():
-            self._known.remember(0, value)
-            self._version = value._version
-            self._write_count = _write_count_of(self._storage)
 
     def is_unchanged(self, value: Buffer) -> bool:
         """Return `True` if an argument still has the value of the snapshot."""
         if not is_torch_tensor(value):
             return self._facts is None and _has_equal_bits(self._array, value)
-        if not self._known.find_unknown((value,)):
-            return (
-                value._version == self._version
-                and _write_count_of(self._storage) == self._write_count
-            )
         return self._facts == _tensor_state_of(value)
+
+    @property
+    def storage_attributes(self) -> Mapping[str, int]:
+        """Attributes of the storage of a torch tensor, which is kept."""
+        return cast(Mapping[str, int], vars(self._storage))
+
+
+class ArgumentSnapshots:
+    """Snapshots of arguments in order; those of known tensors are compared quickly."""
+
+    def __init__(self, values: Sequence[Buffer]) -> None:
+        self._snapshots = [ArgumentSnapshot(each) for each in values]
+        self._known = KnownTensors(len(values))
+        self._counted = [
+            index
+            for index, each in enumerate(values)
+            if is_torch_tensor(each) and not each.is_inference()
+        ]
+        """Positions of tensors to which PyTorch counts writes."""
+        for index in self._counted:
+            self._known.remember(index, values[index])
+        self._versions = [values[index]._version for index in self._counted]
+        counted = (self._snapshots[index] for index in self._counted)
+        self._attributes = [each.storage_attributes for each in counted]
+        self._write_counts = self._read_write_counts()
+
+    def are_unchanged(self, values: Sequence[Buffer]) -> bool:
+        """Return `True` if all arguments still have the values of the snapshots."""
+        unknown = self._known.find_unknown(values)
+        if not all(self._snapshots[at].is_unchanged(values[at]) for at in unknown):
+            return False
+        return [
+            values[index]._version for index in self._counted
+        ] == self._versions and self._read_write_counts() == self._write_counts
+
+    def _read_write_counts(self) -> list[int]:
+        """Return the writes that `refresh` counted, for each counted tensor."""
+        return [each.get(_WRITE_COUNT, 0) for each in self._attributes]
 
 
 def refresh(*written: Module | Tensor) -> None:

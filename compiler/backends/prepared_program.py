@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from tlf.compiler.backends.argument_snapshots import ArgumentSnapshot
+from tlf.compiler.backends.argument_snapshots import ArgumentSnapshots
 from tlf.compiler.backends.executables import (
     Buffer,
     Executable,
@@ -30,7 +30,7 @@ class PreparedProgram:
         self.main = main
         self.preparation = preparation
         self.taken = preparation_inputs
-        self._prepared: tuple[Outcome, Sequence[ArgumentSnapshot]] | None = None
+        self._prepared: tuple[Outcome, ArgumentSnapshots] | None = None
         """The preparation's outcome, and the arguments that it was computed from."""
 
     @property
@@ -67,15 +67,13 @@ class PreparedProgram:
 
     def _prepare(self, inputs: Mapping[str, Buffer], device: Any) -> Outcome:
         """Return the preparation's outcome, of an earlier call if nothing changed."""
-        if (known := self._prepared) is not None:
-            values = zip(known[1], self.taken, strict=True)
-            if all(snapshot.is_unchanged(inputs[name]) for snapshot, name in values):
-                return known[0]
-        arguments = {name: inputs[name] for name in self.taken}
+        values = [inputs[name] for name in self.taken]
+        if (known := self._prepared) is not None and known[1].are_unchanged(values):
+            return known[0]
+        arguments = dict(zip(self.taken, values, strict=True))
         outcome = self.preparation(arguments, device)
         self.preparation.wait_for_results(device)
-        snapshots = [ArgumentSnapshot(value) for value in arguments.values()]
-        self._prepared = outcome, snapshots
+        self._prepared = outcome, ArgumentSnapshots(values)
         return outcome
 
     def wait_for_results(self, device: Any) -> None:
