@@ -85,21 +85,25 @@ def _collect_producer_groups(
     contractions and the limits in `PARTITION`.
     """
     closure = {id(group): group}
-    pending, visited = deque(values), set[Operation]()
+    depths = {id(group): 0}
+    pending, visited = deque((value, 0) for value in values), set[Operation]()
     remaining = PARTITION.max_closure_operations - len(group)
     while pending and len(closure) < PARTITION.max_closure_groups:
-        value = pending.popleft()
+        value, depth = pending.popleft()
         owner = (reshape_source_of(value) if through_views else value).owner
         if not isinstance(owner, Operation) or owner not in groups or owner in visited:
             continue
         visited.add(owner)
         part = groups[owner]
         if id(part) not in closure:
+            if depth == PARTITION.max_closure_depth:
+                continue
             if (remaining := remaining - len(part)) < 0:
                 break
             closure[id(part)] = part
+            depths[id(part)] = depth + 1
         if not isinstance(owner, ContractionInterface):
-            pending += owner.operands
+            pending += ((operand, depths[id(part)]) for operand in owner.operands)
     return list(closure.values())
 
 

@@ -157,6 +157,11 @@ class PartitionBudget:
     """Default maximum number of operations in a group."""
     max_closure_groups: int = 8
     """Maximum number of groups in a closure."""
+    max_closure_depth: int = 2
+    """
+    Maximum number of steps from a group to one that computes its inputs: without a
+    limit, the closures of layers with residual additions differ from layer to layer.
+    """
     max_closure_operations: int = 48
     """Maximum number of operations of all groups in a closure."""
     small_tensor_ratio: int = 8

@@ -2,6 +2,8 @@
 Groups that lead to a group: the nearest of those it needs, however long the program is.
 """
 
+from collections.abc import Sequence
+
 import pytest
 from differential import parsed
 from xdsl.dialects import func
@@ -20,19 +22,24 @@ def chain(count: int, size: int) -> list[Part]:
         f"%{n} = graph.exp %{'x' if not n else n - 1} : {MATRIX}"
         for n in range(count * size)
     ]
-    text = f"func.func @f(%x: {MATRIX}) -> {MATRIX} {{\n" + "\n".join(lines)
-    _, module = parsed(f"{text}\nfunc.return %{count * size - 1} : {MATRIX}\n}}")
+    ops = operations_of(lines, f"%{count * size - 1}")
+    return [ops[at : at + size] for at in range(0, len(ops), size)]
+
+
+def operations_of(lines: Sequence[str], result: str) -> list[TilingInterface]:
+    """Operations of a function of the matrix `%x`."""
+    body = "\n".join([*lines, f"func.return {result} : {MATRIX}"])
+    _, module = parsed(f"func.func @f(%x: {MATRIX}) -> {MATRIX} {{\n{body}\n}}")
     function = module.body.block.first_op
     assert isinstance(function, func.FuncOp)
-    ops = [op for op in function.body.block.ops if isinstance(op, TilingInterface)]
-    return [ops[at : at + size] for at in range(0, len(ops), size)]
+    return [op for op in function.body.block.ops if isinstance(op, TilingInterface)]
 
 
 @pytest.mark.parametrize(
     ("size", "count"),
     [
-        (1, PARTITION.max_closure_groups),
-        (5, PARTITION.max_closure_groups),
+        (1, PARTITION.max_closure_depth + 1),
+        (5, PARTITION.max_closure_depth + 1),
         (20, 2),
         (PARTITION.max_closure_operations, 1),
         (60, 1),
@@ -46,3 +53,22 @@ def test_the_nearest_groups_are_found(size: int, count: int):
     found = producer_closure_of(last, operands_of(last), groups)
 
     assert found == parts[: -count - 1 : -1]
+
+
+def test_the_number_of_groups_is_limited():
+    inputs = [f"%{n} = graph.exp %x : {MATRIX}" for n in range(20)]
+    types = f"({MATRIX}, {MATRIX}) -> {MATRIX}"
+    sums = [
+        f"%s{n} = graph.add %{f's{n - 1}' if n else 0}, %{n} : {types}"
+        for n in range(20)
+    ]
+    operations = operations_of([*inputs, *sums], "%s19")
+    *producers, last = [*([op] for op in operations[:20]), operations[20:]]
+    groups: dict[Operation, Part] = {
+        op: part for part in (*producers, last) for op in part
+    }
+
+    found = producer_closure_of(last, operands_of(last), groups)
+
+    assert found[0] == last
+    assert len(found) == PARTITION.max_closure_groups
