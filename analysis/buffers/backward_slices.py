@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from xdsl.ir import Operation
 
-from tlf.analysis.buffers.memory_effects import BUFFER_OPS
+from tlf.analysis.buffers.memory_effects import BUFFER_OPS, VIEW_OPS
+from tlf.analysis.buffers.normalized_loops import is_index_arithmetic
 
 
 def backward_slice_in_block(op: Operation) -> list[Operation]:
@@ -29,3 +30,13 @@ def backward_slice_in_block(op: Operation) -> list[Operation]:
             ordered.append(before)
         before = before.prev_op
     return ordered[::-1]
+
+
+def needs_only_index_arithmetic(op: Operation) -> bool:
+    """
+    Return `True` if an operation needs only index arithmetic and views of its block.
+    """
+    return all(
+        is_index_arithmetic(each) or isinstance(each, VIEW_OPS)
+        for each in backward_slice_in_block(op)
+    )

@@ -13,7 +13,7 @@ from xdsl.dialects import func, scf
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Block, Operation, SSAValue
 
-from tlf.analysis.buffers.backward_slices import backward_slice_in_block
+from tlf.analysis.buffers.backward_slices import needs_only_index_arithmetic
 from tlf.analysis.buffers.disjoint_accesses import is_box_private_to_iteration
 from tlf.analysis.buffers.map_operations import scalar_operations_of_map
 from tlf.analysis.buffers.mem_liveness import MemLiveness
@@ -26,7 +26,6 @@ from tlf.analysis.buffers.memory_effects import (
 )
 from tlf.analysis.buffers.normalized_loops import (
     Nest,
-    is_index_arithmetic,
     max_iterations_in_flight,
 )
 from tlf.analysis.tiling.group_tiling import TEMPORARY_BYTES
@@ -122,7 +121,7 @@ class MemLoopBody:
 
     def has_early_address(self, load: int) -> bool:
         """Return `True` if the address of a load needs only arithmetic and views."""
-        return _has_address_from_counters(self.ops[load])
+        return needs_only_index_arithmetic(self.ops[load])
 
     def ring_slices_of(self, load: int) -> RingSlices | None:
         """Return the slices of a ring that a load fills; None if they are unknown."""
@@ -206,16 +205,8 @@ def _can_start_early(product: mem.ContractOp) -> bool:
     inputs = map(root_buffer_of, product.input_operands)
     return (
         product.is_always_overwriting
-        and _has_address_from_counters(product)
+        and needs_only_index_arithmetic(product)
         and root_buffer_of(product.acc) not in inputs
-    )
-
-
-def _has_address_from_counters(op: Operation) -> bool:
-    """Return `True` if an operation needs only index arithmetic and views."""
-    return all(
-        is_index_arithmetic(each) or isinstance(each, VIEW_OPS)
-        for each in backward_slice_in_block(op)
     )
 
 

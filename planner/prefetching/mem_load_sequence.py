@@ -16,7 +16,10 @@ from tlf.analysis.buffers.awaited_moves import (
     buffers_accessed_until_end_of,
     moves_awaited_by,
 )
-from tlf.analysis.buffers.backward_slices import backward_slice_in_block
+from tlf.analysis.buffers.backward_slices import (
+    backward_slice_in_block,
+    needs_only_index_arithmetic,
+)
 from tlf.analysis.buffers.mem_liveness import MemLiveness, to_allocation_buffer
 from tlf.analysis.buffers.memory_effects import (
     BUFFER_OPS,
@@ -25,7 +28,6 @@ from tlf.analysis.buffers.memory_effects import (
     root_buffer_of,
     written_buffers_of,
 )
-from tlf.analysis.buffers.normalized_loops import is_index_arithmetic
 from tlf.dialects import mem
 from tlf.dialects.target import Level
 from tlf.planner.prefetching.early_load_selection import order_with_early_loads
@@ -85,10 +87,9 @@ class MemLoadSequence:
             self.block
         ):
             return None
-        needed = backward_slice_in_block(op)
-        if all(is_index_arithmetic(e) or isinstance(e, VIEW_OPS) for e in needed):
-            return LoadFacts(buffer, _region_facts_of(op.source))
-        return None
+        if not needs_only_index_arithmetic(op):
+            return None
+        return LoadFacts(buffer, _region_facts_of(op.source))
 
     def lifetimes_with_early_loads(self, targets: Mapping[int, int]) -> LevelLifetimes:
         """Return the live ranges after loads are moved to their targets."""
