@@ -21,7 +21,12 @@ from tlf.runtime.triton.device_tensors import (
 from tlf.runtime.triton.graph_cache import Addresses, GraphCache, capture_launches
 from tlf.runtime.triton.kernel_cache import limit_kernel_cache
 from tlf.runtime.triton.kernel_launcher import KernelLauncher, Run
-from tlf.runtime.triton.launch_plan import HostLoop, Launch, Plan
+from tlf.runtime.triton.launch_plan import (
+    HostLoop,
+    Launch,
+    Plan,
+    find_buffer_launches,
+)
 from tlf.runtime.triton.parallel_compilation import compile_in_threads
 from tlf.runtime.triton.requested_kernel import ALIGNMENT
 from tlf.runtime.triton.runtime_errors import make_kernel_error
@@ -61,10 +66,13 @@ class BoundPlan:
         self._launchers = launchers
         self._stream = stream
         self._launches = [*_unroll_launches(plan.steps, {})]
+        self._buffer_launches = find_buffer_launches(plan)
         accessed = {each for launch in self._launches for each in launch.arguments}
-        names = [each for each in plan.arguments if each in accessed]
-        self._argument_indices = [plan.arguments.index(each) for each in names]
+        self._argument_indices = [
+            index for index, name in enumerate(plan.arguments) if name in accessed
+        ]
         """Indices of the arguments that launches access; others are ignored."""
+        names = [plan.arguments[index] for index in self._argument_indices]
         buffers = {each.name: each for each in plan.buffers}
         self._guard = ArgumentGuard([buffers[each] for each in names], stream.device)
         self._results = [buffers[each] for each in plan.results]
@@ -124,17 +132,13 @@ class BoundPlan:
         Compile the kernels that are launched on buffers only, in threads. These wait
         for worker processes, if there are any.
         """
-        first: dict[str, Sequence[torch.Tensor]] = {}
-        for kernel, arguments in self._launches:
-            buffers = [tensors[each] for each in arguments if isinstance(each, str)]
-            if len(buffers) == len(arguments):
-                first.setdefault(kernel, buffers)
 
-        def compile_one(kernel: str) -> None:
+        def compile_one(launch: Launch) -> None:
+            buffers = [tensors[name] for _, name in launch.arguments]
             with torch.cuda.device(self._stream.device):
-                self._launchers[kernel].compile_before_launch(first[kernel])
+                self._launchers[launch.kernel].compile_before_launch(buffers)
 
-        compile_in_threads(compile_one, [*first])
+        compile_in_threads(compile_one, self._buffer_launches)
         limit_kernel_cache()
 
     def _bind_launch(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,15 +18,7 @@ class InterpretedKernel:
 
     def __init__(self, kernel: Kernel) -> None:
         self._kernel = kernel
-
-    @cached_property
-    def _function(self) -> Any:
-        """Triton function of the kernel, whose file is read once."""
-        return import_kernel_function(self._kernel)
-
-    def load(self) -> None:
-        """Read the file of the kernel. Raises `KernelError`."""
-        _ = self._function
+        self._function: Any = import_kernel_function(kernel)
 
     def __call__(self, arguments: Sequence[torch.Tensor | int]) -> None:
         """

@@ -19,8 +19,6 @@ class InterpretedPlan:
     ) -> None:
         self._plan = plan
         self._kernels = {each.name: InterpretedKernel(each) for each in plan.kernels}
-        for kernel in self._kernels.values():
-            kernel.load()
         self._fixed = {**constants, **allocate_temporaries(plan, device)}
 
     def run(
