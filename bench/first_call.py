@@ -138,7 +138,7 @@ def measure_in_process(
     return float(json.loads(done.stdout.splitlines()[-1]))
 
 
-def measure_network(name: str, options: FirstCallOptions) -> Sequence[float]:
+def measure_network(name: str, options: FirstCallOptions) -> list[float]:
     """Return the seconds of each compiler, with empty caches and with full ones."""
     seconds: list[float] = []
     for backend in BACKENDS if options.peer else BACKENDS[:1]:
@@ -176,7 +176,7 @@ def report_networks(options: FirstCallOptions) -> None:
     seconds: list[float] = []
     ratios: list[float] = []
     with ThreadPoolExecutor(options.jobs) as pool:
-        for name, row in zip(names, map(list[float], pool.map(measure, names))):
+        for name, row in zip(names, pool.map(measure, names), strict=True):
             seconds.append(row[0])
             if options.peer:
                 ratios.append(row[0] / row[len(row) // 2])
