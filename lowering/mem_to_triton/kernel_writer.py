@@ -27,6 +27,7 @@ from tlf.lowering.mem_to_triton.dot_expressions import (
     find_product_accumulated_in_loop,
 )
 from tlf.lowering.mem_to_triton.gather_loads import gather_load_expression
+from tlf.lowering.mem_to_triton.im2col_loads import im2col_load_expression
 from tlf.lowering.mem_to_triton.index_expressions import (
     INDEX_OPERATIONS,
     IndexExpr,
@@ -142,6 +143,10 @@ class KernelWriter:
             case mem.GatherOp():
                 text = gather_load_expression(self.access, op, self.names[op.indices])
                 self.compute.bind_result_variable(op.value, text)
+            case mem.Im2colOp():
+                self.compute.bind_result_variable(
+                    op.value, im2col_load_expression(self.access, op)
+                )
             case mem.StoreOp():
                 self._write_store_between_barriers(op)
             case mem.MaskOp() if op.result is not None:
@@ -206,7 +211,7 @@ class KernelWriter:
             if index.constant is None:
                 name = self.source.assign_variable("i", index.text)
                 self.source.comment_value_name(argument)
-                index = IndexExpr(name, index.low, index.high)
+                index = index.named(name)
             self.indices.expressions[argument] = index
         self._write_block(op.body.block)
 
@@ -226,15 +231,14 @@ class KernelWriter:
             last = low.low + (last - low.low) // step_expr.low * step_expr.low
         name = self.source.generate_unique_name("k")
         text = f"tl.range({low.text}, {high.text}, {step_expr.text}{stages})"
-        return text, IndexExpr(name, low.low, last)
+        divisor = math.gcd(low.divisor, step_expr.divisor)
+        return text, IndexExpr(name, low.low, last, divisor=divisor)
 
     def _bind_induction_variable(self, value: SSAValue, expression: IndexExpr) -> None:
         """Record the expression of an index value, in 64 bits if `wide`."""
         if self.wide:
             text = f"{expression.text} + tl.full([], 0, tl.int64)"
-            expression = IndexExpr(
-                self.source.assign_variable("i", text), expression.low, expression.high
-            )
+            expression = expression.named(self.source.assign_variable("i", text))
         self.indices.expressions[value] = expression
 
     def _write_for_loop(self, op: scf.ForOp) -> None:
@@ -329,7 +333,8 @@ def _kernel_argument_of_view(value: SSAValue) -> SSAValue:
 
 
 def _parameters_loaded_by(op: func.FuncOp) -> set[str]:
-    loads = (o for o in op.walk() if isinstance(o, mem.LoadOp | mem.GatherOp))
+    kinds = mem.LoadOp | mem.GatherOp | mem.Im2colOp
+    loads = (o for o in op.walk() if isinstance(o, kinds))
     return {_parameter_name(_kernel_argument_of_view(load.source)) for load in loads}
 
 

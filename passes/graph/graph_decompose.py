@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from types import UnionType
 from typing import TypeAlias
 
 from xdsl.context import Context
@@ -25,6 +26,7 @@ from tlf.dialects.interfaces import (
     AccumulatingInterface,
     ConstantInterface,
     DecompositionInterface,
+    DelinearizedReadInterface,
     IndexedReadInterface,
 )
 from tlf.dialects.located_rewriting import rewrite_module
@@ -87,8 +89,8 @@ def _native_operations_of(op: ModuleOp) -> NativeOperations:
     if target.has_indexed_loads:
         native.append(
             (
-                make_type_predicate(IndexedReadInterface),
-                "the target loads by indices natively",
+                make_type_predicate(IndexedReadInterface | DelinearizedReadInterface),
+                "the target gathers by loads natively",
             )
         )
     if (indexed := IndexedCosts.from_target(target)) is not None:
@@ -105,7 +107,9 @@ def _native_operations_of(op: ModuleOp) -> NativeOperations:
     return native
 
 
-def make_type_predicate(kind: type[Operation]) -> Callable[[Operation], bool]:
+def make_type_predicate(
+    kind: type[Operation] | UnionType,
+) -> Callable[[Operation], bool]:
     """Return a predicate for operations that have an interface."""
     return lambda op: isinstance(op, kind)
 

@@ -1,0 +1,123 @@
+"""
+Accesses of a collapsed iteration domain, without IR: an index along each axis of a
+value is delinearized into the digits that a linear access reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tlf.support.affine.index_access import Accesses
+
+Basis = tuple[tuple[int, ...], ...]
+"""Per axis of a value, the extents of the domain dimensions that are collapsed to it."""
+
+
+@dataclass(frozen=True)
+class Digit:
+    """Domain dimension: digit `index // stride % extent` of the index along `axis`."""
+
+    axis: int
+    stride: int
+    extent: int
+    is_outermost: bool
+    """True for the first digit of an axis, which needs no remainder."""
+
+
+@dataclass(frozen=True)
+class DelinearizedAccess:
+    """
+    Linear accesses, one per axis of a source, over a domain whose dimensions are the
+    digits of the indices along the axes of a value, in row-major order.
+    """
+
+    accesses: Accesses
+    basis: Basis
+
+    @cached_property
+    def domain_extents(self) -> tuple[int, ...]:
+        """Extent of each dimension of the domain."""
+        return tuple(extent for digits in self.basis for extent in digits)
+
+    @cached_property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the value: the product of the extents collapsed to each axis."""
+        return tuple(map(prod, self.basis))
+
+    @cached_property
+    def digits(self) -> tuple[Digit, ...]:
+        """Digit of each dimension of the domain."""
+        return tuple(
+            Digit(axis, prod(extents[position + 1 :]), extent, position == 0)
+            for axis, extents in enumerate(self.basis)
+            for position, extent in enumerate(extents)
+        )
+
+    def reads_out_of_bounds(self, source_shape: Sequence[int]) -> bool:
+        """Return `True` if an element is read from outside of a source."""
+        return any(
+            low < 0 or high >= extent
+            for access, extent in zip(self.accesses, source_shape, strict=True)
+            for low, high in (access.index_bounds(self.domain_extents),)
+        )
+
+    def digit_spans(self, tile_sizes: Sequence[int]) -> tuple[int, ...]:
+        """
+        Return the number of values that each digit takes in a tile whose offsets are
+        multiples of its sizes, at most.
+        """
+        spans: list[int] = []
+        for digit in self.digits:
+            size = min(tile_sizes[digit.axis], self.shape[digit.axis])
+            if digit.stride % size == 0:
+                spans.append(1)
+            elif size % digit.stride == 0:
+                spans.append(min(digit.extent, self._whole_digit_span(digit, size)))
+            else:
+                spans.append(min(digit.extent, (size - 2) // digit.stride + 2))
+        return tuple(spans)
+
+    @staticmethod
+    def _whole_digit_span(digit: Digit, size: int) -> int:
+        """Return the values of a digit in a tile of whole multiples of its stride."""
+        return size // digit.stride
+
+    def gather_elements(
+        self,
+        source: NDArray[np.generic],
+        offsets: Sequence[int],
+        sizes: Sequence[int],
+        fill: object,
+    ) -> NDArray[np.generic]:
+        """
+        Return the elements of a box of the value at `offsets`; `fill` for positions
+        outside of the source, and beyond the value.
+        """
+        positions = [
+            (offset + np.arange(size)).reshape(
+                [-1 if axis == other else 1 for other in range(len(sizes))]
+            )
+            for axis, (offset, size) in enumerate(zip(offsets, sizes, strict=True))
+        ]
+        inside = np.ones(tuple(sizes), np.bool_)
+        for position, extent in zip(positions, self.shape, strict=True):
+            inside &= (position >= 0) & (position < extent)
+        index: list[NDArray[np.intp]] = []
+        for access, extent in zip(self.accesses, source.shape, strict=True):
+            at = np.full((1,) * len(sizes), access.offset, np.intp)
+            for dimension, factor in access.terms:
+                digit = self.digits[dimension]
+                at = at + positions[digit.axis] // digit.stride % digit.extent * factor
+            inside &= (at >= 0) & (at < extent)
+            index.append(np.clip(at, 0, max(extent - 1, 0)))
+        result = np.full(tuple(sizes), fill, source.dtype)
+        if source.size:
+            elements = np.broadcast_to(source[tuple(index)], tuple(sizes))
+            result[inside] = elements[inside]
+        return result
