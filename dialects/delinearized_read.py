@@ -79,7 +79,7 @@ class DelinearizedReadOperation(IRDLOperation):
     """
 
     map = prop_def(AffineMapAttr)
-    basis = prop_def(ArrayAttr[DenseArrayBase.constr(i64)])
+    basis = prop_def(ArrayAttr.constr(DenseArrayBase.constr(i64)))
 
     @property
     def delinearized_access(self) -> DelinearizedAccess:

@@ -204,7 +204,7 @@ class AccessWriter:
         """Return `index` as a kernel variable; atoms and constants are unchanged."""
         if index.is_atom or index.constant is not None:
             return index
-        return index.named(self.source.assign_variable("i", index.text))
+        return index.bind_to_variable(self.source.assign_variable("i", index.text))
 
     def arange_expression(self, extent: int) -> str:
         """Return the expression of the indices of `extent` elements."""

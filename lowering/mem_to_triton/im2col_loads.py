@@ -115,11 +115,15 @@ class _WindowLoad:
         """Return an index as a variable, unless it is an atom or a constant."""
         if index.is_atom or index.constant is not None:
             return index
-        return index.named(self.access.source.assign_variable_once("i", index.text))
+        return index.bind_to_variable(
+            self.access.source.assign_variable_once("i", index.text)
+        )
 
     def _assign_vector(self, index: IndexExpr) -> IndexExpr:
         """Return a vector of indices as a variable."""
-        return index.named(self.access.source.assign_variable_once("r", index.text))
+        return index.bind_to_variable(
+            self.access.source.assign_variable_once("r", index.text)
+        )
 
     def _pointer_expression(self) -> tuple[str, set[int]]:
         """Return the pointers to the tile's elements, and the dims they vary along."""

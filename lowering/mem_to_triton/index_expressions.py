@@ -35,7 +35,7 @@ class IndexExpr:
     def of_constant(value: int) -> "IndexExpr":
         return IndexExpr(str(value), value, value, value >= 0, abs(value))
 
-    def named(self, name: str) -> "IndexExpr":
+    def bind_to_variable(self, name: str) -> "IndexExpr":
         """Return the expression of a variable that the expression is assigned to."""
         return replace(self, text=name, is_atom=True)
 
@@ -211,7 +211,9 @@ class IndexTable:
         result = self._evaluate_index_operation(op)
         self._record_magnitude(result)
         if self.source is not None and not result.is_atom and result.constant is None:
-            result = result.named(self.source.assign_variable("i", result.text))
+            result = result.bind_to_variable(
+                self.source.assign_variable("i", result.text)
+            )
         self.expressions[op.results[0]] = result
 
     def _evaluate_index_operation(self, op: Operation) -> IndexExpr:

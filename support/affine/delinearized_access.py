@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from tlf.support.affine.index_access import Accesses
 
 Basis = tuple[tuple[int, ...], ...]
-"""Per axis of a value, the extents of the domain dimensions that are collapsed to it."""
+"""Extents of the domain dimensions that are collapsed to each axis of a value."""
 
 
 @dataclass(frozen=True)

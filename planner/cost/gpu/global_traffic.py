@@ -19,7 +19,7 @@ from tlf.analysis.tiling.group_tiling import (
 from tlf.dialects.interfaces import DelinearizedReadInterface
 from tlf.dialects.types import tensor_type
 from tlf.planner.cost.covered_extents import covered_index_count
-from tlf.planner.cost.gpu.stored_tensor import StoredTensor, stored_tensor_of
+from tlf.planner.cost.gpu.global_tensor import GlobalTensor, global_tensor_of
 from tlf.planner.cost.gpu.window_read import WindowRead
 from tlf.planner.settings.gpu_calibration import TRITON_CALIBRATION
 from tlf.support.affine.index_access import Box, IndexAccess, accessed_box
@@ -69,8 +69,8 @@ class TrafficModel:
     warp_size: int = 32
     """Number of threads that load or store together."""
 
-    _tensors: dict[SSAValue, StoredTensor] = field(
-        init=False, default_factory=dict[SSAValue, "StoredTensor"]
+    _tensors: dict[SSAValue, GlobalTensor] = field(
+        init=False, default_factory=dict[SSAValue, "GlobalTensor"]
     )
 
     def __post_init__(self) -> None:
@@ -122,7 +122,7 @@ class TrafficModel:
 
     def _requested_bytes(
         self,
-        tensor: StoredTensor,
+        tensor: GlobalTensor,
         box: Box,
         contiguous: int,
         payload: float,
@@ -224,7 +224,7 @@ class TrafficModel:
         contiguous = self._contiguous_bytes_per_thread(tensor, box)
         return _bytes_per_masked_access(tensor, box, contiguous)
 
-    def _contiguous_bytes_per_thread(self, tensor: StoredTensor, box: Box) -> int:
+    def _contiguous_bytes_per_thread(self, tensor: GlobalTensor, box: Box) -> int:
         """Return the bytes of a contiguous access by one thread to a tile."""
         return self._limit_access_width(
             tensor.aligned_access_width(box), box, tensor.item_bytes
@@ -245,9 +245,9 @@ class TrafficModel:
         )
         return self._limit_access_width(width, tiled.result, tensor.item_bytes)
 
-    def _memoized_tensor_of(self, value: SSAValue) -> StoredTensor:
+    def _memoized_tensor_of(self, value: SSAValue) -> GlobalTensor:
         if value not in self._tensors:
-            self._tensors[value] = stored_tensor_of(tensor_type(value))
+            self._tensors[value] = global_tensor_of(tensor_type(value))
         return self._tensors[value]
 
     def _limit_access_width(self, width: int, box: Box, item_bytes: int) -> int:
@@ -257,7 +257,7 @@ class TrafficModel:
 
     def _make_tile_traffic(
         self,
-        tensor: StoredTensor,
+        tensor: GlobalTensor,
         box: Box,
         symbols: AbstractSet[Hashable],
         totals: AccessTotals,
@@ -309,7 +309,7 @@ def _offset_symbols_of(box: Box) -> set[Hashable]:
 
 
 def _bytes_per_masked_access(
-    tensor: StoredTensor, box: Box, contiguous_bytes: int
+    tensor: GlobalTensor, box: Box, contiguous_bytes: int
 ) -> int:
     """Return the bytes per access, reduced to the alignment of masked rows."""
     alignment = tensor.masked_row_alignment(box)
@@ -317,7 +317,7 @@ def _bytes_per_masked_access(
 
 
 def _contiguous_gather_bytes(
-    accesses: Sequence[IndexAccess], box: Box, tensor: StoredTensor
+    accesses: Sequence[IndexAccess], box: Box, tensor: GlobalTensor
 ) -> int:
     """Return the contiguous bytes that threads read of a gathered tile."""
     long = [axis for axis in tensor.axis_order if tensor.shape[axis] > 1]

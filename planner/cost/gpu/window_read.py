@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import gcd, prod
 
-from tlf.planner.cost.gpu.stored_tensor import StoredTensor
+from tlf.planner.cost.gpu.global_tensor import GlobalTensor
 from tlf.planner.settings.gpu_calibration import TRITON_CALIBRATION
 from tlf.support.affine.delinearized_access import DelinearizedAccess, Digit
 from tlf.support.affine.index_access import Box
@@ -16,7 +16,7 @@ from tlf.support.affine.index_access import Box
 class WindowRead:
     """Read of a stored tensor over the digits of the axes of a value."""
 
-    tensor: StoredTensor
+    tensor: GlobalTensor
     access: DelinearizedAccess
 
     def contiguous_bytes(self, box: Box) -> int:

@@ -16,7 +16,7 @@ from tlf.support.affine.index_access import Box, Interval
 
 
 @dataclass(frozen=True)
-class StoredTensor:
+class GlobalTensor:
     """Dense global memory layout of a tensor: sizes in elements, strides in bytes."""
 
     shape: tuple[int, ...]
@@ -118,7 +118,7 @@ class StoredTensor:
 
 
 @cache
-def stored_tensor_of(type_: AnyTensor) -> StoredTensor:
+def global_tensor_of(type_: AnyTensor) -> GlobalTensor:
     """Return the dense memory layout that a tensor of the type has."""
     shape = type_.get_shape()
     axes = tuple(layout_of(type_)) or tuple(range(len(shape)))
@@ -128,4 +128,4 @@ def stored_tensor_of(type_: AnyTensor) -> StoredTensor:
         strides[axis] = size
         size *= shape[axis]
     along = tuple(strides[axis] for axis in range(len(shape)))
-    return StoredTensor(shape, axes, along, item)
+    return GlobalTensor(shape, axes, along, item)
