@@ -5,7 +5,7 @@ value ranges.
 The ranges decide whether an access needs a mask and whether offsets need 64 bits.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from math import gcd
 from typing import cast
@@ -34,6 +34,32 @@ class IndexExpr:
     @staticmethod
     def of_constant(value: int) -> "IndexExpr":
         return IndexExpr(str(value), value, value, value >= 0, abs(value))
+
+    @staticmethod
+    def of_sum(terms: Sequence[tuple["IndexExpr", int]]) -> "IndexExpr":
+        """Return the sum of scaled terms, with the sum of all constants at the end."""
+        constant = sum(
+            each.low * factor for each, factor in terms if each.constant is not None
+        )
+        varying = [(e, factor) for e, factor in terms if e.constant is None and factor]
+        if not varying:
+            return IndexExpr.of_constant(constant)
+        ends = [sorted((e.low * factor, e.high * factor)) for e, factor in varying]
+        texts = [e.scaled_text(factor) for e, factor in varying]
+        text = " + ".join(texts)
+        if constant:
+            text += f" {'-' if constant < 0 else '+'} {abs(constant)}"
+        return IndexExpr(
+            text,
+            sum(low for low, _ in ends) + constant,
+            sum(high for _, high in ends) + constant,
+            is_atom=[text] == [e.text for e, _ in varying if e.is_atom],
+            divisor=gcd(constant, *(e.divisor * factor for e, factor in varying)),
+        )
+
+    def scaled_text(self, factor: int) -> str:
+        """Return the text of the product with a factor, as a term of a sum."""
+        return self.text if factor == 1 else f"{self.parenthesised_text} * {factor}"
 
     def bind_to_variable(self, name: str) -> "IndexExpr":
         """Return the expression of a variable that the expression is assigned to."""
