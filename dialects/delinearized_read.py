@@ -4,6 +4,7 @@ Operation base of gathers by a linear map over a collapsed domain: properties `m
 """
 
 from collections.abc import Sequence
+from math import prod
 
 from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, DenseArrayBase, i64
 from xdsl.ir import Attribute
@@ -25,6 +26,9 @@ from tlf.dialects.shared_attributes import share_integer_array
 from tlf.support.affine.delinearized_access import Basis, DelinearizedAccess
 from tlf.support.affine.linear_access import linear_accesses_of_map
 
+MAX_EXTENT = 2**63 - 1
+"""Greatest extent of an axis, which is an index of 64 bits."""
+
 
 def to_basis_attribute(basis: Basis) -> ArrayAttr[IntArray]:
     """Return a basis as a property."""
@@ -44,10 +48,23 @@ def parse_basis(parser: Parser) -> ArrayAttr[IntArray]:
     rows = parser.parse_comma_separated_list(
         parser.Delimiter.SQUARE,
         lambda: parser.parse_comma_separated_list(
-            parser.Delimiter.SQUARE, parser.parse_integer
+            parser.Delimiter.SQUARE, lambda: _parse_extent(parser)
         ),
     )
     return to_basis_attribute(tuple(map(tuple, rows)))
+
+
+def _parse_extent(parser: Parser) -> int:
+    """Parse an integer; raise a parse error unless it is a possible extent."""
+    position = parser.pos
+    extent = parser.parse_integer()
+    if not 0 < extent <= MAX_EXTENT:
+        parser.raise_error(
+            f"expected an extent from 1 to {MAX_EXTENT}, got {extent}",
+            position,
+            parser.pos,
+        )
+    return extent
 
 
 def format_basis(basis: Basis) -> str:
@@ -91,13 +108,23 @@ class DelinearizedReadOperation(IRDLOperation):
 
     def verify_delinearized_map(self, source_rank: int, rank: int) -> None:
         """
-        Raise `VerifyException` unless there is a list of positive extents per axis of
-        the result, and a linear map from all of them to the axes of the source.
+        Raise `VerifyException` unless there are positive extents for each axis of the
+        result, whose index fits into 64 bits, and a linear map from all of them to the
+        axes of the source.
         """
         extents = [list(each.get_values()) for each in self.basis]
-        if len(extents) != rank or any(n < 1 for each in extents for n in each):
+        if len(extents) != rank:
             raise VerifyException(
-                f"expected a basis of {rank} lists of positive extents, got {extents}"
+                f"expected a basis of {rank} lists, one for each axis of the result, "
+                f"got {extents}"
+            )
+        if any(not each or min(each) < 1 for each in extents):
+            raise VerifyException(
+                f"expected lists of one or more positive extents, got {extents}"
+            )
+        if (size := max(map(prod, extents), default=1)) > MAX_EXTENT:
+            raise VerifyException(
+                f"expected extents whose product is at most {MAX_EXTENT}, got {size}"
             )
         map_, domain = self.map.data, sum(map(len, extents))
         if map_.num_symbols or (map_.num_dims, len(map_.results)) != (

@@ -35,7 +35,7 @@ from tlf.dialects.interfaces import (
     Scalar,
 )
 from tlf.dialects.types import scalar_attribute
-from tlf.support.affine.delinearized_access import Basis
+from tlf.support.affine.delinearized_access import Basis, DelinearizedAccess
 from tlf.support.affine.index_access import Accesses, IndexAccess
 
 
@@ -78,7 +78,8 @@ class Im2colOp(
             "basis": to_basis_attribute(basis),
             "fill": scalar_attribute(fill, element),
         }
-        type_ = infer_result_type([value], _collapse_shape(basis), element)
+        shape = DelinearizedAccess((), basis).shape
+        type_ = infer_result_type([value], shape, element)
         super().__init__(operands=[value], properties=properties, result_types=[type_])
 
     @classmethod
@@ -112,8 +113,12 @@ class Im2colOp(
         is_padded = access.reads_out_of_bounds(shape_of(self.operand))
         return self.fill_value if is_padded else None
 
+    def is_reshape(self) -> bool:
+        """Return `True` if the operand has the same elements in the same order."""
+        return self.delinearized_access.is_row_major(shape_of(self.operand))
+
     def is_identity(self) -> bool:
-        return False
+        return super().is_identity() and self.is_reshape()
 
     def tiled_implementation(
         self, operands: Sequence[SSAValue], result_types: Sequence[Attribute]
@@ -133,14 +138,3 @@ class Im2colOp(
         unfold = UnfoldOp(self.operand, self.map.data, extents, self.fill_value)
         collapsed = ReshapeOp(builder.insert(unfold), shape_of(self.result))
         return builder.insert(collapsed).results
-
-
-def _collapse_shape(basis: Basis) -> Sequence[int]:
-    """Return the shape of a result with a basis."""
-    shape: list[int] = []
-    for extents in basis:
-        size = 1
-        for extent in extents:
-            size *= extent
-        shape.append(size)
-    return shape

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from types import UnionType
 from typing import TypeAlias
 
 from xdsl.context import Context
@@ -89,8 +88,14 @@ def _native_operations_of(op: ModuleOp) -> NativeOperations:
     if target.has_indexed_loads:
         native.append(
             (
-                make_type_predicate(IndexedReadInterface | DelinearizedReadInterface),
-                "the target gathers by loads natively",
+                make_type_predicate(IndexedReadInterface),
+                "the target loads by indices natively",
+            )
+        )
+        native.append(
+            (
+                make_type_predicate(DelinearizedReadInterface),
+                "the target loads windows as rows natively",
             )
         )
     if (indexed := IndexedCosts.from_target(target)) is not None:
@@ -107,9 +112,7 @@ def _native_operations_of(op: ModuleOp) -> NativeOperations:
     return native
 
 
-def make_type_predicate(
-    kind: type[Operation] | UnionType,
-) -> Callable[[Operation], bool]:
+def make_type_predicate(kind: type[Operation]) -> Callable[[Operation], bool]:
     """Return a predicate for operations that have an interface."""
     return lambda op: isinstance(op, kind)
 

@@ -67,6 +67,26 @@ class DelinearizedAccess:
             for low, high in (access.index_bounds(self.domain_extents),)
         )
 
+    def is_row_major(self, source_shape: Sequence[int]) -> bool:
+        """
+        Return `True` if each element of a source is read once, in row-major order.
+        """
+        if self.reads_out_of_bounds(source_shape):
+            return False
+        if prod(self.domain_extents) != prod(source_shape):
+            return False
+        distances = [0] * len(self.domain_extents)
+        for axis, access in enumerate(self.accesses):
+            for dimension, factor in access.terms:
+                distances[dimension] += factor * prod(source_shape[axis + 1 :])
+        extents = self.domain_extents
+        return all(
+            extent == 1 or distance == prod(extents[dimension + 1 :])
+            for dimension, (extent, distance) in enumerate(
+                zip(extents, distances, strict=True)
+            )
+        )
+
     def digit_spans(self, tile_sizes: Sequence[int]) -> tuple[int, ...]:
         """
         Return the number of values that each digit takes in a tile whose offsets are

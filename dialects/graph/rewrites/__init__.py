@@ -10,6 +10,7 @@ from __future__ import annotations
 from tlf.dialects.graph.canonicalizable import SimplifiableOperation
 from tlf.dialects.graph.filled_movement import FilledMovementOperation
 from tlf.dialects.graph.group import GroupOp
+from tlf.dialects.graph.im2col import Im2colOp
 from tlf.dialects.graph.movement import BroadcastOp, ReshapeOp, TransposeOp
 from tlf.dialects.graph.rewrites.canonicalization import (
     ApplyExactSimplificationPattern,
@@ -24,6 +25,10 @@ from tlf.dialects.graph.rewrites.canonicalization import (
     SplitBroadcastFromUnfoldPattern,
 )
 from tlf.dialects.graph.rewrites.group_canonicalization import DeduplicateYieldsPattern
+from tlf.dialects.graph.rewrites.im2col_canonicalization import (
+    FoldTransposeIntoIm2colPattern,
+    Im2colToReshapePattern,
+)
 from tlf.dialects.graph.rewrites.simplification import simplifications_of
 from tlf.dialects.graph.scatter import ScatterOp
 from tlf.dialects.graph.slicing import SliceOp
@@ -45,6 +50,11 @@ def register_rewrites() -> None:
         FoldWholeSlicePattern(),
         MergeSlicesPattern(),
         FoldSliceOfConcatPattern(),
+    )
+    Im2colOp.PATTERNS = (
+        *FilledMovementOperation.PATTERNS,
+        Im2colToReshapePattern(),
+        FoldTransposeIntoIm2colPattern(),
     )
     UnfoldOp.PATTERNS = (
         *FilledMovementOperation.PATTERNS,
