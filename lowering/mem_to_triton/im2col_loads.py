@@ -86,8 +86,7 @@ class _WindowLoad:
         if is_aligned and digit.stride == 1 and digit.extent % size == 0:
             start = self._assign(_digit_of_index(offset, digit))
             return TileSum(start, index.vectors)
-        period = digit.stride * digit.extent
-        is_periodic = offset.divisor % period == 0 and size % period == 0
+        is_periodic = offset.divisor % (digit.stride * digit.extent) == 0
         along = index.vectors[dim] if is_periodic else self._vector_of_index(dim)
         value = _digit_of_index(along, digit)
         if value.constant is not None:
