@@ -1,0 +1,62 @@
+// RUN: tlf-opt %s -p canonicalize | filecheck %s
+
+// All elements in row-major order are a reshape, or the operand itself.
+// CHECK-LABEL: func.func @pixels
+// CHECK-NEXT:    %[[Y:.*]] = graph.reshape %x : (tensor<2x6x1x8xf32>) -> tensor<12x8xf32>
+// CHECK-NEXT:    func.return %[[Y]], %w
+func.func @pixels(%x: tensor<2x6x1x8xf32>, %w: tensor<3x8xf32>) -> (tensor<12x8xf32>, tensor<3x8xf32>) {
+  %y = graph.im2col %x map affine_map<(n, h, w, c) -> (n, h, w, c)> basis [[2, 6, 1], [8]] fill 0.0
+      : (tensor<2x6x1x8xf32>) -> tensor<12x8xf32>
+  %z = graph.im2col %w map affine_map<(a, b, c) -> (a, 2 * b + c)> basis [[3], [4, 2]] fill 0.0
+      : (tensor<3x8xf32>) -> tensor<3x8xf32>
+  func.return %y, %z : tensor<12x8xf32>, tensor<3x8xf32>
+}
+
+// Other orders, strides, borders and parts are not.
+// CHECK-LABEL:    func.func @others
+// CHECK-COUNT-4:    graph.im2col
+func.func @others(%x: tensor<6x8xf32>) -> (tensor<48xf32>, tensor<24xf32>, tensor<48xf32>, tensor<24xf32>) {
+  %0 = graph.im2col %x map affine_map<(c, h) -> (h, c)> basis [[8, 6]] fill 0.0 : (tensor<6x8xf32>) -> tensor<48xf32>
+  %1 = graph.im2col %x map affine_map<(h, c) -> (2 * h, c)> basis [[3, 8]] fill 0.0 : (tensor<6x8xf32>) -> tensor<24xf32>
+  %2 = graph.im2col %x map affine_map<(h, c) -> (h + 1, c)> basis [[6, 8]] fill 0.0 : (tensor<6x8xf32>) -> tensor<48xf32>
+  %3 = graph.im2col %x map affine_map<(h, c) -> (h, c)> basis [[3, 8]] fill 0.0 : (tensor<6x8xf32>) -> tensor<24xf32>
+  func.return %0, %1, %2, %3 : tensor<48xf32>, tensor<24xf32>, tensor<48xf32>, tensor<24xf32>
+}
+
+// A transpose that keeps the innermost axis is read through, also if it has other users.
+// CHECK-LABEL: func.func @batch_inside
+// CHECK-NEXT:    %[[T:.*]] = graph.transpose %x permutation [1, 0, 2]
+// CHECK-NEXT:    %[[U:.*]] = graph.im2col %x map affine_map<(d0, d1, d2, d3) -> (((d1 + d2) + -1), d0, d3)> basis [[2, 6], [3, 8]] fill 1.500000e+00 {test.hint = "a"} : (tensor<6x2x8xf32>) -> tensor<12x24xf32>
+// CHECK-NEXT:    func.return %[[T]], %[[U]]
+func.func @batch_inside(%x: tensor<6x2x8xf32>) -> (tensor<2x6x8xf32>, tensor<12x24xf32>) {
+  %t = graph.transpose %x permutation [1, 0, 2] : (tensor<6x2x8xf32>) -> tensor<2x6x8xf32>
+  %u = graph.im2col %t map affine_map<(n, h, r, c) -> (n, h + r - 1, c)> basis [[2, 6], [3, 8]] fill 1.5 {test.hint = "a"}
+      : (tensor<2x6x8xf32>) -> tensor<12x24xf32>
+  func.return %t, %u : tensor<2x6x8xf32>, tensor<12x24xf32>
+}
+
+// Channels that a transpose makes contiguous stay contiguous.
+// CHECK-LABEL: func.func @channels_last
+// CHECK-NEXT:    %[[T:.*]] = graph.transpose %x permutation [1, 0]
+// CHECK-NEXT:    graph.im2col %[[T]]
+func.func @channels_last(%x: tensor<8x6xf32>) -> tensor<6x24xf32> {
+  %t = graph.transpose %x permutation [1, 0] : (tensor<8x6xf32>) -> tensor<6x8xf32>
+  %u = graph.im2col %t map affine_map<(h, r, c) -> (h + r - 1, c)> basis [[6], [3, 8]] fill 0.0
+      : (tensor<6x8xf32>) -> tensor<6x24xf32>
+  func.return %u : tensor<6x24xf32>
+}
+
+// Windows of a number are the number, unless they contain a border.
+// CHECK-LABEL: func.func @ones
+// CHECK-NEXT:    %[[C:.*]] = graph.constant
+// CHECK-NEXT:    %[[U:.*]] = graph.im2col %[[C]]
+// CHECK-NEXT:    %[[P:.*]] = graph.mul %x, %[[U]]
+// CHECK-NEXT:    func.return %x, %[[P]]
+func.func @ones(%x: tensor<4x3xf32>) -> (tensor<4x3xf32>, tensor<4x3xf32>) {
+  %c = graph.constant dense<1.0> : tensor<6xf32>
+  %0 = graph.im2col %c map affine_map<(h, r) -> (h + r)> basis [[4], [3]] fill 0.0 : (tensor<6xf32>) -> tensor<4x3xf32>
+  %1 = graph.im2col %c map affine_map<(h, r) -> (h + r - 1)> basis [[4], [3]] fill 0.0 : (tensor<6xf32>) -> tensor<4x3xf32>
+  %2 = graph.mul %x, %0 : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
+  %3 = graph.mul %x, %1 : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
+  func.return %2, %3 : tensor<4x3xf32>, tensor<4x3xf32>
+}
