@@ -48,18 +48,18 @@ class WindowRead:
         return (run_bytes + sector_bytes - self.tensor.item_bytes) / run_bytes
 
     def footprint_bytes(self, box: Box) -> float:
-        """Return the bytes of all elements that are read for a box of the value."""
-        spans = self.access.digit_spans([interval.size for interval in box])
-        sizes = (
-            min(
-                extent,
-                access.index_bounds(spans)[1] - access.index_bounds(spans)[0] + 1,
-            )
-            for access, extent in zip(
-                self.access.accesses, self.tensor.shape, strict=True
-            )
-        )
-        return float(prod(sizes) * self.tensor.item_bytes)
+        """
+        Return an estimate of the bytes of all elements that are read for a box of the
+        value: those of the smallest box that contains them, at most one per element.
+        """
+        tile = [interval.size for interval in box]
+        spans = self.access.digit_spans(tile)
+        count = 1
+        for access, extent in zip(self.access.accesses, self.tensor.shape, strict=True):
+            low, high = access.index_bounds(spans)
+            count *= min(extent, high - low + 1)
+        inside = map(min, tile, self.access.shape)
+        return float(min(count, prod(inside)) * self.tensor.item_bytes)
 
     @cached_property
     def _contiguous_axis(self) -> int | None:
