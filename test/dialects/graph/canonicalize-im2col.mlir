@@ -60,3 +60,14 @@ func.func @ones(%x: tensor<4x3xf32>) -> (tensor<4x3xf32>, tensor<4x3xf32>) {
   %3 = graph.mul %x, %1 : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
   func.return %2, %3 : tensor<4x3xf32>, tensor<4x3xf32>
 }
+
+// Indices that are windows of a ramp are no ramp.
+// CHECK-LABEL: func.func @places
+// CHECK:         graph.im2col
+// CHECK-NEXT:    graph.take
+func.func @places(%t: tensor<9x4xf32>) -> tensor<12x4xf32> {
+  %i = graph.iota axis 0 : tensor<6xi64>
+  %n = graph.im2col %i map affine_map<(h, r) -> (h + r)> basis [[4, 3]] fill 0 : (tensor<6xi64>) -> tensor<12xi64>
+  %y = graph.take %t, %n axis 0 : (tensor<9x4xf32>, tensor<12xi64>) -> tensor<12x4xf32>
+  func.return %y : tensor<12x4xf32>
+}
