@@ -33,6 +33,7 @@ from tlf.dialects.interfaces import (
     DecompositionInterface,
     DelinearizedReadInterface,
     Scalar,
+    to_affine_map,
 )
 from tlf.dialects.types import scalar_attribute
 from tlf.support.affine.delinearized_access import Basis, DelinearizedAccess
@@ -116,6 +117,17 @@ class Im2colOp(
     def is_reshape(self) -> bool:
         """Return `True` if the operand has the same elements in the same order."""
         return self.delinearized_access.is_row_major(shape_of(self.operand))
+
+    def build_reshaped(self, shape: Sequence[int]) -> Im2colOp | None:
+        """
+        Build the operation with a result of another shape, of the same elements in
+        row-major order; `None` if no basis has the shape.
+        """
+        access = self.delinearized_access.reshape_value(shape)
+        if access is None:
+            return None
+        map_ = to_affine_map(access.accesses, len(access.domain_extents)).data
+        return Im2colOp(self.operand, map_, access.basis, self.fill_value)
 
     def is_identity(self) -> bool:
         return super().is_identity() and self.is_reshape()

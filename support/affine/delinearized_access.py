@@ -6,17 +6,22 @@ value is delinearized into the digits that a linear access reads.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tlf.support.affine.index_access import Accesses
 
-Basis = tuple[tuple[int, ...], ...]
+Basis: TypeAlias = tuple[tuple[int, ...], ...]
 """Extents of the domain dimensions that are collapsed to each axis of a value."""
+
+
+_DigitFactors: TypeAlias = tuple[int, tuple[int, ...]]
+"""Extent of a digit, and its factor along each axis of a source."""
 
 
 @dataclass(frozen=True)
@@ -87,6 +92,34 @@ class DelinearizedAccess:
             )
         )
 
+    def reshape_value(self, shape: Sequence[int]) -> DelinearizedAccess | None:
+        """
+        Return the access of the value's elements under another shape, in row-major
+        order; `None` if a digit does not divide between axes.
+        """
+        remaining = [each for each in self._factors_of_digits() if each[0] > 1]
+        basis: list[tuple[int, ...]] = []
+        columns: list[tuple[int, ...]] = []
+        for extent in shape:
+            if (taken := _take_digits(remaining, extent)) is None:
+                return None
+            basis.append(tuple(each for each, _ in taken) or (1,))
+            columns += [column for _, column in taken] or [(0,) * len(self.accesses)]
+        if remaining:
+            return None
+        accesses = tuple(
+            replace(access, terms=_nonzero_terms([each[axis] for each in columns]))
+            for axis, access in enumerate(self.accesses)
+        )
+        return DelinearizedAccess(accesses, tuple(basis))
+
+    def _factors_of_digits(self) -> list[_DigitFactors]:
+        """Return the extent of each digit, and its factor along each source axis."""
+        return [
+            (extent, tuple(each.coefficient_of(dimension) for each in self.accesses))
+            for dimension, extent in enumerate(self.domain_extents)
+        ]
+
     def digit_spans(self, tile_sizes: Sequence[int]) -> tuple[int, ...]:
         """
         Return the number of values that each digit takes in a tile whose offsets are
@@ -141,3 +174,31 @@ class DelinearizedAccess:
             elements = np.broadcast_to(source[tuple(index)], tuple(sizes))
             result[inside] = elements[inside]
         return result
+
+
+def _take_digits(
+    remaining: list[_DigitFactors], extent: int
+) -> list[_DigitFactors] | None:
+    """
+    Remove the first digits with the product `extent` from a list, and return them; the
+    last one may be the outer part of a digit. Return `None` if there are none.
+    """
+    taken: list[_DigitFactors] = []
+    while extent > 1 and remaining:
+        size, column = remaining.pop(0)
+        if extent % size == 0:
+            taken.append((size, column))
+            extent //= size
+        elif size % extent == 0:
+            inner = size // extent
+            taken.append((extent, tuple(factor * inner for factor in column)))
+            remaining.insert(0, (inner, column))
+            extent = 1
+        else:
+            return None
+    return taken if extent == 1 else None
+
+
+def _nonzero_terms(factors: Sequence[int]) -> tuple[tuple[int, int], ...]:
+    """Return the dimensions with a factor other than 0, with their factors."""
+    return tuple((n, factor) for n, factor in enumerate(factors) if factor)

@@ -26,6 +26,7 @@ from tlf.dialects.graph.rewrites.canonicalization import (
 )
 from tlf.dialects.graph.rewrites.group_canonicalization import DeduplicateYieldsPattern
 from tlf.dialects.graph.rewrites.im2col_canonicalization import (
+    FoldReshapeOfIm2colPattern,
     FoldTransposeIntoIm2colPattern,
     Im2colToReshapePattern,
 )
@@ -42,7 +43,10 @@ def register_rewrites() -> None:
     SimplifiableOperation.PATTERNS = (ApplyExactSimplificationPattern(),)
     GroupOp.PATTERNS = (DeduplicateYieldsPattern(),)
     IndexingOperation.PATTERNS = (GatherToUnfoldPattern(),)
-    ReshapeOp.PATTERNS = (MergeReshapesOrBroadcastsPattern(),)
+    ReshapeOp.PATTERNS = (
+        MergeReshapesOrBroadcastsPattern(),
+        FoldReshapeOfIm2colPattern(),
+    )
     BroadcastOp.PATTERNS = (MergeReshapesOrBroadcastsPattern(),)
     TransposeOp.PATTERNS = (MergeTransposesPattern(), FoldTransposeOfUnfoldPattern())
     ScatterOp.PATTERNS = (FoldBroadcastOfScatterIndicesPattern(),)

@@ -57,6 +57,22 @@ class FoldTransposeIntoIm2colPattern(RewritePattern):
         rewriter.replace(op, folded)
 
 
+class FoldReshapeOfIm2colPattern(RewritePattern):
+    """
+    Replace a reshape of an im2col with one use by an im2col with a basis of its shape.
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: ReshapeOp, rewriter: PatternRewriter, /) -> None:
+        first = op.operand.owner
+        if not isinstance(first, Im2colOp) or first.result.uses.get_length() > 1:
+            return
+        if first.attributes or op.attributes or not is_outside_groups(op):
+            return
+        if (reshaped := first.build_reshaped(shape_of(op.result))) is not None:
+            rewriter.replace(op, reshaped)
+
+
 def _keeps_innermost_axis(shape: Sequence[int], permutation: Sequence[int]) -> bool:
     """Return `True` if the innermost axis of several elements remains innermost."""
     long = [axis for axis in permutation if shape[axis] > 1]
