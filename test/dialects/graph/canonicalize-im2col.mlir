@@ -71,3 +71,27 @@ func.func @places(%t: tensor<9x4xf32>) -> tensor<12x4xf32> {
   %y = graph.take %t, %n axis 0 : (tensor<9x4xf32>, tensor<12xi64>) -> tensor<12x4xf32>
   func.return %y : tensor<12x4xf32>
 }
+
+// A reshape splits and merges digits.
+// CHECK-LABEL: func.func @parts
+// CHECK-NEXT:    %[[Y:.*]] = graph.im2col %x map affine_map<(d0, d1, d2, d3, d4) -> ((((d0 * 2) + d1) + d2), ((d3 * 4) + d4))> basis {{\[\[}}2], [2], [3, 2], [4{{\]\]}} fill 0.000000e+00 : (tensor<6x8xf32>) -> tensor<2x2x6x4xf32>
+// CHECK-NEXT:    func.return %[[Y]]
+func.func @parts(%x: tensor<6x8xf32>) -> tensor<2x2x6x4xf32> {
+  %u = graph.im2col %x map affine_map<(h, r, c) -> (h + r, c)> basis [[4], [3, 8]] fill 0.0 : (tensor<6x8xf32>) -> tensor<4x24xf32>
+  %y = graph.reshape %u : (tensor<4x24xf32>) -> tensor<2x2x6x4xf32>
+  func.return %y : tensor<2x2x6x4xf32>
+}
+
+// A digit that spreads unevenly stays, and a gather with other users.
+// CHECK-LABEL: func.func @no_parts
+// CHECK-NEXT:    graph.im2col
+// CHECK-NEXT:    graph.reshape
+// CHECK-NEXT:    graph.im2col
+// CHECK-NEXT:    graph.reshape
+func.func @no_parts(%x: tensor<6x8xf32>) -> (tensor<4x2x12xf32>, tensor<4x24xf32>, tensor<96xf32>) {
+  %u = graph.im2col %x map affine_map<(h, r, c) -> (h + r, c)> basis [[4], [3, 8]] fill 0.0 : (tensor<6x8xf32>) -> tensor<4x24xf32>
+  %y = graph.reshape %u : (tensor<4x24xf32>) -> tensor<4x2x12xf32>
+  %v = graph.im2col %x map affine_map<(h, r, c) -> (h + r, c)> basis [[4], [3, 8]] fill 1.0 : (tensor<6x8xf32>) -> tensor<4x24xf32>
+  %z = graph.reshape %v : (tensor<4x24xf32>) -> tensor<96xf32>
+  func.return %y, %v, %z : tensor<4x2x12xf32>, tensor<4x24xf32>, tensor<96xf32>
+}

@@ -111,3 +111,50 @@ def test_row_major_order(
         read = access.gather_elements(source, starts, access.shape, -1)
         same = read.size == source.size and np.array_equal(read.ravel(), source.ravel())
         assert access.is_row_major(shape) == same
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_elements_keep_their_order_under_another_shape(seed: int):
+    generator = random.Random(seed)
+    windows = random_windows(generator)
+    access, rest = windows.access, prod(windows.access.shape)
+    shape: list[int] = []
+    while rest > 1 and len(shape) < 4:
+        divisors = [n for n in range(1, rest + 1) if rest % n == 0]
+        shape.append(generator.choice(divisors))
+        rest //= shape[-1]
+    shape.append(rest)
+    if (reshaped := access.reshape_value(shape)) is None:
+        return
+    source = np.random.default_rng(seed).integers(0, 1000, windows.source)
+    assert reshaped.shape == tuple(shape)
+    before, after = (
+        each.gather_elements(source, [0] * len(each.shape), each.shape, -1)
+        for each in (access, reshaped)
+    )
+    assert np.array_equal(before.reshape(shape), after)
+
+
+COLUMNS = DelinearizedAccess(
+    (IndexAccess(((0, 1), (1, 1))), IndexAccess.of_iterator(2)), ((7,), (3, 8))
+)
+
+
+@pytest.mark.parametrize(
+    ("shape", "basis"),
+    [
+        ((7, 24), ((7,), (3, 8))),
+        ((168,), ((7, 3, 8),)),
+        ((7, 3, 8), ((7,), (3,), (8,))),
+        ((7, 6, 4), ((7,), (3, 2), (4,))),
+        ((7, 12, 1, 2), ((7,), (3, 4), (1,), (2,))),
+        ((7, 2, 12), None),
+        ((7, 4, 6), None),
+        ((14, 12), None),
+    ],
+)
+def test_digits_divide_between_axes(
+    shape: tuple[int, ...], basis: tuple[tuple[int, ...], ...] | None
+):
+    reshaped = COLUMNS.reshape_value(shape)
+    assert (reshaped and reshaped.basis) == basis
