@@ -54,12 +54,19 @@ class Windows:
         parameters, body, result = self._reading_operation(user)
         return f"""
 func.func @f(%x: {x}{parameters}) -> {result} {{
-  %u = graph.im2col %x map {self._map()} basis {basis} fill {self.fill} : ({x}) -> {u}
+  %u = graph.im2col %x map {self.map_text} basis {basis} fill {self.fill} : ({x}) -> {u}
   %y = {body}
   func.return %y : {result}
 }}"""
 
-    def _map(self) -> str:
+    @property
+    def fill_value(self) -> float:
+        """Number outside of the operand."""
+        return float({"true": "1", "false": "0"}.get(self.fill, self.fill))
+
+    @property
+    def map_text(self) -> str:
+        """Map from the digits to the axes of the operand."""
         dims = [f"d{n}" for n in range(len(self.access.digits))]
         axes = [
             " + ".join([*(f"{dims[n]} * {c}" for n, c in each.terms), str(each.offset)])
