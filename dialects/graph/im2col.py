@@ -124,8 +124,19 @@ class Im2colOp(
         row-major order; `None` if no basis has the shape.
         """
         access = self.delinearized_access.reshape_value(shape)
-        if access is None:
+        return None if access is None else self._build_with_access(access)
+
+    def build_with_merged_digits(self) -> Im2colOp | None:
+        """
+        Build the operation with the fewest digits; `None` if it has no more of them.
+        """
+        access = self.delinearized_access
+        merged = access.merge_digits()
+        if merged.basis == access.basis:
             return None
+        return self._build_with_access(merged)
+
+    def _build_with_access(self, access: DelinearizedAccess) -> Im2colOp:
         map_ = to_affine_map(access.accesses, len(access.domain_extents)).data
         return Im2colOp(self.operand, map_, access.basis, self.fill_value)
 

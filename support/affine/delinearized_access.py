@@ -98,20 +98,33 @@ class DelinearizedAccess:
         order; `None` if a digit does not divide between axes.
         """
         remaining = [each for each in self._factors_of_digits() if each[0] > 1]
-        basis: list[tuple[int, ...]] = []
-        columns: list[tuple[int, ...]] = []
+        lists: list[list[_DigitFactors]] = []
         for extent in shape:
             if (taken := _take_digits(remaining, extent)) is None:
                 return None
-            basis.append(tuple(each for each, _ in taken) or (1,))
-            columns += [column for _, column in taken] or [(0,) * len(self.accesses)]
-        if remaining:
-            return None
+            lists.append(taken)
+        return None if remaining else self._with_digits(lists)
+
+    def merge_digits(self) -> DelinearizedAccess:
+        """
+        Return the same access with the fewest digits: without those of extent 1, and
+        with neighbours that are read at equal distances as one.
+        """
+        factors = iter(self._factors_of_digits())
+        lists = [[next(factors) for _ in extents] for extents in self.basis]
+        return self._with_digits([_merge_digits_of_axis(digits) for digits in lists])
+
+    def _with_digits(self, lists: Sequence[list[_DigitFactors]]) -> DelinearizedAccess:
+        """Return the access with other digits along each axis of the value."""
+        unit = (1, (0,) * len(self.accesses))
+        filled = [digits or [unit] for digits in lists]
+        columns = [column for digits in filled for _, column in digits]
         accesses = tuple(
             replace(access, terms=_nonzero_terms([each[axis] for each in columns]))
             for axis, access in enumerate(self.accesses)
         )
-        return DelinearizedAccess(accesses, tuple(basis))
+        basis = tuple(tuple(extent for extent, _ in digits) for digits in filled)
+        return DelinearizedAccess(accesses, basis)
 
     def _factors_of_digits(self) -> list[_DigitFactors]:
         """Return the extent of each digit, and its factor along each source axis."""
@@ -197,6 +210,19 @@ def _take_digits(
         else:
             return None
     return taken if extent == 1 else None
+
+
+def _merge_digits_of_axis(digits: Sequence[_DigitFactors]) -> list[_DigitFactors]:
+    """Return digits with those merged that one digit can replace."""
+    merged: list[_DigitFactors] = []
+    for extent, column in digits:
+        if extent == 1:
+            continue
+        if merged and merged[-1][1] == tuple(factor * extent for factor in column):
+            merged[-1] = (merged[-1][0] * extent, column)
+        else:
+            merged.append((extent, column))
+    return merged
 
 
 def _nonzero_terms(factors: Sequence[int]) -> tuple[tuple[int, int], ...]:

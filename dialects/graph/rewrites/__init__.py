@@ -29,6 +29,7 @@ from tlf.dialects.graph.rewrites.im2col_canonicalization import (
     FoldReshapeOfIm2colPattern,
     FoldTransposeIntoIm2colPattern,
     Im2colToReshapePattern,
+    MergeIm2colDigitsPattern,
 )
 from tlf.dialects.graph.rewrites.simplification import simplifications_of
 from tlf.dialects.graph.scatter import ScatterOp
@@ -58,6 +59,7 @@ def register_rewrites() -> None:
     Im2colOp.PATTERNS = (
         *FilledMovementOperation.PATTERNS,
         Im2colToReshapePattern(),
+        MergeIm2colDigitsPattern(),
         FoldTransposeIntoIm2colPattern(),
     )
     UnfoldOp.PATTERNS = (

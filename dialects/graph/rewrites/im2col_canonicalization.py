@@ -31,6 +31,16 @@ class Im2colToReshapePattern(RewritePattern):
         rewriter.replace(op, reshape)
 
 
+class MergeIm2colDigitsPattern(RewritePattern):
+    """Drop digits of extent 1, and merge neighbours that are read as one digit."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: Im2colOp, rewriter: PatternRewriter, /) -> None:
+        if (merged := op.build_with_merged_digits()) is not None:
+            merged.attributes = dict(op.attributes)
+            rewriter.replace(op, merged)
+
+
 class FoldTransposeIntoIm2colPattern(RewritePattern):
     """
     Read the operand of a transpose instead of its result, if both have the same axis

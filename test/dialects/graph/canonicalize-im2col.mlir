@@ -95,3 +95,12 @@ func.func @no_parts(%x: tensor<6x8xf32>) -> (tensor<4x2x12xf32>, tensor<4x24xf32
   %z = graph.reshape %v : (tensor<4x24xf32>) -> tensor<96xf32>
   func.return %y, %v, %z : tensor<4x2x12xf32>, tensor<4x24xf32>, tensor<96xf32>
 }
+
+// One digit takes the place of several at equal distances, and none that of a unit digit.
+// CHECK-LABEL: func.func @digits
+// CHECK-NEXT:    graph.im2col %x map affine_map<(d0, d1, d2) -> (0, (d0 + d1), d2)> basis {{\[\[}}4], [3, 8{{\]\]}} fill 0.000000e+00 {test.hint = "a"}
+func.func @digits(%x: tensor<1x6x8xf32>) -> tensor<4x24xf32> {
+  %u = graph.im2col %x map affine_map<(n, h, r, b, c) -> (n, h + r, 2 * b + c)> basis [[1, 4], [3, 4, 2]] fill 0.0 {test.hint = "a"}
+      : (tensor<1x6x8xf32>) -> tensor<4x24xf32>
+  func.return %u : tensor<4x24xf32>
+}

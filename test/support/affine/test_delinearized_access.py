@@ -158,3 +158,27 @@ def test_digits_divide_between_axes(
 ):
     reshaped = COLUMNS.reshape_value(shape)
     assert (reshaped and reshaped.basis) == basis
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_merged_digits_read_the_same(seed: int):
+    generator = random.Random(seed)
+    windows = random_windows(generator)
+    access = windows.access
+    merged = access.merge_digits()
+    assert merged.merge_digits() == merged
+    assert merged.shape == access.shape
+    assert all(1 not in extents or len(extents) == 1 for extents in merged.basis)
+    source = np.random.default_rng(seed).integers(0, 1000, windows.source)
+    before, after = (
+        each.gather_elements(source, [0] * len(each.shape), each.shape, -1)
+        for each in (access, merged)
+    )
+    assert np.array_equal(before, after)
+
+
+def test_digits_at_equal_distances_are_one():
+    accesses = IndexAccess(((0, 4), (2, 2), (3, 1)), 5), IndexAccess(((4, 1),))
+    access = DelinearizedAccess(accesses, ((3, 1, 2, 2), (2,)))
+    merged = IndexAccess(((0, 1),), 5), IndexAccess(((1, 1),))
+    assert access.merge_digits() == DelinearizedAccess(merged, ((12,), (2,)))
