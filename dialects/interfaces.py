@@ -23,6 +23,7 @@ from xdsl.rewriter import InsertPoint
 from xdsl.traits import ConstantLike
 
 from tlf.dialects.types import tensor_type, tensor_type_like
+from tlf.support.affine.delinearized_access import DelinearizedAccess
 from tlf.support.affine.index_access import Accesses, IndexAccess, broadcast_accesses
 
 Array: TypeAlias = NDArray[np.generic]
@@ -320,6 +321,24 @@ class IndexedReadInterface(MovementInterface):
         """Operand number of the indices."""
         accesses = self.indexing_maps()[0] or ()
         return next(each.index for each in accesses if each.index is not None)
+
+
+class DelinearizedReadInterface(MovementInterface):
+    """
+    Movement whose result axes are collapsed dimensions of a domain over which it reads
+    its operand linearly. A load performs it, since the elements that a tile reads are
+    no box.
+    """
+
+    @property
+    @abc.abstractmethod
+    def delinearized_access(self) -> DelinearizedAccess:
+        """Accesses to the operand over the digits of an index of the result."""
+
+    @property
+    @abc.abstractmethod
+    def fill_value(self) -> Scalar:
+        """Value of elements outside of the operand, and outside of the result."""
 
 
 class WindowInterface(TilingInterface):

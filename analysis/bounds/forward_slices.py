@@ -19,7 +19,7 @@ from tlf.analysis.bounds.reading_iterations import (
     ReadingIterations,
     min_reading_iterations,
 )
-from tlf.analysis.bounds.reload_barriers import EXACT_ACCESS_OPS
+from tlf.analysis.bounds.reload_barriers import has_exact_accesses
 from tlf.analysis.bounds.strided_runs import (
     RunBox,
     StridedRun,
@@ -139,9 +139,7 @@ class ForwardSlices:
         operand = self.reads.dataflow.operands_of(op)[operand_index]
         if isinstance(op, ViewInterface):
             return _reshape_box_through_view(op, operand, box)
-        if not isinstance(op, EXACT_ACCESS_OPS) or self.reads.is_broadcast_statistic(
-            op, operand
-        ):
+        if not has_exact_accesses(op) or self.reads.is_broadcast_statistic(op, operand):
             return None
         accesses = op.indexing_maps()[operand_index]
         extents = [each.extent for each in op.iteration_domain()]

@@ -20,6 +20,7 @@ from tlf.analysis.bounds.dataflow import DataflowGraph
 from tlf.analysis.bounds.extra_traffic import ExtraTraffic
 from tlf.dialects.interfaces import (
     ContractionInterface,
+    DelinearizedReadInterface,
     ElementwiseInterface,
     MovementInterface,
     TilingInterface,
@@ -183,7 +184,8 @@ def is_element_preserving(
     Return `True` if the elements of an operand and a result correspond one to one.
     """
     if isinstance(op, MovementInterface) and (
-        op.padding_value(0) is not None
+        isinstance(op, DelinearizedReadInterface)
+        or op.padding_value(0) is not None
         or any(_has_indirect_access(each) for each in op.indexing_maps())
     ):
         return False

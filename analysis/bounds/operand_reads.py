@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from xdsl.ir import SSAValue
 
 from tlf.analysis.bounds.dataflow import DataflowGraph, is_tensor
-from tlf.analysis.bounds.reload_barriers import EXACT_ACCESS_OPS
+from tlf.analysis.bounds.reload_barriers import has_exact_accesses
 from tlf.analysis.bounds.strided_runs import (
     SINGLE,
     RunBox,
@@ -158,7 +158,7 @@ def needed_iterations_of(
     Return the iterations that a box of a result needs, by iterator; None if they are
     unknown. A sum needs all of its terms.
     """
-    if not isinstance(op, EXACT_ACCESS_OPS):
+    if not has_exact_accesses(op):
         return None
     iterators = op.iteration_domain()
     runs = [

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
+from typing import TypeGuard
 
 from xdsl.ir import SSAValue
 
@@ -24,6 +25,7 @@ from tlf.analysis.bounds.extra_traffic import ExtraTraffic
 from tlf.dialects.graph.tensor_types import shape_of
 from tlf.dialects.interfaces import (
     AccumulatingInterface,
+    DelinearizedReadInterface,
     ElementwiseInterface,
     IteratorType,
     MovementInterface,
@@ -33,11 +35,20 @@ from tlf.dialects.interfaces import (
 from tlf.dialects.types import element_count_of, itemsize_of
 from tlf.support.affine.index_access import Accesses, IndexAccess
 
-EXACT_ACCESS_OPS = (AccumulatingInterface, ElementwiseInterface, MovementInterface)
-"""
-Operations whose results need all elements that their accesses name. A composite may
-name a whole axis, and need a part of it.
-"""
+
+def has_exact_accesses(
+    op: ReferenceInterface,
+) -> TypeGuard[AccumulatingInterface | ElementwiseInterface | MovementInterface]:
+    """
+    Return `True` if the results of an operation need all elements that its accesses
+    name. A composite, or a read of windows as rows, may name a whole axis and need a
+    part of it.
+    """
+    if isinstance(op, DelinearizedReadInterface):
+        return False
+    return isinstance(
+        op, AccumulatingInterface | ElementwiseInterface | MovementInterface
+    )
 
 
 @dataclass(frozen=True)
@@ -78,7 +89,7 @@ class InputBarriers:
         }
         self._spreads = {self.input_value: AxisDependence(axes, frozenset())}
         for op in self.dataflow.operations:
-            if isinstance(op, EXACT_ACCESS_OPS):
+            if has_exact_accesses(op):
                 self._propagate_dependence_through(op)
 
     def reloaded_bytes(self, capacity: int) -> int:

@@ -21,6 +21,7 @@ from tlf.analysis.bounds.reading_iterations import min_used_taps
 from tlf.dialects.concat_like_interface import ConcatLikeInterface
 from tlf.dialects.interfaces import (
     ContractionInterface,
+    DelinearizedReadInterface,
     ElementwiseInterface,
     IteratorType,
     MovementInterface,
@@ -119,18 +120,16 @@ def operand_demand_of(
     is_one_to_one = isinstance(op, ViewInterface | ConcatLikeInterface)
     if not isinstance(op, TilingInterface) or is_one_to_one:
         return _subtract_unneeded_part(op, operand, unneeded_elements, burst)
-    accesses = op.indexing_maps()[operand_index]
+    accesses, extents = _accesses_with_extents(op, operand_index)
     if accesses is None:
         return TensorDemand()
-    shape, iterators = tensor_type(operand).get_shape(), op.iteration_domain()
-    extents = [iterator.extent for iterator in iterators]
+    shape = tensor_type(operand).get_shape()
     used = extents
     if isinstance(op, ContractionInterface) and operand_index == 1:
         used = count_used_taps(op, extents, extents)
+    is_restrictable = unneeded_elements and used == extents
     ranges = (
-        _iterations_computing_demand(op, result_demand)
-        if unneeded_elements and used == extents
-        else None
+        _iterations_computing_demand(op, result_demand) if is_restrictable else None
     )
     if ranges is not None:
         (accesses, used), unneeded_elements = _restrict_accesses(accesses, ranges), 0
@@ -142,6 +141,20 @@ def operand_demand_of(
     return _subtract_unneeded_reads(
         op, operand, need, accesses, unneeded_elements, burst
     )
+
+
+def _accesses_with_extents(
+    op: TilingInterface, operand_index: int
+) -> tuple[Accesses | None, list[int]]:
+    """
+    Return the accesses to an operand, and the extents of their iterators: the iteration
+    domain, or the domain whose dimensions are collapsed to it.
+    """
+    if isinstance(op, DelinearizedReadInterface):
+        access = op.delinearized_access
+        return access.accesses, list(access.domain_extents)
+    extents = [iterator.extent for iterator in op.iteration_domain()]
+    return op.indexing_maps()[operand_index], extents
 
 
 def _subtract_unneeded_part(
@@ -196,6 +209,8 @@ def _iterations_computing_demand(
     """
     accesses = op.result_indexing_maps()[0]
     if result_demand is None or len(result_demand.disjoint_boxes) != 1:
+        return None
+    if isinstance(op, DelinearizedReadInterface):
         return None
     (box,) = result_demand.disjoint_boxes
     if footprint_size(box) != result_demand.elements or not all(

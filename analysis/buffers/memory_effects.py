@@ -115,7 +115,7 @@ def written_buffers_of(op: Operation) -> Iterator[SSAValue]:
             yield op.destination
         case mem.StructuredOp():
             yield from op.output_operands
-        case mem.LoadOp():
+        case mem.LoadOp() | mem.Im2colOp():
             return
         case _ if isinstance(op, VIEW_OPS):
             return

@@ -15,6 +15,7 @@ from tlf.dialects.interfaces import (
     AccumulatingInterface,
     ConstantInterface,
     ContractionInterface,
+    DelinearizedReadInterface,
     ElementwiseInterface,
     IteratorType,
     LoopDim,
@@ -156,7 +157,9 @@ class OpFacts:
         result.
         """
         accesses = [*(self.indexing_maps[0] or ()), *self.result_map]
-        return all(each.width == 1 or each.index is not None for each in accesses)
+        return isinstance(self._op, DelinearizedReadInterface) or all(
+            each.width == 1 or each.index is not None for each in accesses
+        )
 
     @cached_property
     def padded_extents(self) -> Mapping[int, int]:

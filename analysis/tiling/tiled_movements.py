@@ -12,6 +12,7 @@ from tlf.analysis.operations.op_facts import OpFacts
 from tlf.analysis.tiling.group_tiling import TilingError
 from tlf.analysis.tiling.tile_rules import TileRules
 from tlf.dialects.interfaces import (
+    DelinearizedReadInterface,
     IndexedReadInterface,
     TilingInterface,
 )
@@ -40,9 +41,15 @@ def is_performed_by_slicing_move(
             op, "the target cannot load by indices: run `graph-decompose`"
         )
     if not rules.has_gather_moves and not indexed:
+        if isinstance(op, DelinearizedReadInterface):
+            raise TilingError(
+                op, "the target cannot load windows as rows: run `graph-decompose`"
+            )
         return False
     if facts.is_elementwise_move and _has_source_outside_group(op, members):
         return True
+    if isinstance(op, DelinearizedReadInterface):
+        raise TilingError(op, FROM_MEMORY)
     _check_movement_keeps_elements(op, facts)
     return False
 

@@ -16,6 +16,7 @@ from tlf.dialects.interfaces import (
     ConstantInterface,
     ContractionInterface,
     DecompositionInterface,
+    DelinearizedReadInterface,
     ElementwiseInterface,
     IndexedReadInterface,
     TilingInterface,
@@ -72,10 +73,10 @@ def work_of(op: Operation) -> Work:
 
 def _compulsory_bytes_of(op: Operation) -> int:
     """
-    Return the bytes of operands and results; an indexed read counts at most the bytes
-    written.
+    Return the bytes of operands and results; a gather by a load counts at most the
+    bytes written.
     """
-    if not isinstance(op, IndexedReadInterface):
+    if not isinstance(op, IndexedReadInterface | DelinearizedReadInterface):
         return size_in_bytes((*op.operands, *op.results))
     table, written = size_in_bytes(op.operands[:1]), size_in_bytes(op.results)
     return min(table, written) + size_in_bytes(op.operands[1:]) + written

@@ -45,6 +45,7 @@ from tlf.dialects.graph.elementwise import (
 )
 from tlf.dialects.graph.exponentials import Exp2Op, Expm1Op, Log1pOp, Log2Op, Log10Op
 from tlf.dialects.graph.group import GroupOp, YieldOp
+from tlf.dialects.graph.im2col import Im2colOp
 from tlf.dialects.graph.in_place_attribute import InPlaceAttr
 from tlf.dialects.graph.iota import IotaOp
 from tlf.dialects.graph.layer_norm import LayerNormOp, RmsNormOp
@@ -139,6 +140,7 @@ Graph = Dialect(
         Expm1Op,
         FloorOp,
         GatherOp,
+        Im2colOp,
         GeluOp,
         GroupOp,
         IotaOp,
@@ -243,6 +245,7 @@ __all__ = [
     "GeluOp",
     "Graph",
     "GroupOp",
+    "Im2colOp",
     "InPlaceAttr",
     "IotaOp",
     "LayerNormOp",

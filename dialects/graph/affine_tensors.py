@@ -178,7 +178,10 @@ unknown, to the affine tensor of its result.
 def _transfer_movement(
     op: Operation, operands: Sequence[AffineTensor | None]
 ) -> AffineTensor | None:
-    """Apply a movement whose operand indices are affine in its result indices."""
+    """
+    Apply a movement whose operand indices are affine in its result indices; `None` for
+    others.
+    """
     assert isinstance(op, MovementInterface)
     shape, affine = shape_of(op.results[0]), operands[0]
     if affine is None or len(operands) > 1 or op.padding_value(0) is not None:
@@ -187,7 +190,10 @@ def _transfer_movement(
         *range(len(shape))
     ]:
         return None
-    access = affine.compose_with_accesses(op.indexing_maps()[0] or ())
+    accesses = op.indexing_maps()[0] or ()
+    if any(access.width != 1 for access in accesses):
+        return None
+    access = affine.compose_with_accesses(accesses)
     factors = dict(access.terms)
     return AffineTensor.from_coefficients(
         access.offset, [factors.get(n, 0) for n in range(len(shape))], shape

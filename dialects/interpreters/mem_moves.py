@@ -227,6 +227,27 @@ class MemMoveFunctions(InterpreterFunctions):
         )
         return (result,)
 
+    @impl(mem.Im2colOp)
+    def run_im2col(
+        self, interpreter: Interpreter, op: mem.Im2colOp, args: PythonValues
+    ) -> PythonValues:
+        """
+        Return a tensor with windows of the source; other elements are the fill value
+        or, without one, undefined.
+        """
+        source, *dynamic = args
+        self._flight.check_no_conflict(op, [source], [])
+        result = self._poison.make_undefined_array(op, OUTSIDE, op.value_type)
+        if op.fill_value is not None:
+            result[...] = op.fill_value
+        offsets = resolve_mixed_offsets(op.mixed_offsets, iter(dynamic))
+        result[(*(slice(size) for size in op.box_sizes), ...)] = (
+            op.delinearized_access.gather_elements(
+                source, offsets, op.box_sizes, result.reshape(-1)[0]
+            )
+        )
+        return (result,)
+
     @impl(mem.StoreOp)
     def run_store(
         self, interpreter: Interpreter, op: mem.StoreOp, args: PythonValues

@@ -118,6 +118,27 @@ class TileFunctions(InterpreterFunctions):
         )
         return (result,)
 
+    @impl(tile.Im2colOp)
+    def run_im2col(
+        self, interpreter: Interpreter, op: tile.Im2colOp, args: PythonValues
+    ) -> PythonValues:
+        """
+        Return a tile of windows of the source; other elements are the fill value or,
+        without one, undefined.
+        """
+        source, *dynamic = args
+        result = self._poison.make_undefined_array(op, OUTSIDE, op.result.type)
+        if op.fill is not None:
+            result[...] = scalar_value(op.fill)
+        offsets = resolve_mixed_offsets(op.mixed_offsets, iter(dynamic))
+        sizes = op.valid_box_extents
+        result[tuple(slice(extent) for extent in sizes)] = (
+            op.delinearized_access.gather_elements(
+                source, offsets, sizes, result.reshape(-1)[0]
+            )
+        )
+        return (result,)
+
     @impl(tile.ScatterOp)
     def run_scatter(
         self, interpreter: Interpreter, op: tile.ScatterOp, args: PythonValues

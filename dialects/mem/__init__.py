@@ -54,6 +54,7 @@ from tlf.dialects.mem.dma_gather import DmaGatherOp
 from tlf.dialects.mem.dma_scatter import DmaScatterOp
 from tlf.dialects.mem.fill import FillOp, MaskOp
 from tlf.dialects.mem.gather_load import GatherOp
+from tlf.dialects.mem.im2col_load import Im2colOp
 from tlf.dialects.mem.load_store import LoadOp, StoreOp
 from tlf.dialects.mem.remainder import RemFOp
 from tlf.dialects.mem.ring_window import WindowOp, window_type
@@ -80,6 +81,7 @@ Mem = Dialect(
         DmaScatterOp,
         FillOp,
         GatherOp,
+        Im2colOp,
         LoadOp,
         MapOp,
         MaskOp,
@@ -106,6 +108,7 @@ __all__ = [
     "DmaScatterOp",
     "FillOp",
     "GatherOp",
+    "Im2colOp",
     "Index",
     "LoadOp",
     "MapOp",

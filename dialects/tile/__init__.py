@@ -16,6 +16,7 @@ from tlf.dialects.encoding_attribute import (
 )
 from tlf.dialects.mixed_offsets import Index
 from tlf.dialects.tile.gather import GatherOp
+from tlf.dialects.tile.im2col import Im2colOp
 from tlf.dialects.tile.loop_attributes import (
     LoopKind,
     LoopKindAttr,
@@ -35,6 +36,7 @@ Tile = Dialect(
         EmptyOp,
         FillOp,
         GatherOp,
+        Im2colOp,
         ScatterOp,
         MaskOp,
         RollOp,
@@ -55,6 +57,7 @@ __all__ = [
     "EncodingAttr",
     "FillOp",
     "GatherOp",
+    "Im2colOp",
     "Index",
     "LoopKind",
     "LoopKindAttr",

@@ -29,6 +29,7 @@ from tlf.dialects import graph, tile
 from tlf.dialects.concat_like_interface import ConcatLikeInterface
 from tlf.dialects.interfaces import (
     ContractionInterface,
+    DelinearizedReadInterface,
     IndexedReadInterface,
     PositionDependentInterface,
     Scalar,
@@ -105,6 +106,8 @@ class TileEmitter:
     ) -> SSAValue:
         """Slice the tile of a movement's result directly from its operand."""
         op = tiled.op
+        if isinstance(op, DelinearizedReadInterface):
+            return self._load_windows(builder, op, tiled.result)
         accesses = op.indexing_maps()[0] or ()
         offsets = _compute_access_offsets(accesses, tiled.box)
         source = self.inputs[op.operands[0]]
@@ -134,6 +137,22 @@ class TileEmitter:
             slice_op = tile.SliceOp(source, starts, result_type, fill, valid, map_)
         slice_op.location = op.location
         return builder.insert(slice_op).result
+
+    def _load_windows(
+        self, builder: Builder, op: DelinearizedReadInterface, box: Box
+    ) -> SSAValue:
+        """Load the box of a movement's result from its operand in memory."""
+        type_ = tensor_type(op.results[0])
+        load = tile.Im2colOp(
+            self.inputs[op.operands[0]],
+            self.indices.build_box_offsets(builder, box),
+            op.delinearized_access,
+            self.tile_type_of_box(type_, box),
+            op.fill_value,
+            valid_tile_extents(box, type_.get_shape()),
+        )
+        load.location = op.location
+        return builder.insert(load).result
 
     def build_operation_on_fetched_tiles(
         self, builder: Builder, tiled: TiledOperation
@@ -254,8 +273,13 @@ class TileEmitter:
         box: Box,
         fill: Scalar,
     ) -> SSAValue:
-        """Mask a subview; mask each operand of a concat so that loads fill it."""
+        """
+        Mask a subview, unless it is loaded with the fill; mask each operand of a concat
+        so that loads fill it.
+        """
         producer = subview.owner
+        if isinstance(producer, tile.Im2colOp) and _has_required_fill(subview, fill):
+            return subview
         if not isinstance(producer, ConcatLikeInterface):
             return self.mask_out_of_bounds(builder, value, subview, box, fill)
         op = value.owner
@@ -514,7 +538,7 @@ def _has_required_fill(slice_value: SSAValue, required_fill: float | None) -> bo
     if required_fill is None:
         return True
     owner = slice_value.owner
-    if not isinstance(owner, tile.SliceOp) or owner.fill is None:
+    if not isinstance(owner, tile.SliceOp | tile.Im2colOp) or owner.fill is None:
         return False
     return owner.fill.value.data == required_fill
 

@@ -204,11 +204,10 @@ class AccessWriter:
         """Return `index` as a kernel variable; atoms and constants are unchanged."""
         if index.is_atom or index.constant is not None:
             return index
-        return IndexExpr(
-            self.source.assign_variable("i", index.text), index.low, index.high
-        )
+        return index.bind_to_variable(self.source.assign_variable("i", index.text))
 
-    def _arange_expression(self, extent: int) -> str:
+    def arange_expression(self, extent: int) -> str:
+        """Return the expression of the indices of `extent` elements."""
         steps = f"tl.arange(0, {extent})"
         return f"{steps}.to(tl.int64)" if self.wide else steps
 
@@ -216,7 +215,7 @@ class AccessWriter:
         self, position: Position, tile_shape: Sequence[int]
     ) -> str:
         """Return the positions along one dim of a buffer, as a broadcastable tile."""
-        self._record_offset_magnitude(
+        self.record_offset_magnitude(
             max(abs(end) for end in position.position_range(tile_shape))
         )
         if not position.terms:
@@ -225,10 +224,10 @@ class AccessWriter:
         if len(position.terms) == 1:
             ((dim, factor),) = position.terms
             terms.append(
-                _scale_expression(self._arange_expression(tile_shape[dim]), factor)
+                _scale_expression(self.arange_expression(tile_shape[dim]), factor)
             )
             vector = self.source.assign_variable_once("r", " + ".join(terms))
-            return _broadcast_vector_along_dim(vector, dim, len(tile_shape))
+            return broadcast_vector_along_dim(vector, dim, len(tile_shape))
         terms += self._scaled_offset_terms(position, tile_shape, 1)
         return self.source.assign_variable_once("r", " + ".join(terms))
 
@@ -239,11 +238,11 @@ class AccessWriter:
         terms: list[str] = []
         for dim, factor in position.terms:
             vector = self.source.assign_variable_once(
-                "r", self._arange_expression(tile_shape[dim])
+                "r", self.arange_expression(tile_shape[dim])
             )
             terms.append(
                 _scale_expression(
-                    _broadcast_vector_along_dim(vector, dim, len(tile_shape)),
+                    broadcast_vector_along_dim(vector, dim, len(tile_shape)),
                     factor * stride,
                 )
             )
@@ -257,7 +256,7 @@ class AccessWriter:
             reach += abs(stride) * max(
                 abs(end) for end in position.position_range(shape)
             )
-        self._record_offset_magnitude(reach)
+        self.record_offset_magnitude(reach)
         terms: list[str] = []
         for position, stride in zip(positions.along, view.strides, strict=True):
             if len(position.terms) == 1:
@@ -273,7 +272,8 @@ class AccessWriter:
             terms.insert(0, start.text)
         return f"{view.pointer} + {' + '.join(terms)}" if terms else view.pointer
 
-    def _record_offset_magnitude(self, magnitude: int) -> None:
+    def record_offset_magnitude(self, magnitude: int) -> None:
+        """Record that an offset has a magnitude, which decides if it needs 64 bits."""
         self.greatest = max(self.greatest, magnitude)
 
     def mask_condition(
@@ -294,7 +294,7 @@ class AccessWriter:
                     "r", f"tl.arange(0, {shape[dim]})"
                 )
                 conditions.append(
-                    _broadcast_vector_along_dim(f"({steps} < {valid})", dim, rank)
+                    broadcast_vector_along_dim(f"({steps} < {valid})", dim, rank)
                 )
                 valid_shape[dim] = valid
         for position, limit in zip(positions.along, extents.limits, strict=True):
@@ -325,7 +325,9 @@ def _is_validity_implied_by_bounds(
     )
 
 
-def masked_load(op: mem.LoadOp | mem.GatherOp, address: str, mask: str) -> str:
+def masked_load(
+    op: mem.LoadOp | mem.GatherOp | mem.Im2colOp, address: str, mask: str
+) -> str:
     """
     Return the expression of a masked load. Masked elements have the fill value of the
     operation, if it has one.
@@ -360,7 +362,7 @@ def _position_comparison_expression(tile: str, comparison: str) -> str:
     return f"({vector} {comparison})[{indices}"
 
 
-def _broadcast_vector_along_dim(vector: str, dim: int, rank: int) -> str:
+def broadcast_vector_along_dim(vector: str, dim: int, rank: int) -> str:
     """
     Return the expression of a vector along `dim`, with unit dims up to rank `rank`.
     """

@@ -259,7 +259,7 @@ def _has_loaded_operand_with_other_use(op: mem.ContractOp) -> bool:
     unless the kernel waits for them.
     """
     return any(
-        isinstance(value.owner, mem.LoadOp | mem.GatherOp)
+        isinstance(value.owner, mem.LoadOp | mem.GatherOp | mem.Im2colOp)
         and isinstance(value.owner.parent_op(), scf.ForOp)
         and any(not is_contraction_lowered_to_dot(use.operation) for use in value.uses)
         for value in op.input_operands

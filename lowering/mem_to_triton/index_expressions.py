@@ -5,8 +5,9 @@ value ranges.
 The ranges decide whether an access needs a mask and whether offsets need 64 bits.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from math import gcd
 from typing import cast
 
 from xdsl.dialects import affine, arith
@@ -27,10 +28,42 @@ class IndexExpr:
     low: int
     high: int
     is_atom: bool = True
+    divisor: int = 1
+    """Number that every value is a multiple of; 0 for the constant 0."""
 
     @staticmethod
     def of_constant(value: int) -> "IndexExpr":
-        return IndexExpr(str(value), value, value, value >= 0)
+        return IndexExpr(str(value), value, value, value >= 0, abs(value))
+
+    @staticmethod
+    def of_sum(terms: Sequence[tuple["IndexExpr", int]]) -> "IndexExpr":
+        """Return the sum of scaled terms, with the sum of all constants at the end."""
+        constant = sum(
+            each.low * factor for each, factor in terms if each.constant is not None
+        )
+        varying = [(e, factor) for e, factor in terms if e.constant is None and factor]
+        if not varying:
+            return IndexExpr.of_constant(constant)
+        ends = [sorted((e.low * factor, e.high * factor)) for e, factor in varying]
+        texts = [e.scaled_text(factor) for e, factor in varying]
+        text = " + ".join(texts)
+        if constant:
+            text += f" {'-' if constant < 0 else '+'} {abs(constant)}"
+        return IndexExpr(
+            text,
+            sum(low for low, _ in ends) + constant,
+            sum(high for _, high in ends) + constant,
+            is_atom=[text] == [e.text for e, _ in varying if e.is_atom],
+            divisor=gcd(constant, *(e.divisor * factor for e, factor in varying)),
+        )
+
+    def scaled_text(self, factor: int) -> str:
+        """Return the text of the product with a factor, as a term of a sum."""
+        return self.text if factor == 1 else f"{self.parenthesised_text} * {factor}"
+
+    def bind_to_variable(self, name: str) -> "IndexExpr":
+        """Return the expression of a variable that the expression is assigned to."""
+        return replace(self, text=name, is_atom=True)
 
     @property
     def constant(self) -> int | None:
@@ -50,9 +83,11 @@ class IndexExpr:
             return other
         if other.constant == 0:
             return self
+        divisor = gcd(self.divisor, other.divisor)
         if other.constant is not None and other.low < 0:
-            return IndexExpr(f"{self.text} - {-other.low}", low, high, False)
-        return IndexExpr(f"{self.text} + {other.parenthesised_text}", low, high, False)
+            return IndexExpr(f"{self.text} - {-other.low}", low, high, False, divisor)
+        text = f"{self.text} + {other.parenthesised_text}"
+        return IndexExpr(text, low, high, False, divisor)
 
     def __sub__(self, other: "IndexExpr") -> "IndexExpr":
         low, high = self.low - other.high, self.high - other.low
@@ -60,7 +95,8 @@ class IndexExpr:
             return IndexExpr.of_constant(low)
         if other.constant is not None:
             return self + IndexExpr.of_constant(-other.low)
-        return IndexExpr(f"{self.text} - {other.parenthesised_text}", low, high, False)
+        text = f"{self.text} - {other.parenthesised_text}"
+        return IndexExpr(text, low, high, False, gcd(self.divisor, other.divisor))
 
     def __mul__(self, other: "IndexExpr") -> "IndexExpr":
         ends = [a * b for a in (self.low, self.high) for b in (other.low, other.high)]
@@ -75,6 +111,7 @@ class IndexExpr:
             min(ends),
             max(ends),
             False,
+            self.divisor * other.divisor,
         )
 
     def floordiv(self, divisor: int) -> "IndexExpr":
@@ -84,16 +121,16 @@ class IndexExpr:
             return IndexExpr.of_constant(low)
         if divisor == 1:
             return self
+        exact = 1 if self.divisor % divisor else self.divisor // divisor
         if self.low >= 0:
-            return IndexExpr(
-                f"{self.parenthesised_text} // {divisor}", low, high, False
-            )
+            text = f"{self.parenthesised_text} // {divisor}"
+            return IndexExpr(text, low, high, False, exact)
         # Division in Triton truncates towards zero.
         multiple = (
             f"{self.parenthesised_text} - ({self.parenthesised_text} % "
             f"{divisor} + {divisor}) % {divisor}"
         )
-        return IndexExpr(f"({multiple}) // {divisor}", low, high, False)
+        return IndexExpr(f"({multiple}) // {divisor}", low, high, False, exact)
 
     def ceildiv(self, divisor: int) -> "IndexExpr":
         return (self + IndexExpr.of_constant(divisor - 1)).floordiv(divisor)
@@ -104,14 +141,13 @@ class IndexExpr:
             return self
         if (value := self.constant) is not None:
             return IndexExpr.of_constant(value % divisor)
-        if divisor == 1:
+        if self.divisor % divisor == 0:
             return IndexExpr.of_constant(0)
-        if self.low >= 0:
-            return IndexExpr(
-                f"{self.parenthesised_text} % {divisor}", 0, divisor - 1, False
-            )
-        text = f"({self.parenthesised_text} % {divisor} + {divisor}) % {divisor}"
-        return IndexExpr(text, 0, divisor - 1, False)
+        common = gcd(self.divisor, divisor)
+        text = f"{self.parenthesised_text} % {divisor}"
+        if self.low < 0:
+            text = f"({text} + {divisor}) % {divisor}"
+        return IndexExpr(text, 0, divisor - common, False, common)
 
     def minimum(self, other: "IndexExpr") -> "IndexExpr":
         """Return the smaller expression if ranges decide, or else a `tl.minimum`."""
@@ -120,7 +156,8 @@ class IndexExpr:
         if other.high <= self.low:
             return other
         low, high = min(self.low, other.low), min(self.high, other.high)
-        return IndexExpr(f"tl.minimum({self.text}, {other.text})", low, high)
+        text, divisor = self._call("minimum", other), gcd(self.divisor, other.divisor)
+        return IndexExpr(text, low, high, divisor=divisor)
 
     def maximum(self, other: "IndexExpr") -> "IndexExpr":
         """Return the larger expression if ranges decide, or else a `tl.maximum`."""
@@ -129,7 +166,12 @@ class IndexExpr:
         if other.low >= self.high:
             return other
         low, high = max(self.low, other.low), max(self.high, other.high)
-        return IndexExpr(f"tl.maximum({self.text}, {other.text})", low, high)
+        text, divisor = self._call("maximum", other), gcd(self.divisor, other.divisor)
+        return IndexExpr(text, low, high, divisor=divisor)
+
+    def _call(self, function: str, other: "IndexExpr") -> str:
+        """Return the text of a call of a Triton function."""
+        return f"tl.{function}({self.text}, {other.text})"
 
 
 _Binary = Callable[[IndexExpr, IndexExpr], IndexExpr]
@@ -195,8 +237,9 @@ class IndexTable:
         result = self._evaluate_index_operation(op)
         self._record_magnitude(result)
         if self.source is not None and not result.is_atom and result.constant is None:
-            name = self.source.assign_variable("i", result.text)
-            result = IndexExpr(name, result.low, result.high)
+            result = result.bind_to_variable(
+                self.source.assign_variable("i", result.text)
+            )
         self.expressions[op.results[0]] = result
 
     def _evaluate_index_operation(self, op: Operation) -> IndexExpr:

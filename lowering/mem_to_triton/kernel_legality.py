@@ -35,6 +35,7 @@ _COMPUTE = (
     mem.ContractOp,
     mem.FillOp,
     mem.GatherOp,
+    mem.Im2colOp,
     mem.LoadOp,
     mem.MapOp,
     mem.MaskOp,

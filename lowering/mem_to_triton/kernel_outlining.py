@@ -37,6 +37,7 @@ from tlf.lowering.mem_to_triton.program_grid import grid_trip_counts, loop_mappi
 _DEVICE_OPERATIONS = (
     mem.DmaOp,
     mem.GatherOp,
+    mem.Im2colOp,
     mem.LoadOp,
     mem.MaskOp,
     mem.StoreOp,

@@ -27,6 +27,7 @@ from tlf.lowering.mem_to_triton.dot_expressions import (
     find_product_accumulated_in_loop,
 )
 from tlf.lowering.mem_to_triton.gather_loads import gather_load_expression
+from tlf.lowering.mem_to_triton.im2col_loads import im2col_load_expression
 from tlf.lowering.mem_to_triton.index_expressions import (
     INDEX_OPERATIONS,
     IndexExpr,
@@ -135,13 +136,8 @@ class KernelWriter:
 
     def _write_operation(self, op: Operation) -> None:
         match op:
-            case mem.LoadOp():
-                self.compute.bind_result_variable(
-                    op.value, self.access.load_expression(op)
-                )
-            case mem.GatherOp():
-                text = gather_load_expression(self.access, op, self.names[op.indices])
-                self.compute.bind_result_variable(op.value, text)
+            case mem.LoadOp() | mem.GatherOp() | mem.Im2colOp():
+                self.compute.bind_result_variable(op.value, self._load_expression(op))
             case mem.StoreOp():
                 self._write_store_between_barriers(op)
             case mem.MaskOp() if op.result is not None:
@@ -173,6 +169,16 @@ class KernelWriter:
                 self.indices.evaluate_and_record(op)
             case _:
                 raise DiagnosticException(f"triton does not support {op.name}")
+
+    def _load_expression(self, op: mem.LoadOp | mem.GatherOp | mem.Im2colOp) -> str:
+        """Return the expression of the value that a load has."""
+        match op:
+            case mem.LoadOp():
+                return self.access.load_expression(op)
+            case mem.GatherOp():
+                return gather_load_expression(self.access, op, self.names[op.indices])
+            case mem.Im2colOp():
+                return im2col_load_expression(self.access, op)
 
     def _write_store_between_barriers(self, op: mem.StoreOp) -> None:
         """Write a store, with barriers if the buffer is also loaded."""
@@ -206,7 +212,7 @@ class KernelWriter:
             if index.constant is None:
                 name = self.source.assign_variable("i", index.text)
                 self.source.comment_value_name(argument)
-                index = IndexExpr(name, index.low, index.high)
+                index = index.bind_to_variable(name)
             self.indices.expressions[argument] = index
         self._write_block(op.body.block)
 
@@ -226,14 +232,15 @@ class KernelWriter:
             last = low.low + (last - low.low) // step_expr.low * step_expr.low
         name = self.source.generate_unique_name("k")
         text = f"tl.range({low.text}, {high.text}, {step_expr.text}{stages})"
-        return text, IndexExpr(name, low.low, last)
+        divisor = math.gcd(low.divisor, step_expr.divisor)
+        return text, IndexExpr(name, low.low, last, divisor=divisor)
 
     def _bind_induction_variable(self, value: SSAValue, expression: IndexExpr) -> None:
         """Record the expression of an index value, in 64 bits if `wide`."""
         if self.wide:
             text = f"{expression.text} + tl.full([], 0, tl.int64)"
-            expression = IndexExpr(
-                self.source.assign_variable("i", text), expression.low, expression.high
+            expression = expression.bind_to_variable(
+                self.source.assign_variable("i", text)
             )
         self.indices.expressions[value] = expression
 
@@ -329,8 +336,11 @@ def _kernel_argument_of_view(value: SSAValue) -> SSAValue:
 
 
 def _parameters_loaded_by(op: func.FuncOp) -> set[str]:
-    loads = (o for o in op.walk() if isinstance(o, mem.LoadOp | mem.GatherOp))
-    return {_parameter_name(_kernel_argument_of_view(load.source)) for load in loads}
+    return {
+        _parameter_name(_kernel_argument_of_view(load.source))
+        for load in op.walk()
+        if isinstance(load, mem.LoadOp | mem.GatherOp | mem.Im2colOp)
+    }
 
 
 def _parameters_stored_by(op: func.FuncOp) -> set[str]:

@@ -96,7 +96,7 @@ def _swizzled_row_and_column(
     within = program.modulo(group_size * columns)
     if not within.is_atom:
         name = source.assign_variable("g", within.text)
-        within = IndexExpr(name, within.low, within.high)
+        within = within.bind_to_variable(name)
     if rows % group_size == 0:
         return first + within.modulo(group_size), within.floordiv(group_size)
     # The last group has fewer rows.

@@ -27,6 +27,7 @@ from tlf.dialects import graph, tile
 from tlf.dialects.interfaces import (
     ConstantInterface,
     ContractionInterface,
+    DelinearizedReadInterface,
     ElementwiseInterface,
     IndexedReadInterface,
     MovementInterface,
@@ -187,6 +188,8 @@ class FunctionConverter:
                 tile_conversion.convert_slice(scope, op)
             case tile.GatherOp():
                 indexed_conversion.convert_gather(scope, op)
+            case tile.Im2colOp():
+                indexed_conversion.convert_im2col(scope, op)
             case tile.ScatterOp():
                 indexed_conversion.convert_scatter(scope, op)
             case tile.DesliceOp():
@@ -248,6 +251,7 @@ TILE_OPERATIONS = (
     tile.EmptyOp,
     tile.FillOp,
     tile.GatherOp,
+    tile.Im2colOp,
     tile.MaskOp,
     tile.RollOp,
     tile.ScatterOp,
@@ -268,7 +272,7 @@ def check_is_bufferizable(op: Operation) -> None:
 @lru_cache
 def _is_bufferizable_kind(kind: type[Operation]) -> bool:
     """Return `True` if all operations of a class are supported, also with tensors."""
-    if issubclass(kind, IndexedReadInterface):
+    if issubclass(kind, IndexedReadInterface | DelinearizedReadInterface):
         return False
     return issubclass(kind, (*COMPUTE_INTERFACES, *TILE_OPERATIONS, func.ReturnOp))
 

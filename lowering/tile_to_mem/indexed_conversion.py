@@ -1,4 +1,4 @@
-"""Lowering of gathers and scatters on tiles to `mem`."""
+"""Lowering of gathers, scatters and window loads on tiles to `mem`."""
 
 from __future__ import annotations
 
@@ -62,6 +62,24 @@ def _check_gather_is_load_or_move(state: BufferizationState, op: tile.GatherOp) 
         source_level,
     ):
         raise BufferizationError(op, f"expected indices in {level}, got {index_level}")
+
+
+def convert_im2col(state: BufferizationState, op: tile.Im2colOp) -> None:
+    """Convert a load of windows to a load of a value."""
+    type_ = tensor_type(op.result)
+    if not state.is_lowered_to_value(type_):
+        raise BufferizationError(op, "cannot load windows into a buffer")
+    outermost = state.target.outermost_level.name
+    if (level := state.level_of_type(op.source.type)) != outermost:
+        raise BufferizationError(op, f"expected a source in {outermost}, got {level}")
+    source = state.lowered_operand_of(op.source)
+    offsets = state.convert_index_operands(op.mixed_offsets)
+    state.wait_for_writes_in_flight(op.source)
+    fill = None if op.fill is None else scalar_value(op.fill)
+    access = op.delinearized_access
+    load = mem.Im2colOp(source, offsets, access, type_, fill, op.valid_box_extents)
+    value = state.builder.insert(load).value
+    state.bind_lowered_value(op.result, value, SharedStorage())
 
 
 def convert_scatter(state: BufferizationState, op: tile.ScatterOp) -> None:

@@ -25,6 +25,7 @@ from tlf.dialects.interfaces import (
     AccumulatingInterface,
     ConstantInterface,
     DecompositionInterface,
+    DelinearizedReadInterface,
     IndexedReadInterface,
 )
 from tlf.dialects.located_rewriting import rewrite_module
@@ -89,6 +90,12 @@ def _native_operations_of(op: ModuleOp) -> NativeOperations:
             (
                 make_type_predicate(IndexedReadInterface),
                 "the target loads by indices natively",
+            )
+        )
+        native.append(
+            (
+                make_type_predicate(DelinearizedReadInterface),
+                "the target loads windows as rows natively",
             )
         )
     if (indexed := IndexedCosts.from_target(target)) is not None:

@@ -20,6 +20,7 @@ from tlf.dialects import graph
 from tlf.dialects.graph.remark_batch import RemarkBatch
 from tlf.dialects.interfaces import (
     ContractionInterface,
+    DelinearizedReadInterface,
     MovementInterface,
     ViewInterface,
 )
@@ -174,7 +175,8 @@ def _reason_not_whole_axis_permutation(movement: MovementInterface) -> str | Non
     if iterators_of_permutation(movement) is not None:
         return None
     accesses = movement.indexing_maps()[0] or ()
-    if any(not access.terms for access in accesses):
+    has_axes = not isinstance(movement, DelinearizedReadInterface)
+    if has_axes and any(not access.terms for access in accesses):
         return "an axis of extent 1 is repeated"
     return "an axis is sliced, padded or a window"
 

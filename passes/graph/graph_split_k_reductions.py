@@ -29,10 +29,10 @@ from tlf.passes.graph.reassociate.change_evaluation import ChangeEvaluator
 from tlf.passes.graph.reassociate.reassociation_rules import reassociation_rule_for
 from tlf.passes.graph.split_reductions.reduction_splitting import (
     SplittableReductions,
-    longest_reduced_extent,
 )
 from tlf.passes.graph.split_reductions.split_counts import (
     candidate_split_counts,
+    longest_reduced_extent,
     min_tile_count_of_results,
     select_count_by_hill_climbing,
 )

@@ -90,7 +90,7 @@ def _hoist_load_above_first_contraction(load: Operation) -> None:
             block.insert_op_before(op, passed[0])
 
 
-LOAD_OPS = mem.LoadOp | mem.GatherOp
+LOAD_OPS = mem.LoadOp | mem.GatherOp | mem.Im2colOp
 
 ADDRESS_OPS = LOAD_OPS | mem.MapOp | affine.ApplyOp
 """Loads, and operations that compute their indices."""

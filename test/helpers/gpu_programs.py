@@ -80,6 +80,23 @@ def product(rows: int, columns: int, depth: int, element: str = "bf16") -> str:
     )
 
 
+def convolution(images: int, extent: int, channels: int, filters: int) -> str:
+    """Return a 3x3 convolution as a product of windows that are read as rows."""
+    rows, depth = images * extent**2, 9 * channels
+    x = f"tensor<{images}x{extent}x{extent}x{channels}xbf16>"
+    u, w = f"tensor<{rows}x{depth}xbf16>", f"tensor<{depth}x{filters}xbf16>"
+    y = f"tensor<{rows}x{filters}xbf16>"
+    basis = [[images, extent, extent], [3, 3, channels]]
+    map_ = "(n, h, w, r, s, c) -> (n, h + r - 1, w + s - 1, c)"
+    return (
+        f"func.func @f(%x: {x}, %w: {w}) -> {y} {{\n"
+        f"%u = graph.im2col %x map affine_map<{map_}> basis {basis} fill 0.0 "
+        f": ({x}) -> {u}\n"
+        f"%y = graph.matmul %u, %w : ({u}, {w}) -> {y}\n"
+        f"func.return %y : {y}\n}}"
+    )
+
+
 def elementwise(rows: int, columns: int, element: str = "f32") -> str:
     type_ = f"tensor<{rows}x{columns}x{element}>"
     return (

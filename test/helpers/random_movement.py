@@ -114,6 +114,34 @@ def unfold(builder: Builder) -> None:
     builder.add(text, [x], [*outer_extents, taps, count], bounds, exact=True)
 
 
+def im2col(builder: Builder) -> None:
+    """Add windows along all axes, as the rows of a matrix or a vector."""
+    x, choose = builder.value(), builder.random.choice
+    if not x.shape or math.prod(x.shape) > 500 or len(x.shape) > 3:
+        return
+    rows: list[tuple[str, int]] = []
+    columns: list[tuple[str, int]] = []
+    indices: list[str] = []
+    for axis, extent in enumerate(x.shape):
+        taps, step, dilation = (choose([1, 1, 2, 3]) for _ in range(3))
+        before = choose([0, 0, 1, 2])
+        count = (extent + 2 * before - dilation * (taps - 1) - 1) // step + 1
+        rows.append((f"o{axis}", max(1, count)))
+        columns.append((f"k{axis}", taps))
+        indices.append(f"o{axis} * {step} + k{axis} * {dilation} - {before}")
+    if math.prod(count for _, count in rows + columns) > 2000:
+        return
+    builder.random.shuffle(columns)
+    lists = choose([[rows, columns], [columns, rows], [rows + columns]])
+    names = ", ".join(name for digits in lists for name, _ in digits)
+    basis = [[count for _, count in digits] for digits in lists]
+    fill = f"{1:e}" if x.is_float else "1"
+    map_ = f"affine_map<({names}) -> ({', '.join(indices)})>"
+    text = f"graph.im2col {{}} map {map_} basis {basis} fill {fill}"
+    bounds = (min(x.low, 1), max(x.high, 1))
+    builder.add(text, [x], list(map(math.prod, basis)), bounds, exact=True)
+
+
 def pool(builder: Builder) -> None:
     """Add a maximum, sum or mean pooling."""
     x = images(builder, "f32", "f16", "bf16", *INTEGERS)

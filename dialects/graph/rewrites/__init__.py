@@ -10,6 +10,7 @@ from __future__ import annotations
 from tlf.dialects.graph.canonicalizable import SimplifiableOperation
 from tlf.dialects.graph.filled_movement import FilledMovementOperation
 from tlf.dialects.graph.group import GroupOp
+from tlf.dialects.graph.im2col import Im2colOp
 from tlf.dialects.graph.movement import BroadcastOp, ReshapeOp, TransposeOp
 from tlf.dialects.graph.rewrites.canonicalization import (
     ApplyExactSimplificationPattern,
@@ -24,6 +25,12 @@ from tlf.dialects.graph.rewrites.canonicalization import (
     SplitBroadcastFromUnfoldPattern,
 )
 from tlf.dialects.graph.rewrites.group_canonicalization import DeduplicateYieldsPattern
+from tlf.dialects.graph.rewrites.im2col_canonicalization import (
+    FoldReshapeOfIm2colPattern,
+    FoldTransposeIntoIm2colPattern,
+    Im2colToReshapePattern,
+    MergeIm2colDigitsPattern,
+)
 from tlf.dialects.graph.rewrites.simplification import simplifications_of
 from tlf.dialects.graph.scatter import ScatterOp
 from tlf.dialects.graph.slicing import SliceOp
@@ -37,7 +44,10 @@ def register_rewrites() -> None:
     SimplifiableOperation.PATTERNS = (ApplyExactSimplificationPattern(),)
     GroupOp.PATTERNS = (DeduplicateYieldsPattern(),)
     IndexingOperation.PATTERNS = (GatherToUnfoldPattern(),)
-    ReshapeOp.PATTERNS = (MergeReshapesOrBroadcastsPattern(),)
+    ReshapeOp.PATTERNS = (
+        MergeReshapesOrBroadcastsPattern(),
+        FoldReshapeOfIm2colPattern(),
+    )
     BroadcastOp.PATTERNS = (MergeReshapesOrBroadcastsPattern(),)
     TransposeOp.PATTERNS = (MergeTransposesPattern(), FoldTransposeOfUnfoldPattern())
     ScatterOp.PATTERNS = (FoldBroadcastOfScatterIndicesPattern(),)
@@ -45,6 +55,12 @@ def register_rewrites() -> None:
         FoldWholeSlicePattern(),
         MergeSlicesPattern(),
         FoldSliceOfConcatPattern(),
+    )
+    Im2colOp.PATTERNS = (
+        *FilledMovementOperation.PATTERNS,
+        Im2colToReshapePattern(),
+        MergeIm2colDigitsPattern(),
+        FoldTransposeIntoIm2colPattern(),
     )
     UnfoldOp.PATTERNS = (
         *FilledMovementOperation.PATTERNS,

@@ -50,9 +50,16 @@ class PartialValues:
 def split_axis_into_parts(
     value: SSAValue, axis: int, part_count: int, builder: Builder
 ) -> PartialValues:
-    """Split an axis of a value into parts."""
+    """
+    Split an axis of a value into parts. Windows read as rows are read in parts.
+    """
     shape = list(tensor_type(value).get_shape())
     shape[axis : axis + 1] = [part_count, shape[axis] // part_count]
+    gather = value.owner
+    if isinstance(gather, graph.Im2colOp):
+        if (reshaped := gather.build_reshaped(shape)) is not None:
+            reshaped.location = gather.location
+            return PartialValues(builder.insert(reshaped).result, axis)
     return PartialValues(reshape_to(value, shape, builder), axis)
 
 

@@ -14,7 +14,7 @@ from xdsl.builder import Builder
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from tlf.analysis.operations.op_facts import OpFacts, OpFactsCache
+from tlf.analysis.operations.op_facts import OpFactsCache
 from tlf.analysis.recurrence import running_limits
 from tlf.analysis.recurrence.axis_classes import AxisClasses
 from tlf.analysis.recurrence.cascade import Cascade, CascadeStep, find_cascade
@@ -38,6 +38,7 @@ from tlf.passes.graph.split_reductions.partial_operations import (
     can_rebuild_on_parts,
 )
 from tlf.passes.graph.split_reductions.partial_values import PartialValues
+from tlf.passes.graph.split_reductions.split_counts import longest_reduced_iterator_of
 from tlf.passes.op_replacement import is_in_planned_group
 
 
@@ -73,9 +74,9 @@ class SplittableReductions:
         if len(reductions) != 1 or reductions[0].init_value is not None:
             return None
         (op,) = reductions
-        if not forms.facts_of(op).reduction_dims:
+        if (iterator := longest_reduced_iterator_of(forms.facts_of(op))) is None:
             return None
-        step = CascadeStep(op, _longest_reduced_iterator_of(forms.facts_of(op)), None)
+        step = CascadeStep(op, iterator, None)
         return SplittableReductions(operations, {op: step}, None, forms)
 
     @property
@@ -100,21 +101,6 @@ class SplittableReductions:
         except CannotRebuildOnPartsError:
             return False
         return True
-
-
-def _longest_reduced_iterator_of(facts: OpFacts) -> int:
-    """Return the reduced iterator with the largest extent."""
-    return max(facts.reduction_dims, key=lambda each: facts.extents[each])
-
-
-def longest_reduced_extent(op: AccumulatingInterface) -> int:
-    """
-    Return the largest extent of the reduced axes of an operation; 1 without any.
-    """
-    form = OpFacts(op)
-    return (
-        form.extents[_longest_reduced_iterator_of(form)] if form.reduction_dims else 1
-    )
 
 
 @dataclass

@@ -10,7 +10,12 @@ from collections.abc import Callable, Collection, Sequence
 
 from xdsl.ir import Operation
 
-from tlf.dialects.interfaces import AccumulatingInterface, ContractionInterface
+from tlf.analysis.operations.op_facts import OpFacts
+from tlf.dialects.interfaces import (
+    AccumulatingInterface,
+    ContractionInterface,
+    DelinearizedReadInterface,
+)
 from tlf.dialects.types import tensor_type
 from tlf.planner.settings.search_budgets import REASSOCIATION
 
@@ -20,7 +25,8 @@ def candidate_split_counts(
 ) -> list[int]:
     """
     Return the candidate numbers of equal parts of a reduction axis, in ascending order;
-    none if the tiles of the results keep all processors busy.
+    none if the tiles of the results keep all processors busy. Windows that a reduction
+    reads as rows are read in these parts, too.
     """
     if (
         processors == 1
@@ -30,7 +36,7 @@ def candidate_split_counts(
         return []
     candidates, count = list[int](), 2
     while count <= extent // REASSOCIATION.min_part_extent:
-        divisor = _smallest_divisor_from(extent, count)
+        divisor = _smallest_divisor_from(extent, count, reductions)
         if (
             divisor is not None
             and divisor not in candidates
@@ -86,8 +92,51 @@ def _tile_count_of_result(op: Operation) -> int:
     )
 
 
-def _smallest_divisor_from(extent: int, min_divisor: int) -> int | None:
-    """Return the smallest divisor of an extent in [count, 2 * count), or None."""
+def _smallest_divisor_from(
+    extent: int, min_divisor: int, reductions: Collection[AccumulatingInterface]
+) -> int | None:
+    """
+    Return the smallest divisor of an extent in [count, 2 * count) by which all windows
+    read as rows are divisible, or None.
+    """
     return next(
-        (n for n in range(min_divisor, 2 * min_divisor) if extent % n == 0), None
+        (
+            n
+            for n in range(min_divisor, 2 * min_divisor)
+            if extent % n == 0 and all(_divides_windows(op, n) for op in reductions)
+        ),
+        None,
     )
+
+
+def _divides_windows(op: AccumulatingInterface, part_count: int) -> bool:
+    """
+    Return `True` if the windows among the operands are windows also in parts of the
+    longest reduced axis.
+    """
+    iterator = longest_reduced_iterator_of(OpFacts(op))
+    for operand, accesses in zip(op.operands, op.indexing_maps(), strict=True):
+        gather = operand.owner
+        if accesses is None or not isinstance(gather, DelinearizedReadInterface):
+            continue
+        axes = [n for n, each in enumerate(accesses) if each.loop_dim == iterator]
+        for axis in axes:
+            shape = list(tensor_type(operand).get_shape())
+            shape[axis : axis + 1] = [part_count, shape[axis] // part_count]
+            if gather.delinearized_access.reshape_value(shape) is None:
+                return False
+    return True
+
+
+def longest_reduced_iterator_of(facts: OpFacts) -> int | None:
+    """Return the reduced iterator with the largest extent, or None."""
+    return max(facts.reduction_dims, key=lambda each: facts.extents[each], default=None)
+
+
+def longest_reduced_extent(op: AccumulatingInterface) -> int:
+    """
+    Return the largest extent of the reduced axes of an operation; 1 without any.
+    """
+    facts = OpFacts(op)
+    iterator = longest_reduced_iterator_of(facts)
+    return 1 if iterator is None else facts.extents[iterator]

@@ -15,6 +15,7 @@ from tlf.analysis.tiling.group_analysis import GroupMembers
 from tlf.dialects.collapsing_interface import AxisCollapsingInterface
 from tlf.dialects.interfaces import (
     ContractionInterface,
+    DelinearizedReadInterface,
     IteratorType,
     PositionDependentInterface,
     TilingInterface,
@@ -105,9 +106,9 @@ class AxisPairs:
         values: Sequence[tuple[SSAValue, Accesses]],
     ) -> None:
         """Derive the axes of all values of an operation from those of `value`."""
-        if isinstance(op, PositionDependentInterface) and not isinstance(
-            op, AxisCollapsingInterface
-        ):
+        if isinstance(
+            op, PositionDependentInterface | DelinearizedReadInterface
+        ) and not isinstance(op, AxisCollapsingInterface):
             raise _NotAPairError
         axis = self.axes[value]
         rows, row = (_single_iterator_of(each) for each in accesses[axis : axis + 2])

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from functools import cache
 from math import gcd, prod
 
 from xdsl.ir import SSAValue
@@ -16,16 +15,14 @@ from tlf.analysis.tiling.group_tiling import (
     TiledOperation,
     TileLoop,
     count_elements_of_box,
-    max_end,
-    min_start,
 )
-from tlf.dialects.tile import layout_of
-from tlf.dialects.types import AnyTensor, dtype_of, tensor_type
-from tlf.machine.bursts import bus_bytes_of_array
-from tlf.planner.cost.bus_burst_phases import burst_phases_of
+from tlf.dialects.interfaces import DelinearizedReadInterface
+from tlf.dialects.types import tensor_type
 from tlf.planner.cost.covered_extents import covered_index_count
+from tlf.planner.cost.gpu.global_tensor import GlobalTensor, global_tensor_of
+from tlf.planner.cost.gpu.window_read import WindowRead
 from tlf.planner.settings.gpu_calibration import TRITON_CALIBRATION
-from tlf.support.affine.index_access import Box, IndexAccess, Interval, accessed_box
+from tlf.support.affine.index_access import Box, IndexAccess, accessed_box
 
 
 @dataclass(frozen=True)
@@ -72,8 +69,8 @@ class TrafficModel:
     warp_size: int = 32
     """Number of threads that load or store together."""
 
-    _tensors: dict[SSAValue, _StoredTensor] = field(
-        init=False, default_factory=dict[SSAValue, "_StoredTensor"]
+    _tensors: dict[SSAValue, GlobalTensor] = field(
+        init=False, default_factory=dict[SSAValue, "GlobalTensor"]
     )
 
     def __post_init__(self) -> None:
@@ -125,7 +122,7 @@ class TrafficModel:
 
     def _requested_bytes(
         self,
-        tensor: _StoredTensor,
+        tensor: GlobalTensor,
         box: Box,
         contiguous: int,
         payload: float,
@@ -146,6 +143,8 @@ class TrafficModel:
         self, tiled: TiledOperation, *, is_inner: bool
     ) -> TileTraffic:
         """Return the traffic of a movement's tile that is gathered by element."""
+        if isinstance(tiled.op, DelinearizedReadInterface):
+            return self._traffic_of_windows(tiled.op, tiled.result, is_inner)
         tensor = self._memoized_tensor_of(tiled.op.operands[0])
         result = self._memoized_tensor_of(tiled.op.results[0])
         accesses, moved = tiled.facts.indexing_maps[0] or (), tiled.result
@@ -178,13 +177,54 @@ class TrafficModel:
             is_read=True,
         )
 
+    def _traffic_of_windows(
+        self, op: DelinearizedReadInterface, box: Box, is_inner: bool
+    ) -> TileTraffic:
+        """Return the traffic of a tile of windows that are loaded as its rows."""
+        read = self._window_read_of(op)
+        result = self._memoized_tensor_of(op.results[0])
+        symbols = _offset_symbols_of(box)
+        moved = self._count_elements_moved(box, symbols, result.shape, is_inner)
+        payload = moved * read.tensor.item_bytes
+        run = read.contiguous_bytes(box)
+        width = self._bytes_per_window_load(read, box)
+        bus = payload * read.sector_bytes_per_byte(run, self.sector_bytes)
+        mask = TRITON_CALIBRATION.mask_steps * (op.padding_value(0) is not None)
+        totals = AccessTotals(
+            payload=payload,
+            bus_bytes=bus,
+            cache_bytes=bus,
+            row_count=payload / max(self.sector_bytes, run),
+            access_count=payload / width,
+            lane_steps=(TRITON_CALIBRATION.address_steps + mask) * payload / width,
+        )
+        program, kernel = (
+            read.footprint_bytes(cover_box_over_iterations(box, loops))
+            for loops in (self.within, (*self.outer, *self.within))
+        )
+        return TileTraffic(
+            totals=totals,
+            program_footprint=min(program, payload / self.programs),
+            kernel_footprint=min(kernel, payload),
+            program_loops=frozenset([loop for loop in self.outer if loop in symbols]),
+        )
+
+    def _window_read_of(self, op: DelinearizedReadInterface) -> WindowRead:
+        tensor = self._memoized_tensor_of(op.operands[0])
+        return WindowRead(tensor, op.delinearized_access)
+
+    def _bytes_per_window_load(self, read: WindowRead, box: Box) -> int:
+        return self._limit_access_width(
+            read.aligned_load_bytes(box), box, read.tensor.item_bytes
+        )
+
     def bytes_per_masked_access(self, value: SSAValue, box: Box) -> int:
         """Return the bytes per access, reduced to the alignment of masked rows."""
         tensor = self._memoized_tensor_of(value)
         contiguous = self._contiguous_bytes_per_thread(tensor, box)
         return _bytes_per_masked_access(tensor, box, contiguous)
 
-    def _contiguous_bytes_per_thread(self, tensor: _StoredTensor, box: Box) -> int:
+    def _contiguous_bytes_per_thread(self, tensor: GlobalTensor, box: Box) -> int:
         """Return the bytes of a contiguous access by one thread to a tile."""
         return self._limit_access_width(
             tensor.aligned_access_width(box), box, tensor.item_bytes
@@ -192,6 +232,9 @@ class TrafficModel:
 
     def bytes_per_gather_load(self, tiled: TiledOperation) -> int:
         """Return the bytes per load of a thread from a movement's operand."""
+        if isinstance(tiled.op, DelinearizedReadInterface):
+            read = self._window_read_of(tiled.op)
+            return self._bytes_per_window_load(read, tiled.result)
         tensor = self._memoized_tensor_of(tiled.op.operands[0])
         accesses = tiled.facts.indexing_maps[0] or ()
         if not _has_single_iterator_axes(accesses):
@@ -202,9 +245,9 @@ class TrafficModel:
         )
         return self._limit_access_width(width, tiled.result, tensor.item_bytes)
 
-    def _memoized_tensor_of(self, value: SSAValue) -> _StoredTensor:
+    def _memoized_tensor_of(self, value: SSAValue) -> GlobalTensor:
         if value not in self._tensors:
-            self._tensors[value] = _stored_tensor_of(tensor_type(value))
+            self._tensors[value] = global_tensor_of(tensor_type(value))
         return self._tensors[value]
 
     def _limit_access_width(self, width: int, box: Box, item_bytes: int) -> int:
@@ -214,7 +257,7 @@ class TrafficModel:
 
     def _make_tile_traffic(
         self,
-        tensor: _StoredTensor,
+        tensor: GlobalTensor,
         box: Box,
         symbols: AbstractSet[Hashable],
         totals: AccessTotals,
@@ -266,131 +309,15 @@ def _offset_symbols_of(box: Box) -> set[Hashable]:
 
 
 def _bytes_per_masked_access(
-    tensor: _StoredTensor, box: Box, contiguous_bytes: int
+    tensor: GlobalTensor, box: Box, contiguous_bytes: int
 ) -> int:
     """Return the bytes per access, reduced to the alignment of masked rows."""
     alignment = tensor.masked_row_alignment(box)
     return max(tensor.item_bytes, gcd(contiguous_bytes, alignment))
 
 
-@dataclass(frozen=True)
-class _StoredTensor:
-    """Dense global memory layout of a tensor: sizes in elements, strides in bytes."""
-
-    shape: tuple[int, ...]
-    axis_order: tuple[int, ...]
-    """Axes in memory order, the contiguous axis last."""
-    strides: tuple[int, ...]
-    item_bytes: int
-
-    def bytes_of_constant_box(self, box: Box) -> float:
-        """
-        Return the bytes of a box within the tensor, for a box with constant offsets.
-        """
-        inside = (
-            max(0, min(each.offset.constant + each.size, n) - max(0, start))
-            for each, n in zip(box, self.shape, strict=True)
-            for start in (each.offset.constant,)
-        )
-        return float(prod(inside) * self.item_bytes)
-
-    def sector_bytes_per_byte(self, box: Box, sector_bytes: int) -> float:
-        """Return the bytes in all sectors that a box touches, divided by its own."""
-        sizes = [min(each.size, n) for each, n in zip(box, self.shape, strict=True)]
-        walked = tuple(sizes[axis] for axis in self.axis_order)
-        strides = tuple(self.strides[axis] for axis in self.axis_order)
-        starts = burst_phases_of(box, self.strides, sector_bytes)
-        moved = sum(
-            bus_bytes_of_array(start, walked, strides, self.item_bytes, sector_bytes)
-            for start in starts
-        )
-        return moved / (len(starts) * prod(sizes) * self.item_bytes)
-
-    def contiguous_bytes_of_box(self, box: Box) -> int:
-        """Return the bytes of each contiguous run of a box in memory."""
-        run = self.item_bytes
-        for axis in reversed(self.axis_order):
-            if self.strides[axis] != run and box[axis].size > 1:
-                break
-            run = self.strides[axis] * min(box[axis].size, self.shape[axis])
-            if box[axis].size < self.shape[axis]:
-                break
-        return run
-
-    def masked_row_alignment(self, box: Box) -> int:
-        """
-        Return the alignment in bytes of the end of a masked row, or 0 without a mask.
-        """
-        axis = self.axis_order[-1] if self.axis_order else None
-        if axis is None or not self._can_exceed_bounds(box[axis], self.shape[axis]):
-            return 0
-        interval = box[axis]
-        end = gcd(
-            self.shape[axis], interval.size if self._is_tile_padded(interval) else 0
-        )
-        return end * self.item_bytes
-
-    def needs_mask(self, box: Box) -> bool:
-        """Return `True` if a tile crosses a border along some axis and needs masks."""
-        return any(map(self._can_exceed_bounds, box, self.shape))
-
-    def has_unaligned_rows(self, box: Box, sector_bytes: int) -> bool:
-        """
-        Return `True` if the rows of a box may start at any offset within a sector.
-        """
-        long = [axis for axis in self.axis_order[:-1] if box[axis].size > 1]
-        varying = [
-            axis
-            for axis in self.axis_order[:-1]
-            if box[axis].offset.terms or axis in long
-        ]
-        return any(self.strides[axis] % sector_bytes for axis in varying)
-
-    @staticmethod
-    def _is_tile_padded(interval: Interval) -> bool:
-        return interval.tile_extent > interval.size
-
-    @classmethod
-    def _can_exceed_bounds(cls, interval: Interval, extent: int) -> bool:
-        return min_start(interval) < 0 or max_end(interval) > extent
-
-    def aligned_access_width(self, box: Box) -> int:
-        """
-        Return the bytes per access of a thread: contiguous elements, limited so that
-        every row of the tile starts at a multiple of them.
-        """
-        width, run = TRITON_CALIBRATION.vector_bytes, 0
-        for axis in reversed(self.axis_order):
-            interval, extent = box[axis], self.shape[axis]
-            stride = self.strides[axis]
-            width = gcd(width, interval.offset.constant * stride)
-            for symbol, factor in interval.offset.terms:
-                step = symbol.tile if isinstance(symbol, TileLoop) else 1
-                width = gcd(width, factor * step * stride)
-            size = min(interval.size, extent)
-            if size > 1 and not run:
-                run = size * stride if stride == self.item_bytes else self.item_bytes
-            elif size > 1:
-                width = gcd(width, stride)
-        return max(self.item_bytes, gcd(width, run))
-
-
-@cache
-def _stored_tensor_of(type_: AnyTensor) -> _StoredTensor:
-    """Return the dense memory layout that a tensor of the type has."""
-    shape = type_.get_shape()
-    axes = tuple(layout_of(type_)) or tuple(range(len(shape)))
-    item = dtype_of(type_.element_type).itemsize
-    strides, size = dict[int, int](), item
-    for axis in reversed(axes):
-        strides[axis] = size
-        size *= shape[axis]
-    along = tuple(strides[axis] for axis in range(len(shape)))
-    return _StoredTensor(shape, axes, along, item)
-
-
 def _contiguous_gather_bytes(
-    accesses: Sequence[IndexAccess], box: Box, tensor: _StoredTensor
+    accesses: Sequence[IndexAccess], box: Box, tensor: GlobalTensor
 ) -> int:
     """Return the contiguous bytes that threads read of a gathered tile."""
     long = [axis for axis in tensor.axis_order if tensor.shape[axis] > 1]

@@ -1,5 +1,6 @@
 """Random instances of every operation of the graph dialect."""
 
+from collections.abc import Sequence
 from dataclasses import astuple, replace
 
 import numpy as np
@@ -229,17 +230,29 @@ def slice_op(rng: Generator) -> Operation:
     return graph.SliceOp(value(shape), offsets, sizes, steps)
 
 
-def unfold(rng: Generator) -> Operation:
-    source, result = some_shape(rng, 0, 3), some_shape(rng, 0, 4)
+def gathering_map(rng: Generator, source: Sequence[int], dimensions: int) -> AffineMap:
+    """A linear map from some dimensions to places in a tensor, and next to it."""
     results: list[AffineExpr] = []
     for _ in source:
         place = AffineExpr.constant(int(rng.integers(-3, 3)))
-        for axis in range(len(result)):
+        for axis in range(dimensions):
             if rng.random() < 0.4:
                 place = place + AffineExpr.dimension(axis) * int(rng.integers(1, 4))
         results.append(place)
-    map_ = AffineMap(len(result), 0, tuple(results))
+    return AffineMap(dimensions, 0, tuple(results))
+
+
+def unfold(rng: Generator) -> Operation:
+    source, result = some_shape(rng, 0, 3), some_shape(rng, 0, 4)
+    map_ = gathering_map(rng, source, len(result))
     return graph.UnfoldOp(value(source), map_, result, float(rng.integers(0, 3)))
+
+
+def im2col(rng: Generator) -> Operation:
+    source = some_shape(rng, 0, 3)
+    basis = tuple(tuple(some_shape(rng, 1, 3)) for _ in range(rng.integers(0, 4)))
+    map_ = gathering_map(rng, source, sum(map(len, basis)))
+    return graph.Im2colOp(value(source), map_, basis, float(rng.integers(0, 3)))
 
 
 def windowed(rng: Generator, rank: int) -> tuple[list[int], Window]:
@@ -310,6 +323,7 @@ FACTORIES: dict[type[Operation], Factory] = {
     graph.ExpOp: unary(graph.ExpOp),
     graph.Expm1Op: unary(graph.Expm1Op),
     graph.FloorOp: unary(graph.FloorOp),
+    graph.Im2colOp: im2col,
     graph.GeluOp: lambda rng: graph.GeluOp(
         value(some_shape(rng)), "tanh" if coin(rng) else "erf"
     ),

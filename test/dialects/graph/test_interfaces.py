@@ -18,6 +18,7 @@ from tlf.dialects.interfaces import (
     AccumulatingInterface,
     Array,
     DecompositionInterface,
+    DelinearizedReadInterface,
     IteratorType,
     ReductionInterface,
     ReferenceInterface,
@@ -140,7 +141,12 @@ def tiles_of(
 
 
 def compute_tile(op: TilingInterface, tiles: Sequence[Array], box: Box) -> Array:
-    """Run the tiled operation."""
+    """Run the tiled operation, or the load that performs it."""
+    if isinstance(op, DelinearizedReadInterface):
+        starts = [interval.offset.constant for interval in box]
+        return op.delinearized_access.gather_elements(
+            tiles[0], starts, sizes(box), op.fill_value
+        )
     element = [tensor_type(each).element_type for each in (*op.operands, *op.results)]
     shapes = [tile.shape for tile in tiles]
     shapes.append(tuple(sizes(accessed_box(op.result_indexing_maps()[0], box))))
@@ -215,6 +221,7 @@ HIDING = (
     graph.AndOp,
     graph.CompareOp,
     graph.GatherOp,
+    graph.Im2colOp,
     graph.OrOp,
     graph.RemOp,
     graph.SelectOp,

@@ -1,0 +1,212 @@
+"""
+Emission of Triton code for loads of windows: pointers and bounds conditions computed
+from the digits of the row and the column of an element.
+
+A digit that is constant in a tile, because the tile's offset is a multiple of its size,
+is index arithmetic on scalars; other digits are vectors along one dim of the tile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from tlf.dialects import mem
+from tlf.lowering.mem_to_triton.access_writer import (
+    AccessWriter,
+    broadcast_vector_along_dim,
+    masked_load,
+)
+from tlf.lowering.mem_to_triton.element_types import shape_of
+from tlf.lowering.mem_to_triton.index_expressions import IndexExpr
+from tlf.lowering.mem_to_triton.tile_sums import TileSum
+from tlf.support.affine.delinearized_access import DelinearizedAccess, Digit
+
+ZERO = IndexExpr.of_constant(0)
+
+
+def im2col_load_expression(access: AccessWriter, op: mem.Im2colOp) -> str:
+    """
+    Return the `tl.load` expression of a `mem.im2col`, masked if it may be out of
+    bounds, with the shape of its tile.
+    """
+    return _WindowLoad(access, op).load_expression()
+
+
+@dataclass(frozen=True)
+class _WindowLoad:
+    access: AccessWriter
+    op: mem.Im2colOp
+
+    @cached_property
+    def window(self) -> DelinearizedAccess:
+        """Accesses to the source over the digits."""
+        return self.op.delinearized_access
+
+    @cached_property
+    def tile_shape(self) -> tuple[int, ...]:
+        """Shape of the loaded value."""
+        return shape_of(self.op.value)
+
+    @cached_property
+    def indices(self) -> list[TileSum]:
+        """Index of the tile's elements along each dim."""
+        offsets = self.access.index_expressions_of(self.op.mixed_offsets)
+        return [
+            TileSum(offset, {dim: self._steps(dim)} if size > 1 else {})
+            for dim, (offset, size) in enumerate(
+                zip(offsets, self.tile_shape, strict=True)
+            )
+        ]
+
+    @cached_property
+    def digits(self) -> list[TileSum]:
+        """Value of each digit in the tile."""
+        return [self._value_of_digit(digit) for digit in self.window.digits]
+
+    def load_expression(self) -> str:
+        """Return the masked load from the pointers to all elements of the tile."""
+        address = self._pointer_expression()
+        conditions = [
+            *self._conditions_within_value(),
+            *self._conditions_within_source(),
+        ]
+        if not conditions:
+            return f"tl.load({address})"
+        return masked_load(self.op, address, " & ".join(dict.fromkeys(conditions)))
+
+    def _value_of_digit(self, digit: Digit) -> TileSum:
+        """Return the value of a digit for the tile's elements, as a scalar if known."""
+        dim, index = digit.axis, self.indices[digit.axis]
+        size, offset = self.tile_shape[dim], index.scalar
+        is_aligned = offset.divisor % size == 0
+        if size == 1 or (is_aligned and digit.stride % size == 0):
+            return TileSum.of_scalar(self._assign(_digit_of_index(offset, digit)))
+        if is_aligned and digit.stride == 1 and digit.extent % size == 0:
+            start = self._assign(_digit_of_index(offset, digit))
+            return TileSum(start, index.vectors)
+        is_periodic = offset.divisor % (digit.stride * digit.extent) == 0
+        along = index.vectors[dim] if is_periodic else self._vector_of_index(dim)
+        value = _digit_of_index(along, digit)
+        if value.constant is not None:
+            return TileSum.of_scalar(value)
+        return TileSum(ZERO, {dim: self._assign_vector(value)})
+
+    def _steps(self, dim: int) -> IndexExpr:
+        """Return the numbers of the tile's elements along a dim."""
+        size = self.tile_shape[dim]
+        steps = IndexExpr(self.access.arange_expression(size), 0, size - 1, False)
+        return self._assign_vector(steps)
+
+    def _vector_of_index(self, dim: int) -> IndexExpr:
+        """Return the index of the tile's elements along a dim as a variable."""
+        index = self.indices[dim]
+        self.access.record_offset_magnitude(index.magnitude)
+        return self._assign_vector(
+            IndexExpr.of_sum([(index.scalar, 1), (index.vectors[dim], 1)])
+        )
+
+    def _assign(self, index: IndexExpr) -> IndexExpr:
+        """Return an index as a variable, unless it is an atom or a constant."""
+        if index.is_atom or index.constant is not None:
+            return index
+        name = self.access.source.assign_variable_once("i", index.text)
+        return index.bind_to_variable(name)
+
+    def _assign_vector(self, index: IndexExpr) -> IndexExpr:
+        """Return a vector of indices as a variable."""
+        if index.is_atom:
+            return index
+        name = self.access.source.assign_variable_once("r", index.text)
+        return index.bind_to_variable(name)
+
+    def _pointer_expression(self) -> str:
+        """Return the pointers to the tile's elements, of its shape."""
+        view = self.access.views[self.op.source]
+        strides = [0] * len(self.digits)
+        constant = 0
+        for access, stride in zip(self.window.accesses, view.strides, strict=True):
+            constant += access.offset * stride
+            for dimension, factor in access.terms:
+                strides[dimension] += factor * stride
+        starts = [(TileSum.of_scalar(each), 1) for each in (view.offset, constant)]
+        terms = [*starts, *zip(self.digits, strides, strict=True)]
+        offset = TileSum.of_terms(terms).add_constant_to_vectors()
+        self.access.record_offset_magnitude(offset.magnitude + abs(constant))
+        texts = [view.pointer]
+        if offset.scalar.constant != 0:
+            texts.append(offset.scalar.parenthesised_text)
+        address = " + ".join([*texts, *self._broadcast_vectors(offset.vectors)])
+        shape = self.tile_shape
+        varying = {dim for dim, size in enumerate(shape) if size > 1}
+        if shape and (not offset.vectors or varying - set(offset.vectors)):
+            return f"tl.broadcast_to({address}, {list(shape)})"
+        return address
+
+    def _broadcast_vectors(self, vectors: Mapping[int, IndexExpr]) -> list[str]:
+        """Return vectors as variables that are broadcast to the rank of the tile."""
+        return [
+            self._broadcast_vector(self._assign_vector(vector).text, dim)
+            for dim, vector in vectors.items()
+        ]
+
+    def _broadcast_vector(self, text: str, dim: int) -> str:
+        return broadcast_vector_along_dim(text, dim, len(self.tile_shape))
+
+    def _conditions_within_value(self) -> list[str]:
+        """Return the conditions that elements are in the loaded box and the value."""
+        conditions: list[str] = []
+        for dim, extent in enumerate(self.window.shape):
+            size, valid = self.tile_shape[dim], self.op.box_sizes[dim]
+            offset = self.indices[dim].scalar
+            if valid < size and offset.low + valid < extent:
+                steps = f"({self._steps(dim).text} < {valid})"
+                conditions.append(self._broadcast_vector(steps, dim))
+            is_beyond = offset.high + valid > extent
+            if is_beyond or (valid < size and offset.low + valid >= extent):
+                conditions += self._compare(self.indices[dim], [f"< {extent}"])
+        return conditions
+
+    def _conditions_within_source(self) -> list[str]:
+        """Return the conditions that elements are read from inside of the source."""
+        conditions: list[str] = []
+        extents = self.window.domain_extents
+        shape = self.access.views[self.op.source].shape
+        for access, extent in zip(self.window.accesses, shape, strict=True):
+            low, high = access.index_bounds(extents)
+            comparisons = [">= 0"] if low < 0 else []
+            if high >= extent:
+                comparisons.append(f"< {extent}")
+            if comparisons:
+                terms = [(self.digits[each], factor) for each, factor in access.terms]
+                start = TileSum.of_scalar(access.offset)
+                position = TileSum.of_terms([*terms, (start, 1)])
+                conditions += self._compare(position, comparisons)
+        return conditions
+
+    def _compare(self, index: TileSum, comparisons: Sequence[str]) -> list[str]:
+        """Return comparisons of indices, made before they are broadcast if possible."""
+        self.access.record_offset_magnitude(index.magnitude)
+        scalar, rank = index.scalar, len(self.tile_shape)
+        if not index.vectors:
+            type_ = "tl.int64" if self.access.wide else "tl.int32"
+            full = f"tl.full({[1] * rank}, {scalar.text}, {type_})"
+            return [f"({full} {comparison})" for comparison in comparisons]
+        (dim, vector), *others = index.vectors.items()
+        start = IndexExpr.of_sum([(self._assign(scalar), 1), (vector, 1)])
+        vectors = self._broadcast_vectors({dim: start, **dict(others)})
+        if others:
+            name = self.access.source.assign_variable_once("r", " + ".join(vectors))
+            return [f"({name} {comparison})" for comparison in comparisons]
+        name = self._assign_vector(start).text
+        return [
+            self._broadcast_vector(f"({name} {comparison})", dim)
+            for comparison in comparisons
+        ]
+
+
+def _digit_of_index(index: IndexExpr, digit: Digit) -> IndexExpr:
+    """Return a digit of a non-negative index."""
+    quotient = index.floordiv(digit.stride)
+    return quotient if digit.is_outermost else quotient.modulo(digit.extent)

@@ -1,0 +1,91 @@
+"""Reads of windows as the rows of a tile: contiguous bytes and footprints in memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import gcd, prod
+
+from tlf.planner.cost.gpu.global_tensor import GlobalTensor
+from tlf.planner.settings.gpu_calibration import TRITON_CALIBRATION
+from tlf.support.affine.delinearized_access import DelinearizedAccess, Digit
+from tlf.support.affine.index_access import Box
+
+
+@dataclass(frozen=True)
+class WindowRead:
+    """Read of a stored tensor over the digits of the axes of a value."""
+
+    tensor: GlobalTensor
+    access: DelinearizedAccess
+
+    def contiguous_bytes(self, box: Box) -> int:
+        """Return the bytes of each contiguous run that a tile reads, at most."""
+        if (digit := self._contiguous_digit) is None:
+            return self.tensor.item_bytes
+        return min(box[digit.axis].size, digit.extent) * self.tensor.item_bytes
+
+    def aligned_load_bytes(self, box: Box) -> int:
+        """
+        Return the bytes that a thread can load at once: elements of one run, of which
+        each starts at a multiple of these bytes.
+        """
+        item = self.tensor.item_bytes
+        if (digit := self._contiguous_digit) is None or not self._has_aligned_runs:
+            return item
+        run = gcd(box[digit.axis].size, digit.extent) * item
+        strides = (
+            stride
+            for axis, stride in enumerate(self.tensor.strides)
+            if axis != self._contiguous_axis and self.tensor.shape[axis] > 1
+        )
+        return max(item, gcd(TRITON_CALIBRATION.vector_bytes, run, *strides))
+
+    def sector_bytes_per_byte(self, run_bytes: int, sector_bytes: int) -> float:
+        """Return the bytes in the sectors of a run, divided by its own."""
+        if run_bytes % sector_bytes == 0 and self._has_aligned_runs:
+            return 1.0
+        return (run_bytes + sector_bytes - self.tensor.item_bytes) / run_bytes
+
+    def footprint_bytes(self, box: Box) -> float:
+        """
+        Return an estimate of the bytes of all elements that are read for a box of the
+        value: those of the smallest box that contains them, at most one per element.
+        """
+        tile = [interval.size for interval in box]
+        spans = self.access.digit_spans(tile)
+        count = 1
+        for access, extent in zip(self.access.accesses, self.tensor.shape, strict=True):
+            low, high = access.index_bounds(spans)
+            count *= min(extent, high - low + 1)
+        inside = map(min, tile, self.access.shape)
+        return float(min(count, prod(inside)) * self.tensor.item_bytes)
+
+    @cached_property
+    def _contiguous_axis(self) -> int | None:
+        """Innermost axis in memory with several elements."""
+        order = self.tensor.axis_order
+        return next(
+            (axis for axis in reversed(order) if self.tensor.shape[axis] > 1), None
+        )
+
+    @cached_property
+    def _contiguous_digit(self) -> Digit | None:
+        """Innermost digit of an axis that moves by single elements in memory."""
+        if self._contiguous_axis is None:
+            return None
+        access = self.access.accesses[self._contiguous_axis]
+        digits = (
+            self.access.digits[dimension]
+            for dimension, factor in access.terms
+            if factor == 1
+        )
+        return next((digit for digit in digits if digit.stride == 1), None)
+
+    @cached_property
+    def _has_aligned_runs(self) -> bool:
+        """True if all runs start at multiples of the extent of their digit."""
+        if self._contiguous_axis is None:
+            return False
+        access = self.access.accesses[self._contiguous_axis]
+        return len(access.terms) == 1 and access.offset == 0
