@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 import torch
 
+from tlf.support.affine.axis_orders import inverse_order
+
 
 def with_axis_order(tensor: torch.Tensor, order: Sequence[int] | None) -> torch.Tensor:
     """
@@ -14,8 +16,8 @@ def with_axis_order(tensor: torch.Tensor, order: Sequence[int] | None) -> torch.
     """
     if order is None:
         return tensor
-    inverse = sorted(range(len(order)), key=lambda axis: order[axis])
-    return tensor.permute(tuple(order)).contiguous().permute(inverse)
+    axes = tuple(order)
+    return tensor.permute(axes).contiguous().permute(inverse_order(axes))
 
 
 def with_strides(tensor: torch.Tensor, strides: Sequence[int]) -> torch.Tensor:
