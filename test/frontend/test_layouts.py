@@ -59,6 +59,9 @@ def test_channels_last_is_declared() -> None:
     function = find_entry_point(imported.module)
     assert get_argument_layouts(function) == [None, None, LAST]
     assert get_result_layouts(function) == [LAST]
+    imported = from_torch(block(), (image(),), weight_layouts=True)
+    function = find_entry_point(imported.module)
+    assert get_argument_layouts(function) == [LAST, None, LAST]
 
 
 @pytest.mark.parametrize("target", ["reference", "npu-tiny"])
