@@ -6,6 +6,7 @@ caller runs, with its arguments and results.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 from typing import cast
 
 from xdsl.dialects import func
@@ -14,6 +15,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
 from tlf.dialects.function_calls import callee_name, calls_in
+from tlf.dialects.physical_axes_attribute import get_argument_axes, logical_type_of
 from tlf.dialects.types import AnyTensor
 from tlf.dialects.weight_preparation_attributes import (
     RESULTS,
@@ -116,14 +118,15 @@ def _make_unique_names(hints: Sequence[str]) -> tuple[str, ...]:
 def argument_types(function: func.FuncOp) -> tuple[AnyTensor, ...]:
     """
     Return the types of the arguments that a caller passes: static shape and element
-    type.
+    type. Arguments with `tlf.physical_axes` have the shape before the permutation.
 
     Raises `DiagnosticException` for arguments of other types.
     """
     count = len(argument_names(function))
+    arguments = zip(function.body.block.args, get_argument_axes(function), strict=True)
     return tuple(
-        _to_static_tensor_type(argument.type)
-        for argument in function.body.block.args[:count]
+        logical_type_of(_to_static_tensor_type(argument.type), axes)
+        for argument, axes in islice(arguments, count)
     )
 
 

@@ -10,15 +10,18 @@ from typing import Literal, TypeAlias
 from xdsl.dialects import func
 from xdsl.dialects.builtin import (
     ArrayAttr,
-    DenseArrayBase,
     DictionaryAttr,
     StringAttr,
-    TensorType,
-    i64,
 )
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
 
+from tlf.dialects.argument_attributes import set_attribute_by_index
+from tlf.dialects.axis_order_attributes import (
+    make_axis_order_attribute,
+    parse_axis_order,
+    rank_of_type,
+)
 from tlf.dialects.encoding_attribute import layout_of
 
 LAYOUT = "tlf.layout"
@@ -52,37 +55,38 @@ def get_result_layouts(function: func.FuncOp) -> list[DeclaredLayout]:
     return _read_declared_layouts(function, types, function.res_attrs, "result")
 
 
-def set_argument_layouts(function: func.FuncOp, layouts: Mapping[int, Layout]) -> None:
-    """Declare layouts of arguments, by argument index."""
+def set_argument_layouts(
+    function: func.FuncOp, layouts: Mapping[int, DeclaredLayout]
+) -> None:
+    """Declare layouts of arguments, by argument index; `None` erases a declaration."""
     count = len(function.function_type.inputs)
-    function.arg_attrs = _set_declared_layouts(function.arg_attrs, count, layouts)
+    function.arg_attrs = set_attribute_by_index(
+        function.arg_attrs, count, LAYOUT, _to_attributes(layouts)
+    )
 
 
-def set_result_layouts(function: func.FuncOp, layouts: Mapping[int, Layout]) -> None:
-    """Declare layouts of results, by result index."""
+def set_result_layouts(
+    function: func.FuncOp, layouts: Mapping[int, DeclaredLayout]
+) -> None:
+    """Declare layouts of results, by result index; `None` erases a declaration."""
     count = len(function.function_type.outputs)
-    function.res_attrs = _set_declared_layouts(function.res_attrs, count, layouts)
+    function.res_attrs = set_attribute_by_index(
+        function.res_attrs, count, LAYOUT, _to_attributes(layouts)
+    )
 
 
-def _set_declared_layouts(
-    attributes: ArrayAttr[DictionaryAttr] | None,
-    count: int,
-    layouts: Mapping[int, Layout],
-) -> ArrayAttr[DictionaryAttr] | None:
-    """
-    Return the attributes of `count` values, with `tlf.layout` set for those in
-    `layouts`.
-    """
-    if not layouts:
-        return attributes
-    tables = [dict(each.data) for each in attributes or [DictionaryAttr({})] * count]
-    for index, layout in layouts.items():
-        tables[index][LAYOUT] = (
-            StringAttr(ANY_LAYOUT)
-            if layout == ANY_LAYOUT
-            else DenseArrayBase.from_list(i64, list(layout))
-        )
-    return ArrayAttr([DictionaryAttr(each) for each in tables])
+def _to_attributes(
+    layouts: Mapping[int, DeclaredLayout],
+) -> dict[int, Attribute | None]:
+    return {index: _to_attribute(each) for index, each in layouts.items()}
+
+
+def _to_attribute(layout: DeclaredLayout) -> Attribute | None:
+    if layout is None:
+        return None
+    if layout == ANY_LAYOUT:
+        return StringAttr(ANY_LAYOUT)
+    return make_axis_order_attribute(layout)
 
 
 def _read_declared_layouts(
@@ -105,9 +109,9 @@ def _read_declared_layouts(
         if layout == StringAttr(ANY_LAYOUT):
             declared.append(ANY_LAYOUT)
             continue
-        rank = type_.get_num_dims() if isinstance(type_, TensorType) else 0
-        axes = _axis_order_of_attribute(layout)
-        if axes is None or sorted(axes) != list(range(rank)):
+        rank = rank_of_type(type_)
+        axes = parse_axis_order(layout, rank)
+        if axes is None:
             message = (
                 f"expected `{LAYOUT}` of {value_kind} {number} to order {rank} "
                 "axes, each "
@@ -116,9 +120,3 @@ def _read_declared_layouts(
             function.emit_error(message, VerifyException(message))
         declared.append(axes)
     return declared
-
-
-def _axis_order_of_attribute(layout: Attribute) -> tuple[int, ...] | None:
-    if not isinstance(layout, DenseArrayBase):
-        return None
-    return tuple(map(int, layout.get_values()))

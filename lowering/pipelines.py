@@ -60,8 +60,8 @@ PIPELINES: Mapping[str, str] = {
     "npu-pipeline": npu_pipeline(["L2", "L1"]),
     # One kernel per group; tiles are SSA values managed by Triton.
     "triton-pipeline": (
-        f"{INPUT_PASSES},graph-pipeline,graph-unfold-windows,tidy,graph-group,graph-promote-intermediates,"
-        "graph-select-tile-sizes,dce,graph-mark-in-place,convert-graph-to-tile,tidy,"
+        f"{INPUT_PASSES},graph-normalize-layouts,graph-pipeline,graph-unfold-windows,tidy,"
+        "graph-group,graph-promote-intermediates,graph-select-tile-sizes,dce,graph-mark-in-place,convert-graph-to-tile,tidy,"
         "convert-tile-to-mem,tidy,mem-fold-unit-dims,tidy,mem-schedule-moves,"
         "convert-mem-to-triton"
     ),

@@ -57,6 +57,10 @@ PASSES: Mapping[str, tuple[str, str]] = {
         "graph.graph_fold_affine_indices",
         "GraphFoldAffineIndicesPass",
     ),
+    "graph-normalize-layouts": (
+        "graph.graph_normalize_layouts",
+        "GraphNormalizeLayoutsPass",
+    ),
     "graph-relax-io-layouts": (
         "plan.graph_relax_io_layouts",
         "GraphRelaxIoLayoutsPass",

@@ -6,16 +6,20 @@ from collections.abc import Sequence
 
 import torch
 
+from tlf.support.affine.axis_orders import inverse_order
+
 
 def with_axis_order(tensor: torch.Tensor, order: Sequence[int] | None) -> torch.Tensor:
     """
     Return a tensor of the same shape and elements with `order` as its axes in memory,
-    outermost first; `tensor` itself for None.
+    outermost first; `tensor` itself if it is in this order, and for None.
     """
     if order is None:
         return tensor
-    inverse = sorted(range(len(order)), key=lambda axis: order[axis])
-    return tensor.permute(tuple(order)).contiguous().permute(inverse)
+    axes = tuple(order)
+    if (physical := tensor.permute(axes)).is_contiguous():
+        return tensor
+    return physical.contiguous().permute(inverse_order(axes))
 
 
 def with_strides(tensor: torch.Tensor, strides: Sequence[int]) -> torch.Tensor:

@@ -8,11 +8,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tlf.compiler.backends.argument_snapshots import ArgumentSnapshot
 from tlf.compiler.backends.executables import Buffer, Executable, is_torch_tensor
 from tlf.runtime.known_tensors import KnownTensors
+
+if TYPE_CHECKING:
+    from tlf.support.affine.axis_orders import Order
 
 
 @dataclass(frozen=True)
@@ -94,37 +97,50 @@ class ArgumentConverter:
         self, index: int, value: Buffer, executable: Executable, device: Any
     ) -> Buffer:
         """
-        Return `value` in the form that the backend takes: as it is, as a row-major copy
-        on `device`, or as a numpy array.
+        Return `value` in the form that the backend takes: as it is, as a copy in the
+        layout of the program on `device`, or as a numpy array.
         """
         if not is_torch_tensor(value):
             return value
         if executable.takes_tensors:
-            if value.is_contiguous() and device in (None, value.device):
+            order = executable.axis_orders.get(self._names[index])
+            ordered = value if order is None else value.permute(order)
+            if ordered.is_contiguous() and device in (None, value.device):
                 return value
-            return self._copy_to_device(index, value, device)
+            return self._copy_to_device(index, value, device, order)
         from tlf.support.tensor_arrays import to_array
 
         return to_array(value)
 
-    def _copy_to_device(self, index: int, value: Buffer, device: Any) -> Buffer:
+    def _copy_to_device(
+        self, index: int, value: Buffer, device: Any, order: Order | None
+    ) -> Buffer:
         """
-        Return a row-major copy on a device. The copy of a weight is cached until the
-        weight or the device changes.
+        Return a copy on a device with its axes in `order` in memory, by default the
+        row-major one. The copy of a weight is cached until the weight or the device
+        changes.
         """
         device = device or value.device
         name = self._names[index]
         if not self._types[index].is_weight:
-            return value.detach().to(device).contiguous()
+            return _copy_in_order(value, device, order)
         cached = self._copies.get(name)
         if (
             cached is None
             or cached[1].device != device
             or not cached[0].is_unchanged(value)
         ):
-            copy = value.detach().to(device).contiguous()
+            copy = _copy_in_order(value, device, order)
             cached = self._copies[name] = ArgumentSnapshot(value), copy
         return cached[1]
+
+
+def _copy_in_order(value: Buffer, device: Any, order: Order | None) -> Buffer:
+    """Return a tensor on a device, with its axes in `order` in memory."""
+    from tlf.support.tensor_strides import with_axis_order
+
+    moved = value.detach().to(device)
+    return moved.contiguous() if order is None else with_axis_order(moved, order)
 
 
 @cache

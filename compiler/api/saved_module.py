@@ -21,6 +21,7 @@ from tlf.compiler.api.saved_structure import (
     encode_structure,
 )
 from tlf.runtime.storage.program_archive import ArchiveError
+from tlf.support.tensor_strides import with_axis_order
 
 WEIGHTS = "weights.safetensors"
 """Member with the weights of a module."""
@@ -140,7 +141,21 @@ def decode_module(
     )
     device = getattr(program.executable.device_for({}), "type", "cpu")
     used = {name: weights[name].to(device) for name in saved.weights}
-    return CallableModule(program, decoded, used)
+    return CallableModule(
+        program, decoded, _restore_axis_orders(program, decoded, used)
+    )
+
+
+def _restore_axis_orders(
+    program: CallableProgram, call: ModuleCall, weights: Mapping[str, torch.Tensor]
+) -> Mapping[str, torch.Tensor]:
+    """Return weights with their axes in memory as the program takes them."""
+    names = dict(zip(call.arguments, program.signature.inputs, strict=True))
+    orders = program.executable.axis_orders
+    return {
+        name: with_axis_order(tensor, orders.get(names.get(name, "")))
+        for name, tensor in weights.items()
+    }
 
 
 def _load_tensors(

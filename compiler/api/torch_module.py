@@ -9,6 +9,8 @@ import torch
 
 from tlf.compiler.api.callable_module import CallableModule, KnownOutput, ModuleCall
 from tlf.compiler.api.compiled_program import CompiledProgram
+from tlf.compiler.backends.backends import takes_tensors_in_place
+from tlf.compiler.driver.diagnostics import locate_errors
 from tlf.dialects.target import TargetSpec
 from tlf.frontend.torch.export import ImportedProgram, from_torch
 from tlf.frontend.torch.graph_import import result_axis_orders_of
@@ -76,7 +78,9 @@ def compile_module(
     """Import a module for example inputs, and compile it."""
     _reject_meta_tensors(module)
     choose_interpreter_mode()
-    imported = from_torch(module, inputs, options)
+    with locate_errors(None, "the target"):
+        weight_layouts = takes_tensors_in_place(target)
+    imported = from_torch(module, inputs, options, weight_layouts=weight_layouts)
     return CompiledModule(imported, target, check_indices, cache)
 
 

@@ -19,7 +19,10 @@ from tlf.compiler.api.compiled_program import CompiledProgram
 from tlf.compiler.api.torch_failures import LOG, FailureReporter
 from tlf.compiler.api.torch_report import REPORT
 from tlf.compiler.api.torch_settings import CudaGraphs, Settings
-from tlf.compiler.backends.backends import make_type_objection
+from tlf.compiler.backends.backends import (
+    make_type_objection,
+    takes_tensors_in_place,
+)
 from tlf.dialects.numerics_attribute import NUMERICS_ATTRIBUTE
 from tlf.frontend.torch.convert import operation_name_of
 from tlf.frontend.torch.fx_partition import PartitionedGraph, partition_graph
@@ -185,7 +188,11 @@ def _try_compile_subgraph(
     """
     with _disable_fake_tensors():
         with reporter.report_exceptions(_describe_subgraph(subgraph), subgraph):
-            function = import_graph(subgraph, weight_inputs=weight_positions)
+            function = import_graph(
+                subgraph,
+                weight_inputs=weight_positions,
+                weight_layouts=takes_tensors_in_place(reporter.settings.target),
+            )
             with reporter.report_exceptions(
                 _describe_subgraph(subgraph), function.module
             ):

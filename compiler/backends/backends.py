@@ -212,6 +212,17 @@ def select_backend(
     return CompilingBackend(target, entry, side_file_folder, passes)
 
 
+def takes_tensors_in_place(target: str | TargetSpec) -> bool:
+    """
+    Return `True` if programs for a target use tensors where they are, in their layouts.
+    Raises `CompileError` and `DiagnosticException` like `load_target`.
+    """
+    if target == "reference":
+        return False
+    machine = load_target(target, ["reference"]) if isinstance(target, str) else target
+    return machine.backend == "triton"
+
+
 def make_type_objection(target: str | TargetSpec) -> Callable[[Operation], str | None]:
     """
     Return a function that returns the reason why a target does not support the element

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tlf.runtime.npu.npu_program import Program as NpuProgram
     from tlf.runtime.npu.run_metrics import ProgramSegment
     from tlf.runtime.triton.executable_plan import Executable as TritonExecutable
+    from tlf.support.affine.axis_orders import Order
 
 Buffer: TypeAlias = Any
 """A numpy array, or a torch tensor for backends that take tensors."""
@@ -114,6 +115,14 @@ class Executable(Protocol):
         """
         ...
 
+    @property
+    def axis_orders(self) -> Mapping[str, Order]:
+        """
+        Axes in memory order, outermost first, of the arguments that are used in place
+        and are not row-major, by name.
+        """
+        ...
+
     def device_for(self, inputs: Mapping[str, Buffer]) -> Any:
         """Return the torch device of a run; `None` for numpy on the host."""
         ...
@@ -133,6 +142,11 @@ class Executable(Protocol):
 
 class HostExecutable:
     """A program that runs on the host, on numpy arrays."""
+
+    @property
+    def axis_orders(self) -> Mapping[str, Order]:
+        """Return no orders: arrays are reordered during the call."""
+        return {}
 
     def wait_for_results(self, device: Any) -> None:
         """Return at once: calls return complete results."""
@@ -213,6 +227,8 @@ class TritonKernels:
     executable: TritonExecutable
     signature: Signature
     artifacts: Mapping[str, str]
+    axis_orders: Mapping[str, Order]
+    """Axes in memory order of the arguments that are not row-major, by name."""
     takes_tensors: bool = True
     returns_tensors: bool | None = None
     """True if results are torch tensors; if `None`, they are if all arguments are."""
@@ -226,8 +242,15 @@ class TritonKernels:
         from tlf.runtime import triton
 
         with report_step("load kernels"):
-            executable = triton.prepare(triton.load_plan(text))
-        return TritonKernels(executable, signature, {"program.triton.py": text})
+            plan = triton.load_plan(text)
+            executable = triton.prepare(plan)
+        orders = dict(zip(signature.inputs, plan.argument_axis_orders(), strict=True))
+        return TritonKernels(
+            executable,
+            signature,
+            {"program.triton.py": text},
+            {name: order for name, order in orders.items() if order is not None},
+        )
 
     def device_for(self, inputs: Mapping[str, Buffer]) -> Any:
         """

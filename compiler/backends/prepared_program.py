@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tlf.compiler.backends.argument_snapshots import ArgumentSnapshots
 from tlf.compiler.backends.executables import (
@@ -13,6 +13,9 @@ from tlf.compiler.backends.executables import (
     Outcome,
     SimulatedProgram,
 )
+
+if TYPE_CHECKING:
+    from tlf.support.affine.axis_orders import Order
 
 
 class PreparedProgram:
@@ -49,6 +52,11 @@ class PreparedProgram:
     def takes_tensors(self) -> bool:
         """True if torch tensors are used in place."""
         return self.main.takes_tensors
+
+    @property
+    def axis_orders(self) -> Mapping[str, Order]:
+        """Axes in memory order of the arguments that are not row-major, by name."""
+        return self.main.axis_orders
 
     def device_for(self, inputs: Mapping[str, Buffer]) -> Any:
         """Return the torch device of a run."""

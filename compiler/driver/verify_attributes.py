@@ -18,17 +18,22 @@ from tlf.compiler.driver.input_ranges import RANGE
 from tlf.dialects.entry_point import result_argument_count
 from tlf.dialects.io_layout_attributes import LAYOUT
 from tlf.dialects.parameter_attribute import PARAMETER
+from tlf.dialects.physical_axes_attribute import (
+    PHYSICAL_AXES,
+    get_argument_axes,
+    get_result_axes,
+)
 from tlf.support.name_suggestions import format_expected_names
 
 DIALECTS = ("graph.", "mem.", "npu.", "tile.")
 PREFIX = "tlf."
 
-ARGUMENT_ATTRIBUTES = (LAYOUT, PARAMETER, RANGE)
+ARGUMENT_ATTRIBUTES = (LAYOUT, PARAMETER, PHYSICAL_AXES, RANGE)
 """
 Attributes allowed on arguments of functions; all others with the prefix are errors.
 """
 
-RESULT_ATTRIBUTES = (LAYOUT,)
+RESULT_ATTRIBUTES = (LAYOUT, PHYSICAL_AXES)
 """Attributes allowed on results of functions."""
 
 
@@ -53,9 +58,12 @@ def verify_no_stray_attributes(op: Operation) -> None:
 def _verify_function_attributes(op: func.FuncOp) -> None:
     """
     Check that attributes of arguments and results with the prefix of the compiler are
-    known, and that there are attributes for each result.
+    known, that there are attributes for each result, and that physical axes are
+    permutations.
     """
     result_argument_count(op)
+    get_argument_axes(op)
+    get_result_axes(op)
     block = op.body.first_block
     names = [] if block is None else [each.name_hint for each in block.args]
     faults = (

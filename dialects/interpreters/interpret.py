@@ -14,15 +14,22 @@ from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.interpreter import Interpreter, InterpreterFunctions
 from xdsl.utils.exceptions import InterpretationError
 
-from tlf.dialects.entry_point import argument_names, find_entry_point, result_names
+from tlf.dialects.entry_point import (
+    argument_names,
+    find_entry_point,
+    result_argument_count,
+    result_names,
+)
 from tlf.dialects.interfaces import Array
 from tlf.dialects.interpreters.interpretation_progress import progress_listeners_of
 from tlf.dialects.interpreters.poison_values import UNWRITTEN, Origin, PoisonTracker
+from tlf.dialects.physical_axes_attribute import get_argument_axes, get_result_axes
 from tlf.dialects.types import AnyTensor
 from tlf.dialects.weight_preparation_attributes import (
     argument_indices_of_preparation,
     preparation_function_of,
 )
+from tlf.support.affine.axis_orders import inverse_order
 from tlf.support.progress import report_step
 
 _ElementIndex: TypeAlias = tuple[int, list[int]]
@@ -37,7 +44,8 @@ def interpret(
     preparation function if any, and return its results.
 
     Arrays have the shapes and dtypes of the arguments; results have the declared ones.
-    Undefined elements of results are poison.
+    Those with `tlf.physical_axes` have the shapes before the permutation. Undefined
+    elements of results are poison.
     """
     return _run_entry_function(module, inputs, entry, PoisonTracker())
 
@@ -133,7 +141,7 @@ def _run_entry_function(
     itself, on numpy arrays.
     """
     function = find_entry_point(module, entry)
-    arguments = [inputs[name] for name in argument_names(function)]
+    arguments = _order_inputs(function, inputs)
     interpreter = _build_interpreter(module, poison)
     with report_step("interpret"), np.errstate(all="ignore"):
         interpreter.listeners = progress_listeners_of(function)
@@ -145,7 +153,32 @@ def _run_entry_function(
             arguments += _call_function(
                 interpreter, preparation, prepare_arguments, poison
             )
-        return _call_function(interpreter, function, arguments, poison)
+        results = _call_function(interpreter, function, arguments, poison)
+    return _to_logical_results(function, results)
+
+
+def _order_inputs(function: func.FuncOp, inputs: Mapping[str, Array]) -> list[Array]:
+    """Return the inputs in order, with the physical shapes of the arguments."""
+    names, axes = argument_names(function), get_argument_axes(function)
+    return [
+        inputs[name]
+        if order is None
+        else np.ascontiguousarray(inputs[name].transpose(order))
+        for name, order in zip(names, axes, strict=False)
+    ]
+
+
+def _to_logical_results(
+    function: func.FuncOp, results: Sequence[Array]
+) -> tuple[Array, ...]:
+    """Return the results with the shapes that a caller gets."""
+    axes = get_result_axes(function)
+    if count := result_argument_count(function):
+        axes = get_argument_axes(function)[-count:]
+    return tuple(
+        result if order is None else result.transpose(inverse_order(order))
+        for result, order in zip(results, axes, strict=True)
+    )
 
 
 def _call_function(

@@ -71,16 +71,20 @@ def from_torch(
     module: torch.nn.Module | ExportedProgram,
     inputs: Sequence[Any] = (),
     options: Mapping[str, Any] | None = None,
+    *,
+    weight_layouts: bool = False,
 ) -> ImportedProgram:
     """
     Import a PyTorch module, or a program from `torch.export`, as graph IR.
 
-    `inputs` and `options` are example arguments of `forward`; their shapes and dtypes
-    become those of the program. Raises `ImportFailure`.
+    `inputs` and `options` are example arguments of `forward`; their shapes, dtypes and
+    layouts become those of the program. With `weight_layouts`, it takes weights in the
+    layouts of the module, as programs for a GPU use them in place; otherwise each
+    target may reorder them once. Raises `ImportFailure`.
     """
     if not isinstance(module, ExportedProgram):
         module = export_module(module, inputs, options)
-    return import_program(decompose_program(module))
+    return import_program(decompose_program(module), weight_layouts)
 
 
 @contextmanager
@@ -183,30 +187,33 @@ def _run_decompositions(program: Any) -> ExportedProgram:
     return program.run_decompositions(core_decompositions())
 
 
-def import_program(program: ExportedProgram) -> ImportedProgram:
-    """Import an exported, already decomposed program of ATen operations as graph IR."""
+def import_program(
+    program: ExportedProgram, weight_layouts: bool = False
+) -> ImportedProgram:
+    """
+    Import an exported, already decomposed program of ATen operations as graph IR; with
+    `weight_layouts`, the layouts of weights are declared.
+    """
     _reject_side_effects(program)
     names, sources, constants = _classify_inputs(program)
-    weights = {
-        source: _find_weight(program, source)
-        for source in sources
-        if isinstance(source, str)
-    }
+    weights = _find_weights(program, sources)
     optional = [
         index
         for index, source in enumerate(sources)
         if source in weights or source in constants
-    ]
-    labels = [
-        source if isinstance(source, str) else name
-        for name, source in zip(names, sources, strict=True)
     ]
     outputs, mutated = _classify_outputs(
         program, dict(zip(names, sources, strict=True))
     )
     fixed = set(weights) - set(mutated.values())
     parameters = [index for index, source in enumerate(sources) if source in fixed]
-    function = import_graph(program.graph_module, labels, optional, parameters)
+    function = import_graph(
+        program.graph_module,
+        _label_inputs(names, sources),
+        optional,
+        parameters,
+        weight_layouts=weight_layouts,
+    )
     call = program.call_spec
     return ImportedProgram(
         function,
@@ -254,6 +261,14 @@ def _classify_inputs(
     return names, sources, constants
 
 
+def _label_inputs(names: Sequence[str], sources: Sequence[str | int]) -> list[str]:
+    """Return the names of arguments: those of weights are from the module."""
+    return [
+        source if isinstance(source, str) else name
+        for name, source in zip(names, sources, strict=True)
+    ]
+
+
 def _classify_outputs(
     program: ExportedProgram, inputs: Mapping[str, str | int]
 ) -> tuple[tuple[int, ...], dict[int, str | int]]:
@@ -273,6 +288,15 @@ def _classify_outputs(
         else:
             raise ImportFailure(f"expected no output that is a {spec.kind.name}")
     return tuple(outputs), mutated
+
+
+def _find_weights(
+    program: ExportedProgram, sources: Sequence[str | int]
+) -> dict[str, torch.Tensor]:
+    """Return the weights among the inputs by name."""
+    return {
+        each: _find_weight(program, each) for each in sources if isinstance(each, str)
+    }
 
 
 def _find_weight(program: ExportedProgram, target: str) -> torch.Tensor:

@@ -86,13 +86,14 @@ def import_graph(
     optional_inputs: Container[int] = (),
     weight_inputs: Container[int] = (),
     function_name: str = "main",
+    weight_layouts: bool = False,
 ) -> ImportedFunction:
     """
     Convert a graph of ATen operations with fake tensors in its metadata.
 
     `argument_names` are the names of the arguments. Unused `optional_inputs` arguments
-    are omitted; `weight_inputs` are weights. Raises `ImportFailure` with the operation
-    and its location.
+    are omitted; `weight_inputs` are weights, whose layouts are declared with
+    `weight_layouts`. Raises `ImportFailure` with the operation and its location.
     """
     imported = _GraphImporter(
         source, argument_names, optional_inputs, function_name
@@ -105,7 +106,8 @@ def import_graph(
     ]
     if weights:
         mark_parameters(function, weights)
-    _declare_layouts(source, imported, function, weights)
+    reordered = () if weight_layouts else weights
+    _declare_layouts(source, imported, function, reordered)
     return imported
 
 
@@ -126,17 +128,17 @@ def _declare_layouts(
     source: fx.GraphModule,
     imported_function: ImportedFunction,
     function: func.FuncOp,
-    weights: Container[int],
+    reordered_weights: Container[int],
 ) -> None:
     """
-    Declare the layouts of arguments and results by the strides of their tensors.
-    Weights are excluded: they are reordered once.
+    Declare the layouts of arguments and results by the strides of their tensors, except
+    those of weights that are reordered once.
     """
     placeholders = source.graph.find_nodes(op="placeholder")
     inputs = {
         index: _axis_order_of(placeholders[position])
         for index, position in enumerate(imported_function.inputs)
-        if index not in weights
+        if index not in reordered_weights
     }
     (output,) = source.graph.find_nodes(op="output")
     nodes = [output.args[0]] if isinstance(output.args[0], fx.Node) else output.args[0]

@@ -6,23 +6,22 @@ from __future__ import annotations
 
 import torch
 
+from tlf.support.affine.dense_strides import (
+    axis_order_of_strides,
+    is_row_major_in_memory,
+)
+
 
 def axis_order_of(tensor: torch.Tensor) -> tuple[int, ...] | None:
     """
     Return the axes of a tensor or fake tensor in memory order, outermost first; `None`
     for row-major order, and for elements that are not dense in memory.
     """
-    shape, strides = tuple(tensor.shape), tuple(tensor.stride())
-    axes = tuple(sorted(range(len(shape)), key=lambda axis: (-strides[axis], axis)))
-    nontrivial = [axis for axis in axes if shape[axis] > 1]
-    if nontrivial == sorted(nontrivial):
+    shape = tuple(tensor.shape)
+    order = axis_order_of_strides(shape, tuple(tensor.stride()))
+    if order is None or is_row_major_in_memory(shape, order):
         return None
-    step = 1
-    for axis in reversed(nontrivial):
-        if strides[axis] != step:
-            return None
-        step *= shape[axis]
-    return axes
+    return order
 
 
 def is_dense(tensor: torch.Tensor) -> bool:

@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import (
     ModuleOp,
     TensorType,
 )
-from xdsl.ir import Operation, Region, SSAValue
+from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import PassFailedException
@@ -20,6 +20,7 @@ from tlf.analysis.buffers.disjoint_accesses import count_disjoint_boxes
 from tlf.dialects import mem, npu
 from tlf.dialects.global_elements import load_global_elements
 from tlf.dialects.located_rewriting import replace_op
+from tlf.dialects.physical_axes_attribute import get_argument_axes, logical_type_of
 from tlf.dialects.target import TargetSpec
 from tlf.dialects.tile import with_axis_order
 from tlf.dialects.weight_preparation_attributes import PREPARE_ARGS, PREPARES, RESULTS
@@ -40,13 +41,14 @@ from tlf.lowering.mem_to_npu.lowered_operations import (
     erase_lowered_operations,
 )
 from tlf.lowering.mem_to_npu.matmul_instructions import convert_contraction_to_matmul
-from tlf.lowering.mem_to_npu.memref_views import BufferViews
+from tlf.lowering.mem_to_npu.memref_views import BufferView, BufferViews
 from tlf.lowering.mem_to_npu.multibuffer_slots import BufferSlot
 from tlf.lowering.mem_to_npu.reduce_instructions import (
     convert_reduction_to_instructions,
 )
 from tlf.lowering.mem_to_npu.software_pipelining import issue_instructions_ahead
 from tlf.lowering.mem_to_npu.synchroniser import Synchroniser
+from tlf.support.affine.axis_orders import Order
 from tlf.support.affine.index_access import AffineSum
 
 COMPUTE_LEVEL = "L1"
@@ -190,11 +192,10 @@ class _FunctionConversion:
         inputs = len(self.function.args) - results
         ops: list[Operation] = []
         names: set[str] = set()
+        axes = get_argument_axes(self.function)
         for index, argument in enumerate(self.function.args):
             view = buffer_views.view_of(argument)
-            type_ = with_axis_order(
-                TensorType(view.element_type, view.shape), view.memory_axis_order
-            )
+            type_ = _logical_type_in_memory(view, axes[index])
             is_input = index < inputs
             stem = "arg" if is_input else "result"
             position = index if is_input else index - inputs
@@ -275,6 +276,20 @@ def _build_program_constant(
         views.globals[name],
         value,
     )
+
+
+def _logical_type_in_memory(
+    view: BufferView, axes: Order | None
+) -> TensorType[Attribute]:
+    """
+    Return the type of an argument or result as a caller knows it, with its order of
+    axes in memory; `axes` are those of the function's argument.
+    """
+    type_ = logical_type_of(TensorType(view.element_type, view.shape), axes)
+    order = view.memory_axis_order
+    if axes is not None:
+        order = tuple(axes[dimension] for dimension in order)
+    return with_axis_order(type_, order)
 
 
 def _unique_program_name(name: str, used_names: set[str]) -> str:

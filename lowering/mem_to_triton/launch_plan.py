@@ -24,6 +24,7 @@ from xdsl.utils.symbol_table import SymbolTable
 from tlf.dialects import mem, triton
 from tlf.dialects.entry_point import argument_names, result_argument_count, result_names
 from tlf.dialects.global_elements import load_global_elements
+from tlf.dialects.physical_axes_attribute import get_argument_axes
 from tlf.dialects.types import byte_count, memref_type
 from tlf.lowering.mem_to_triton.access_writer import static_strides_and_offset
 from tlf.lowering.mem_to_triton.element_types import plan_type_name
@@ -34,12 +35,14 @@ from tlf.lowering.mem_to_triton.index_expressions import (
 )
 from tlf.lowering.mem_to_triton.kernel_writer import print_kernel
 from tlf.lowering.mem_to_triton.temporary_placement import place_temporaries
+from tlf.support.affine.axis_orders import Order, inverse_order
+from tlf.support.affine.dense_strides import strides_in_axis_order
 
 Json = dict[str, object]
 
 SCHEMA = "tlf-triton-plan"
 
-VERSION = 2
+VERSION = 3
 
 
 @dataclass
@@ -99,16 +102,24 @@ class LaunchPlanBuilder:
         hints = [value.name_hint or "prepared" for value in values]
         names = [*argument_names(self.function)]
         names += hints[len(names) : inputs]
-        for value, name in zip(values[:inputs], names, strict=True):
-            self._add_buffer_record(value, "argument", name)
+        axes = get_argument_axes(self.function)
+        for value, name, order in zip(values[:inputs], names, axes, strict=False):
+            self._add_buffer_record(value, "argument", name, order)
         names = result_names(self.function)[: len(values) - inputs]
-        for value, name in zip(values[inputs:], names, strict=True):
-            self._add_buffer_record(value, "result", name)
+        for value, name, order in zip(
+            values[inputs:], names, axes[inputs:], strict=True
+        ):
+            self._add_buffer_record(value, "result", name, order)
         unique_names = [self.names[value] for value in values]
         return unique_names[:inputs], unique_names[inputs:]
 
-    def _add_buffer_record(self, value: SSAValue, kind: str, name: str) -> Json:
-        """Append and return the plan record of a contiguous buffer, uniquely named."""
+    def _add_buffer_record(
+        self, value: SSAValue, kind: str, name: str, order: Order | None = None
+    ) -> Json:
+        """
+        Append and return the plan record of a contiguous buffer, uniquely named;
+        `order` are its physical axes.
+        """
         if not isinstance(value.type, MemRefType):
             raise DiagnosticException(
                 f"expected buffers as arguments, got {value.type}"
@@ -129,7 +140,7 @@ class LaunchPlanBuilder:
             "name": unique,
             "kind": kind,
             "dtype": plan_type_name(type_.element_type),
-            "shape": list(shape),
+            **_describe_layout(shape, order),
         }
         self.buffers.append(buffer)
         return buffer
@@ -244,6 +255,17 @@ class LaunchPlanBuilder:
             "num_stages": op.stages.value.data,
             "arguments": list(text.parameters),
         }
+
+
+def _describe_layout(physical_shape: Sequence[int], order: Order | None) -> Json:
+    """
+    Return the shape of a buffer, and of an argument or result with physical axes the
+    shape and the strides of the caller's tensor.
+    """
+    if order is None:
+        return {"shape": list(physical_shape)}
+    shape = [physical_shape[position] for position in inverse_order(order)]
+    return {"shape": shape, "strides": list(strides_in_axis_order(shape, order))}
 
 
 def _buffers_of_step(step: Json) -> frozenset[str]:

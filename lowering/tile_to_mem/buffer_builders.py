@@ -30,6 +30,7 @@ from tlf.dialects.shared_attributes import CACHE_SIZE
 from tlf.dialects.slice_views import row_major_strides
 from tlf.dialects.tile import EncodingAttr
 from tlf.dialects.types import AnyTensor, memref_type
+from tlf.support.affine.dense_strides import strides_in_axis_order
 
 AnyBuffer: TypeAlias = MemRefType[Attribute]
 
@@ -51,15 +52,8 @@ def _build_buffer_type(
     """Return the type of a contiguous buffer; row-major if `axes` is empty."""
     layout: Attribute = NoneAttr()
     if axes and axes != tuple(range(len(shape))):
-        layout = StridedLayoutAttr(_strides_in_axis_order(shape, axes))
+        layout = StridedLayoutAttr(strides_in_axis_order(shape, axes))
     return MemRefType(element, shape, layout, StringAttr(level))
-
-
-def _strides_in_axis_order(shape: Sequence[int], axes: Sequence[int]) -> list[int]:
-    """Return the strides of a contiguous buffer with axis order `axes`."""
-    inner = row_major_strides([shape[axis] for axis in axes])
-    strides = dict(zip(axes, inner, strict=True))
-    return [strides[axis] for axis in range(len(shape))]
 
 
 def is_contiguous(buffer: SSAValue) -> bool:

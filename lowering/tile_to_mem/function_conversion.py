@@ -34,6 +34,7 @@ from tlf.dialects.interfaces import (
     ReductionInterface,
     ViewInterface,
 )
+from tlf.dialects.physical_axes_attribute import get_result_axes, set_argument_axes
 from tlf.dialects.target import TargetSpec
 from tlf.dialects.types import AnyTensor, scalar_value, tensor_type
 from tlf.dialects.weight_preparation_attributes import RESULTS
@@ -89,15 +90,24 @@ class FunctionConverter:
         for op in reversed(list(old.ops)):
             op.drop_all_references()
         self.function.body.add_block(new)
-        inputs = [argument.type for argument in new.args]
-        self.function.properties["function_type"] = FunctionType.from_lists(inputs, [])
-        if self.function.arg_attrs is not None:
-            no_attributes = [DictionaryAttr({})] * results
-            self.function.arg_attrs = ArrayAttr(
-                [*self.function.arg_attrs, *no_attributes]
-            )
-        self.function.properties.pop("res_attrs", None)
-        self.function.attributes[RESULTS] = IntegerAttr(results, i64)
+        self._replace_signature(new, results)
+
+    def _replace_signature(self, new_block: Block, results: int) -> None:
+        """Set the type and the attributes of a function whose results are arguments."""
+        function, inputs = self.function, [each.type for each in new_block.args]
+        no_attributes = [DictionaryAttr({})] * results
+        if function.arg_attrs is not None:
+            function.arg_attrs = ArrayAttr([*function.arg_attrs, *no_attributes])
+        first = len(inputs) - results
+        axes = {
+            first + index: order
+            for index, order in enumerate(get_result_axes(function))
+            if order is not None
+        }
+        function.function_type = FunctionType.from_lists(inputs, [])
+        set_argument_axes(function, axes)
+        function.properties.pop("res_attrs", None)
+        function.attributes[RESULTS] = IntegerAttr(results, i64)
 
     def _convert_argument(self, new_block: Block, argument: SSAValue) -> None:
         """Add an argument to `new_block`; tensors become read-only buffers."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, ModuleOp
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -24,6 +24,7 @@ from tlf.analysis.work.precompute_profit import (
 )
 from tlf.dialects import graph
 from tlf.dialects.call_invariants import call_invariant_values_of, is_entry_function
+from tlf.dialects.physical_axes_attribute import get_argument_axes, set_argument_axes
 from tlf.dialects.target import TargetSpec
 from tlf.dialects.weight_preparation_attributes import (
     is_preparation_function,
@@ -79,7 +80,7 @@ def _build_preparation_function(
     block: Block,
     prepared_values: Sequence[SSAValue],
     needed_operations: set[Operation],
-    weight_arguments: Sequence[SSAValue],
+    weight_arguments: Sequence[BlockArgument],
 ) -> func.FuncOp:
     """
     Build the function from weights to prepared values, with clones of the needed
@@ -102,7 +103,23 @@ def _build_preparation_function(
         [argument.type for argument in weight_arguments],
         [value.type for value in prepared_values],
     )
-    return func.FuncOp(_unused_symbol_name(function), types, Region(body))
+    preparation = func.FuncOp(_unused_symbol_name(function), types, Region(body))
+    _copy_physical_axes(function, weight_arguments, preparation)
+    return preparation
+
+
+def _copy_physical_axes(
+    function: func.FuncOp,
+    weight_arguments: Sequence[BlockArgument],
+    preparation: func.FuncOp,
+) -> None:
+    """Let a preparation take its arguments in the layouts in which `function` does."""
+    axes = get_argument_axes(function)
+    orders = [axes[argument.index] for argument in weight_arguments]
+    set_argument_axes(
+        preparation,
+        {index: order for index, order in enumerate(orders) if order is not None},
+    )
 
 
 def _unused_symbol_name(function: func.FuncOp) -> str:
@@ -139,8 +156,8 @@ class GraphOutlinePreparePass(ModulePass):
     `tlf.parameter`, and constants in side files.
 
     The function `f_prepare` of a function `f` has the attribute `tlf.prepares`, and
-    `tlf.takes`, the list of the arguments of `f` that it takes. Its results become the
-    last arguments of `f`, passed by the caller.
+    `tlf.takes`, the list of the arguments of `f` that it takes, in the layouts in which
+    `f` does. Its results become the last arguments of `f`, passed by the caller.
 
     A value is outlined if reading it costs less than computing it, including the
     weights to read: concatenated weights or weights with a folded normalization, but

@@ -54,7 +54,7 @@ def run(
     """
     Run a plan once on `inputs`, by name or in order, and return its results by name.
 
-    Inputs are contiguous numpy arrays or torch tensors of the plan's dtypes and shapes.
-    Raises `TritonRuntimeError`.
+    Inputs are numpy arrays, or torch tensors with the plan's strides, of the plan's
+    dtypes and shapes. Raises `TritonRuntimeError`.
     """
     return prepare(plan)(inputs)

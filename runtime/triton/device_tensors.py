@@ -4,7 +4,6 @@ Launch of Triton kernels: torch tensors as device buffers, with copies and views
 No function here computes: values are allocated, copied or reinterpreted.
 """
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import cast
 
@@ -14,6 +13,11 @@ import torch
 from tlf.runtime.triton import dtypes, sanitizers
 from tlf.runtime.triton.launch_plan import DeviceBuffer, Plan
 from tlf.runtime.triton.runtime_errors import GuardError
+from tlf.support.affine.axis_orders import inverse_order, row_major_order
+from tlf.support.affine.dense_strides import (
+    address_equally,
+    strides_in_axis_order,
+)
 
 TORCH_DTYPES = {
     "bf16": torch.bfloat16,
@@ -42,10 +46,18 @@ def allocate_device_buffer(buffer: DeviceBuffer, device: torch.device) -> torch.
     poisoned.
     """
     if sanitizers.is_poisoning():
-        dtype = dtypes.numpy_dtype(buffer.dtype)
-        poison = sanitizers.make_poison_array(tuple(buffer.shape), dtype)
-        return _tensor_sharing_memory(poison, buffer.dtype).to(device)
-    return torch.empty(buffer.shape, dtype=TORCH_DTYPES[buffer.dtype], device=device)
+        return _make_poison_tensor(buffer).to(device)
+    dtype = TORCH_DTYPES[buffer.dtype]
+    if buffer.strides is None:
+        return torch.empty(buffer.shape, dtype=dtype, device=device)
+    return torch.empty_strided(buffer.shape, buffer.strides, dtype=dtype, device=device)
+
+
+def _make_poison_tensor(buffer: DeviceBuffer) -> torch.Tensor:
+    """Return poisoned memory on the host in the layout of `buffer`."""
+    dtype = dtypes.numpy_dtype(buffer.dtype)
+    poison = sanitizers.make_poison_array(tuple(buffer.shape), dtype)
+    return _tensor_sharing_memory(_with_layout_of(buffer, poison), buffer.dtype)
 
 
 def allocate_temporaries(
@@ -93,16 +105,19 @@ def upload_argument(
     buffer: DeviceBuffer, value: object, device: torch.device
 ) -> torch.Tensor:
     """
-    Return an input as a tensor on `device`, without a copy if it is there already.
+    Return an input as a tensor on `device`, without a copy if it is there already. An
+    array with other strides than `buffer` is copied.
 
-    Raises `GuardError` if its dtype, shape or layout differs from `buffer`.
+    Raises `GuardError` if its dtype or shape, or the strides of a tensor, differ.
     """
     if isinstance(value, torch.Tensor):
-        _check_argument_matches_buffer(buffer, value)
+        _check_dtype_and_shape(buffer, value)
+        _check_strides(buffer, value)
         return value if value.device == device else value.detach().to(device)
     if isinstance(value, np.ndarray):
         array = cast(np.ndarray, value)
-        _check_argument_matches_buffer(buffer, array)
+        _check_dtype_and_shape(buffer, array)
+        array = _with_layout_of(buffer, array)
         return _tensor_sharing_memory(array, buffer.dtype).to(device)
     raise GuardError(
         f"argument '{buffer.name}': expected a numpy array or a torch tensor, "
@@ -110,16 +125,30 @@ def upload_argument(
     )
 
 
-def _check_argument_matches_buffer(buffer: DeviceBuffer, value: Array) -> None:
-    """Raise `GuardError` unless `value` is contiguous and of the declared type."""
+def _check_dtype_and_shape(buffer: DeviceBuffer, value: Array) -> None:
+    """Raise `GuardError` unless `value` has the declared type."""
     if (dtype := _dtype_name(value)) != buffer.dtype:
         raise _make_guard_error(buffer, "dtype", buffer.dtype, dtype)
     if (shape := tuple(value.shape)) != buffer.shape:
         raise _make_guard_error(buffer, "shape", buffer.shape, shape)
-    if not _is_contiguous(value):
-        raise _make_guard_error(
-            buffer, "layout", "contiguous", f"strides {_strides_of_array(value)}"
-        )
+
+
+def _check_strides(buffer: DeviceBuffer, value: torch.Tensor) -> None:
+    """Raise `GuardError` unless elements are where those of `buffer` are."""
+    if buffer.strides is None and value.is_contiguous():
+        return
+    order = buffer.axis_order or row_major_order(len(buffer.shape))
+    expected, strides = strides_in_axis_order(buffer.shape, order), value.stride()
+    if not address_equally(buffer.shape, strides, expected):
+        raise _make_guard_error(buffer, "strides", expected, tuple(strides))
+
+
+def _with_layout_of(buffer: DeviceBuffer, array: np.ndarray) -> np.ndarray:
+    """Return an array with the strides of `buffer`, which is copied if it differs."""
+    if (order := buffer.axis_order) is None:
+        return array if array.flags.c_contiguous else np.ascontiguousarray(array)
+    physical = np.ascontiguousarray(array.transpose(order))
+    return physical.transpose(inverse_order(order))
 
 
 def to_numpy(tensor: torch.Tensor, dtype: str) -> np.ndarray:
@@ -134,7 +163,7 @@ def to_numpy(tensor: torch.Tensor, dtype: str) -> np.ndarray:
 
 def _tensor_sharing_memory(array: np.ndarray, dtype: str) -> torch.Tensor:
     """Return a tensor on the memory of `array`, which is copied only if read-only."""
-    writable = array if array.flags.writeable else array.copy()
+    writable = array if array.flags.writeable else array.copy(order="K")
     if dtype == "bf16":
         return _from_numpy(writable.view(np.int16)).view(torch.bfloat16)
     return _from_numpy(writable)
@@ -144,16 +173,6 @@ def _dtype_name(value: Array) -> str:
     if isinstance(value, np.ndarray):
         return dtypes.plan_name_of_dtype(cast(np.dtype[np.generic], value.dtype))
     return _NAMES.get(value.dtype) or str(value.dtype)
-
-
-def _is_contiguous(value: Array) -> bool:
-    if isinstance(value, torch.Tensor):
-        return value.is_contiguous()
-    return value.flags.c_contiguous or math.prod(value.shape) == 0
-
-
-def _strides_of_array(value: Array) -> tuple[int, ...]:
-    return value.strides if isinstance(value, np.ndarray) else tuple(value.stride())
 
 
 def _make_guard_error(

@@ -4,20 +4,23 @@ launches in order.
 
 A plan is one JSON object:
 
-    {"schema": "tlf-triton-plan", "version": 2, "function": "main",
+    {"schema": "tlf-triton-plan", "version": 3, "function": "main",
      "kernels": [{"name": "main_0", "sha256": "...", "source": "import triton...",
                   "grid": [16], "num_warps": 4, "num_stages": 3,
                   "arguments": ["p0", "p1", "i0"]}],
-     "buffers": [{"name": "x", "kind": "argument", "dtype": "f32", "shape": [64, 8]},
+     "buffers": [{"name": "x", "kind": "argument", "dtype": "f32", "shape": [64, 8],
+                  "strides": [1, 64]},
                  {"name": "buffer", "kind": "temporary", ..., "offset": 0},
                  {"name": "constant0", "kind": "constant", ..., "data": "<base64>"}],
      "arena_bytes": 1024, "arguments": ["x"], "results": ["result0"],
      "steps": [{"launch": "main_0", "arguments": [{"buffer": "x"}, {"index": "h0"}]},
                {"loop": "h0", "lower": 0, "upper": 4, "step": 1, "steps": [...]}]}
 
-All buffers are row-major and contiguous. `kind` is `argument`, `result`, `temporary`
-or `constant`; the data of a constant is little-endian. Temporaries are parts of one
-arena, and may share bytes: a step may overwrite those that no later step reads.
+All buffers are dense in memory. `kind` is `argument`, `result`, `temporary` or
+`constant`. Arguments and results have strides in elements unless they are row-major, as
+all others are. The data of a constant is little-endian. Temporaries are parts of one
+arena, and may share bytes: a step may overwrite those that no later step reads. Version
+2 is the same without strides.
 """
 
 from __future__ import annotations
@@ -34,10 +37,13 @@ from typing import cast
 from tlf.runtime.triton import dtypes
 from tlf.runtime.triton.json_record import JsonRecord
 from tlf.runtime.triton.runtime_errors import PlanError
+from tlf.support.affine.axis_orders import Order
+from tlf.support.affine.dense_strides import axis_order_of_strides
 
 SCHEMA = "tlf-triton-plan"
 
-VERSION = 2
+VERSIONS = (2, 3)
+"""Versions that are read."""
 
 MARKER = "# plan"
 """Line before the JSON object in texts that begin with kernel sources."""
@@ -75,8 +81,8 @@ def _digest_of(source: str) -> str:
 @dataclass(frozen=True)
 class DeviceBuffer:
     """
-    A contiguous array in device memory; `data` are the bytes of a constant, and
-    `offset` is the place of a temporary in the arena, in bytes.
+    A dense array in device memory; `data` are the bytes of a constant, and `offset` is
+    the place of a temporary in the arena, in bytes.
     """
 
     name: str
@@ -85,6 +91,15 @@ class DeviceBuffer:
     shape: tuple[int, ...]
     data: bytes = b""
     offset: int = 0
+    strides: tuple[int, ...] | None = None
+    """Strides in elements; `None` for row-major order."""
+
+    @property
+    def axis_order(self) -> Order | None:
+        """Axes in memory order, outermost first; `None` for row-major order."""
+        if self.strides is None:
+            return None
+        return axis_order_of_strides(self.shape, self.strides)
 
     @property
     def nbytes(self) -> int:
@@ -126,6 +141,11 @@ class Plan:
     def buffer_named(self, name: str) -> DeviceBuffer:
         return next(buffer for buffer in self.buffers if buffer.name == name)
 
+    def argument_axis_orders(self) -> list[Order | None]:
+        """Return the axes of each argument in memory; `None` for row-major order."""
+        buffers = {each.name: each for each in self.buffers}
+        return [buffers[name].axis_order for name in self.arguments]
+
 
 def iterate_launches(steps: Sequence[Launch | HostLoop]) -> Iterator[Launch]:
     """Yield the launches of a plan, those in loops once."""
@@ -153,8 +173,9 @@ def load_plan(source: str | Mapping[str, object]) -> Plan:
     record = JsonRecord.from_json_object(_decode_source(source), "plan")
     if (schema := record.text_under_key("schema")) != SCHEMA:
         raise PlanError(f"plan.schema: expected '{SCHEMA}', got '{schema}'")
-    if (version := record.integer_under_key("version")) != VERSION:
-        raise PlanError(f"plan.version: expected {VERSION}, got {version}")
+    if (version := record.integer_under_key("version")) not in VERSIONS:
+        expected = " or ".join(map(str, VERSIONS))
+        raise PlanError(f"plan.version: expected {expected}, got {version}")
     plan = Plan(
         record.text_under_key("function"),
         tuple(_decode_kernel(entry) for entry in record.records_under_key("kernels")),
@@ -211,7 +232,10 @@ def _decode_kernel(record: JsonRecord) -> Kernel:
 
 
 def _decode_buffer(record: JsonRecord) -> DeviceBuffer:
-    """Return a buffer. Raises `PlanError` for a bad kind, dtype, shape or data size."""
+    """
+    Return a buffer. Raises `PlanError` for a bad kind, dtype, shape, strides or data
+    size.
+    """
     name, kind, dtype = (
         record.text_under_key("name"),
         record.text_under_key("kind"),
@@ -224,9 +248,10 @@ def _decode_buffer(record: JsonRecord) -> DeviceBuffer:
         raise PlanError(f"{record.path}.dtype: unknown element type '{dtype}'")
     if any(extent < 0 for extent in shape):
         raise PlanError(f"{record.path}.shape: got a negative extent in {shape}")
+    strides = _decode_strides(record, kind, shape)
     if kind != "constant":
         offset = record.integer_under_key("offset") if kind == "temporary" else 0
-        return DeviceBuffer(name, kind, dtype, shape, offset=offset)
+        return DeviceBuffer(name, kind, dtype, shape, offset=offset, strides=strides)
     buffer = DeviceBuffer(name, kind, dtype, shape, _decode_bytes(record))
     if len(buffer.data) != buffer.nbytes:
         raise PlanError(
@@ -234,6 +259,28 @@ def _decode_buffer(record: JsonRecord) -> DeviceBuffer:
             f"got {len(buffer.data)}"
         )
     return buffer
+
+
+def _decode_strides(
+    record: JsonRecord, kind: str, shape: tuple[int, ...]
+) -> tuple[int, ...] | None:
+    """
+    Return the strides of a buffer, `None` without that key. Raises `PlanError` unless
+    they are those of a dense argument or result.
+    """
+    if not record.has_key("strides"):
+        return None
+    strides = record.integers_under_key("strides")
+    if kind not in ("argument", "result"):
+        raise PlanError(
+            f"{record.path}.strides: expected none of a {kind}, got {strides}"
+        )
+    if len(strides) != len(shape) or axis_order_of_strides(shape, strides) is None:
+        raise PlanError(
+            f"{record.path}.strides: expected strides of a dense tensor of shape "
+            f"{shape}, got {strides}"
+        )
+    return strides
 
 
 def _decode_bytes(record: JsonRecord) -> bytes:

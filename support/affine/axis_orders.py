@@ -35,3 +35,8 @@ def candidate_axis_orders(shape: Sequence[int]) -> Iterator[Order]:
 def order_with_axis_last(axis: int, rank: int) -> Order:
     """Return the row-major order with `axis` moved to the end."""
     return (*(each for each in range(rank) if each != axis), axis)
+
+
+def inverse_order(order: Order) -> Order:
+    """Return the inverse permutation: the position in `order` of each axis."""
+    return tuple(sorted(range(len(order)), key=order.__getitem__))

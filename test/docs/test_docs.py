@@ -350,8 +350,8 @@ def test_every_pass_and_option_is_described():
         fields = {field.name for field in dataclasses.fields(factory())}
         known |= {field.replace("_", "-") for field in fields - {"name"}}
 
-    pages = ("passes.md", "graph-passes.md", "analysis-passes.md", "mem-passes.md")
-    assert known <= set[str]().union(*map(words, pages))
+    kinds = ("graph-", "layout-", "analysis-", "mem-", "")
+    assert known <= set[str]().union(*(words(f"{kind}passes.md") for kind in kinds))
 
 
 def test_every_flag_is_described():

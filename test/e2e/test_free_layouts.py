@@ -20,6 +20,8 @@ from tlf.dialects.io_layout_attributes import (
     set_result_layouts,
 )
 
+TARGETS = ["npu-tiny", "h200"]
+
 REFUSED = r"the npu multiplies .*, got i\d+"
 
 
@@ -53,13 +55,15 @@ def expect_right(program: Program, seed: int, target: str) -> None:
 
 
 @pytest.mark.one_in(2)
+@pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("seed", range(7000, 7012))
-def test_random_programs(seed: int) -> None:
-    expect_right(random_program(seed), seed, "npu-tiny")
+def test_random_programs(seed: int, target: str) -> None:
+    expect_right(random_program(seed), seed, target)
 
 
 @pytest.mark.one_in(2)
+@pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("seed", range(7100, 7106))
-def test_random_chains(seed: int) -> None:
+def test_random_chains(seed: int, target: str) -> None:
     """Slices, pads, concatenations and gatherings, one of the other."""
-    expect_right(random_chain(seed), seed, "npu-tiny")
+    expect_right(random_chain(seed), seed, target)

@@ -54,11 +54,21 @@ def test_order_of_strides(tensor: Tensor, order: Sequence[int] | None) -> None:
     assert with_axis_order(tensor.contiguous(), order).equal(tensor)
 
 
+def test_tensors_in_order_are_returned() -> None:
+    x = image()
+    assert with_axis_order(x, LAST) is x
+    assert with_axis_order(x, None) is x
+    assert with_axis_order(x.contiguous(), LAST).stride() == x.stride()
+
+
 def test_channels_last_is_declared() -> None:
     imported = from_torch(block(), (image(),))
     function = find_entry_point(imported.module)
     assert get_argument_layouts(function) == [None, None, LAST]
     assert get_result_layouts(function) == [LAST]
+    imported = from_torch(block(), (image(),), weight_layouts=True)
+    function = find_entry_point(imported.module)
+    assert get_argument_layouts(function) == [LAST, None, LAST]
 
 
 @pytest.mark.parametrize("target", ["reference", "npu-tiny"])

@@ -172,6 +172,7 @@ class Elsewhere:
         self.device = torch.device(device)
         self.artifacts: Mapping[str, str] = {}
         self.takes_tensors = True
+        self.axis_orders: Mapping[str, tuple[int, ...]] = {}
         self.inputs: Mapping[str, Any] = {}
 
     def device_for(self, inputs: Mapping[str, Any]) -> torch.device:
@@ -215,6 +216,24 @@ def test_that_weights_are_copied_to_a_device_once():
     program.device = torch.device("cpu")
     assert same(before, copied()) == [False, False, False]
     assert program.inputs["x"] is x
+    assert program.inputs["s"] is scale
+
+
+def test_that_arguments_are_in_the_order_of_the_program():
+    """Those in another one are copied; copies of weights are kept."""
+    compiled = tlf.compile(TEXT, target="triton")
+    compiled.executable = program = Elsewhere("cpu")
+    program.axis_orders = {"x": (1, 0), "w": (1, 0)}
+    x, scale = T.tensor(X), T.tensor(S)
+    for weight in (T.tensor(W.T.copy()).T, T.tensor(W)):
+        compiled(x, weight, scale)
+        kept = program.inputs["w"]
+        compiled(x, weight, scale)
+        assert program.inputs["w"] is kept
+        assert (kept is weight) == (weight.stride() == (1, 8))
+        assert (kept.stride(), kept.equal(weight)) == ((1, 8), True)
+    assert program.inputs["x"] is not x
+    assert program.inputs["x"].stride() == (1, 5)
     assert program.inputs["s"] is scale
 
 

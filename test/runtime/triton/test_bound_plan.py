@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Thread
 from typing import Any, cast
 
@@ -116,7 +116,7 @@ class Recorded:
 class Bound:
     """A bound plan with its launchers, and the graphs that it captures."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, plan: Plan = PLAN) -> None:
         self.graphs: list[Recorded] = []
         monkeypatch.setattr(torch.cuda, "device", nullcontext)
         monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", bool)
@@ -124,7 +124,7 @@ class Bound:
         self.launchers = {"add": Launcher(add), "number": Launcher(add_number)}
         constants = {"c": torch.full((SIZE,), 100.0)}
         self.plan = BoundPlan(
-            PLAN,
+            plan,
             cast(Mapping[str, KernelLauncher], self.launchers),
             constants,
             cast(torch.cuda.Stream, Stream()),
@@ -212,6 +212,19 @@ def test_results_are_new(monkeypatch: pytest.MonkeyPatch) -> None:
     copy = first.clone()
     bound.check(x + 1)
     assert torch.equal(first, copy)
+
+
+def test_arguments_and_results_have_strides(monkeypatch: pytest.MonkeyPatch) -> None:
+    square = {"shape": (2, 2), "strides": (1, 2)}
+    buffers = [
+        replace(each, **square) if each.name in "xy" else each for each in PLAN.buffers
+    ]
+    bound = Bound(monkeypatch, replace(PLAN, buffers=tuple(buffers)))
+    x = torch.arange(4.0).view(2, 2).t()
+    for _ in range(4):
+        assert bound.check(x).stride() == (1, 2)
+    with pytest.raises(GuardError, match=r"'x': expected strides \(1, 2\), got"):
+        bound.check(x.contiguous())
 
 
 def test_only_accessed_arguments_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -74,7 +74,7 @@ def plan() -> Json:
     ]
     return {
         "schema": "tlf-triton-plan",
-        "version": 2,
+        "version": 3,
         "arena_bytes": 64,
         "function": "f",
         "kernels": [
@@ -218,8 +218,8 @@ def test_torch_does_not_compute(plan: Json) -> None:
         ([values().astype(np.float32)], "argument 'x': expected dtype bf16, got f32"),
         ([torch.zeros(3, 8)], "argument 'x': expected dtype bf16, got f32"),
         (
-            [np.zeros((8, 3), ml_dtypes.bfloat16).T],
-            r"argument 'x': expected layout contiguous, got strides \(2, 6\)",
+            [torch.zeros(8, 3, dtype=torch.bfloat16).T],
+            r"argument 'x': expected strides \(8, 1\), got \(1, 3\)",
         ),
         ([np.zeros((3, 8), np.complex64)], "expected dtype bf16, got complex64"),
     ],
@@ -247,7 +247,7 @@ def _set(path: str, value: object) -> Callable[[Json], None]:
             _set("schema", "other"),
             "plan.schema: expected 'tlf-triton-plan', got 'other'",
         ),
-        (_set("version", 1), "plan.version: expected 2, got 1"),
+        (_set("version", 1), "plan.version: expected 2 or 3, got 1"),
         (_set("version", "1"), "plan.version: expected an integer, got '1'"),
         (_set("function", None), "plan.function: expected a string, got null"),
         (_set("kernels", {}), "plan.kernels: expected a list, got an object"),
@@ -264,6 +264,10 @@ def _set(path: str, value: object) -> Callable[[Json], None]:
         (_set("buffers.0.kind", "input"), r"buffers\[0\].kind: expected one of"),
         (_set("buffers.0.dtype", "f8"), "unknown element type 'f8'"),
         (_set("buffers.0.shape", [-1]), "got a negative extent"),
+        (_set("buffers.0.strides", [1]), r"of shape \(3, 8\), got \(1,\)"),
+        (_set("buffers.1.strides", [1, 1]), r"strides of a dense tensor .*, got"),
+        (_set("buffers.2.strides", [1, 3]), "strides: expected none of a temporary"),
+        (_set("buffers.3.strides", [1]), "strides: expected none of a constant"),
         (_set("buffers.0.name", "y"), "buffer 'y' is defined twice"),
         (_set("buffers.3.shape", [9]), r"buffers\[3\].data: expected 36 bytes, got 32"),
         (_set("buffers.3.data", "?"), r"buffers\[3\].data: "),
@@ -297,6 +301,12 @@ def test_malformed_plans(
     change(plan)
     with pytest.raises(PlanError, match=message):
         load_plan(plan)
+
+
+def test_plans_without_strides_of_version_2(plan: Json) -> None:
+    newer = load_plan(plan)
+    assert load_plan({**plan, "version": 2}) == newer
+    assert all(each.strides is None for each in newer.buffers)
 
 
 def test_texts_that_are_no_plans() -> None:
