@@ -204,9 +204,7 @@ class AccessWriter:
         """Return `index` as a kernel variable; atoms and constants are unchanged."""
         if index.is_atom or index.constant is not None:
             return index
-        return IndexExpr(
-            self.source.assign_variable("i", index.text), index.low, index.high
-        )
+        return index.assign_to(self.source.assign_variable("i", index.text))
 
     def _arange_expression(self, extent: int) -> str:
         steps = f"tl.arange(0, {extent})"

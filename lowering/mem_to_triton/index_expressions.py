@@ -1,12 +1,13 @@
 """
 Emission of index expressions in Triton code: Python text of `index` values with their
-value ranges.
+value ranges and divisors.
 
 The ranges decide whether an access needs a mask and whether offsets need 64 bits.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from math import gcd
 from typing import cast
 
 from xdsl.dialects import affine, arith
@@ -27,10 +28,20 @@ class IndexExpr:
     low: int
     high: int
     is_atom: bool = True
+    divisor: int = 1
+    """Number of which the values are multiples; 0 if they are 0."""
 
     @staticmethod
     def of_constant(value: int) -> "IndexExpr":
-        return IndexExpr(str(value), value, value, value >= 0)
+        return IndexExpr(str(value), value, value, value >= 0, abs(value))
+
+    def assign_to(self, name: str) -> "IndexExpr":
+        """Return the expression of a variable with this value."""
+        return replace(self, text=name, is_atom=True)
+
+    def is_multiple_of(self, number: int) -> bool:
+        """Return `True` if all values are known to be multiples of a number."""
+        return self.divisor % number == 0
 
     @property
     def constant(self) -> int | None:
@@ -50,9 +61,11 @@ class IndexExpr:
             return other
         if other.constant == 0:
             return self
+        common = gcd(self.divisor, other.divisor)
+        text = f"{self.text} + {other.parenthesised_text}"
         if other.constant is not None and other.low < 0:
-            return IndexExpr(f"{self.text} - {-other.low}", low, high, False)
-        return IndexExpr(f"{self.text} + {other.parenthesised_text}", low, high, False)
+            text = f"{self.text} - {-other.low}"
+        return IndexExpr(text, low, high, False, common)
 
     def __sub__(self, other: "IndexExpr") -> "IndexExpr":
         low, high = self.low - other.high, self.high - other.low
@@ -60,7 +73,9 @@ class IndexExpr:
             return IndexExpr.of_constant(low)
         if other.constant is not None:
             return self + IndexExpr.of_constant(-other.low)
-        return IndexExpr(f"{self.text} - {other.parenthesised_text}", low, high, False)
+        common = gcd(self.divisor, other.divisor)
+        text = f"{self.text} - {other.parenthesised_text}"
+        return IndexExpr(text, low, high, False, common)
 
     def __mul__(self, other: "IndexExpr") -> "IndexExpr":
         ends = [a * b for a in (self.low, self.high) for b in (other.low, other.high)]
@@ -75,6 +90,7 @@ class IndexExpr:
             min(ends),
             max(ends),
             False,
+            self.divisor * other.divisor,
         )
 
     def floordiv(self, divisor: int) -> "IndexExpr":
@@ -120,7 +136,9 @@ class IndexExpr:
         if other.high <= self.low:
             return other
         low, high = min(self.low, other.low), min(self.high, other.high)
-        return IndexExpr(f"tl.minimum({self.text}, {other.text})", low, high)
+        common = gcd(self.divisor, other.divisor)
+        text = f"tl.minimum({self.text}, {other.text})"
+        return IndexExpr(text, low, high, divisor=common)
 
     def maximum(self, other: "IndexExpr") -> "IndexExpr":
         """Return the larger expression if ranges decide, or else a `tl.maximum`."""
@@ -129,7 +147,9 @@ class IndexExpr:
         if other.low >= self.high:
             return other
         low, high = max(self.low, other.low), max(self.high, other.high)
-        return IndexExpr(f"tl.maximum({self.text}, {other.text})", low, high)
+        common = gcd(self.divisor, other.divisor)
+        text = f"tl.maximum({self.text}, {other.text})"
+        return IndexExpr(text, low, high, divisor=common)
 
 
 _Binary = Callable[[IndexExpr, IndexExpr], IndexExpr]
@@ -195,8 +215,7 @@ class IndexTable:
         result = self._evaluate_index_operation(op)
         self._record_magnitude(result)
         if self.source is not None and not result.is_atom and result.constant is None:
-            name = self.source.assign_variable("i", result.text)
-            result = IndexExpr(name, result.low, result.high)
+            result = result.assign_to(self.source.assign_variable("i", result.text))
         self.expressions[op.results[0]] = result
 
     def _evaluate_index_operation(self, op: Operation) -> IndexExpr:

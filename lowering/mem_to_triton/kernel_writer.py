@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import gcd
 
 from xdsl.dialects import func, memref, scf
 from xdsl.dialects.builtin import (
@@ -206,7 +207,7 @@ class KernelWriter:
             if index.constant is None:
                 name = self.source.assign_variable("i", index.text)
                 self.source.comment_value_name(argument)
-                index = IndexExpr(name, index.low, index.high)
+                index = index.assign_to(name)
             self.indices.expressions[argument] = index
         self._write_block(op.body.block)
 
@@ -222,19 +223,18 @@ class KernelWriter:
         if step_expr.constant is None or step_expr.constant < 1:
             raise DiagnosticException("scf.for: expected a positive constant step")
         last = max(high.high - 1, low.low)
-        if low.constant is not None:
-            last = low.low + (last - low.low) // step_expr.low * step_expr.low
+        if low.constant is not None or low.is_multiple_of(step_expr.low):
+            last -= (last - (low.constant or 0)) % step_expr.low
         name = self.source.generate_unique_name("k")
         text = f"tl.range({low.text}, {high.text}, {step_expr.text}{stages})"
-        return text, IndexExpr(name, low.low, last)
+        divisor = gcd(low.divisor, step_expr.low)
+        return text, IndexExpr(name, low.low, last, divisor=divisor)
 
     def _bind_induction_variable(self, value: SSAValue, expression: IndexExpr) -> None:
         """Record the expression of an index value, in 64 bits if `wide`."""
         if self.wide:
             text = f"{expression.text} + tl.full([], 0, tl.int64)"
-            expression = IndexExpr(
-                self.source.assign_variable("i", text), expression.low, expression.high
-            )
+            expression = expression.assign_to(self.source.assign_variable("i", text))
         self.indices.expressions[value] = expression
 
     def _write_for_loop(self, op: scf.ForOp) -> None:
