@@ -73,6 +73,7 @@ def tile_rules_of(target: TargetSpec, level: str) -> TileRules:
         is_axis_ordered=is_intermediate,
         has_cascades=spec is not None,
         has_nested_loops=spec is not None and spec.kind == "value",
+        has_variable_trips=spec is not None and spec.kind == "value",
         is_retiled=is_intermediate,
         alignment=1 if spec is None else spec.alignment,
         array=SystolicArray.of(build_npu_machine(target)) if is_innermost else None,

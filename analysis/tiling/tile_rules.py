@@ -26,6 +26,8 @@ class TileRules:
     """True if several reductions along one axis may run in one loop."""
     has_nested_loops: bool = False
     """True if contractions inside the loop of a cascade may have their own loops."""
+    has_variable_trips: bool = False
+    """True if reduction loops may have bounds that depend on the loops around them."""
     is_retiled: bool = False
     """
     True if tiles are tiled again for an inner level, where an operation may pad them.

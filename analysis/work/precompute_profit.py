@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from xdsl.ir import Block, Operation, SSAValue
 
@@ -106,11 +106,13 @@ def select_values_to_precompute(
     max_small_bytes: int = 0,
     includes_views: bool = False,
     additions: float = DEFAULT_ADDITIONS_PER_BYTE,
+    is_kept: Callable[[SSAValue], bool] = lambda _: False,
 ) -> list[SSAValue]:
     """
     Return the values, among `roots` and their producers, that should be computed once:
     those that are profitable, or have at most `max_small_bytes` bytes. Views of other
-    values, or slices of them, are included only if `includes_views` is set.
+    values, or slices of them, are included only if `includes_views` is set, and values
+    for which `is_kept` is true are not.
     """
     selected: list[SSAValue] = []
     pending, visited = list(roots), set[SSAValue]()
@@ -125,7 +127,7 @@ def select_values_to_precompute(
         is_better = size_in_bytes(
             [value]
         ) <= max_small_bytes or is_precompute_profitable(value, candidates, additions)
-        if owner.operands and not is_view and is_better:
+        if owner.operands and not is_view and is_better and not is_kept(value):
             selected.append(value)
         else:
             pending += [each for each in owner.operands if each in candidates]

@@ -172,6 +172,14 @@ class TargetSpec:
         return any(level.kind == "buffer" for level in self.tile_levels[:1])
 
     @property
+    def has_variable_trips(self) -> bool:
+        """
+        True if tiles are values, so that the number of iterations of a reduction may
+        depend on the loops around it.
+        """
+        return any(level.kind == "value" for level in self.tile_levels)
+
+    @property
     def tile_levels(self) -> tuple[Level, ...]:
         """Levels that loops move tiles to, outermost first."""
         inner = list(self.levels.values())[:-1]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.builder import Builder
@@ -16,12 +16,18 @@ from tlf.analysis.tiling.cascade_tiles import (
     is_loop_carried,
     running_value_limits_in_loop,
 )
+from tlf.analysis.tiling.contributing_iterations import (
+    IterationRange,
+    find_contributing_iterations,
+)
 from tlf.analysis.tiling.group_tiling import LoopLevel, TiledOperation
 from tlf.dialects import tile
+from tlf.dialects.graph import add_remark
 from tlf.dialects.graph.tensor_builder import TensorBuilder
 from tlf.dialects.interfaces import AccumulatingInterface
 from tlf.dialects.reduction_combiner import build_combining_operation
 from tlf.dialects.types import max_finite_value_of_type, tensor_type
+from tlf.lowering.graph_to_tile.loop_bounds import build_loop_bound
 from tlf.lowering.graph_to_tile.offset_builder import OffsetBuilder
 from tlf.lowering.graph_to_tile.tile_emitter import TileEmitter
 from tlf.passes.graph.correction_builder import (
@@ -29,12 +35,18 @@ from tlf.passes.graph.correction_builder import (
     clamp_value,
     restart_total,
 )
+from tlf.planner.cost.loop_ranges import describe_trips, select_loop_ranges
+
+PASS_NAME = "convert-graph-to-tile"
 
 
 @dataclass
 class ReductionLoop:
     """
     Builder of the `tile` loop that accumulates the reduction of an anchor operation.
+
+    Iterations that cannot change a total are omitted. The others may become several
+    loops in sequence, one of which computes no masks.
 
     Loop-carried values are the total of the anchor, the totals of the other reductions
     of its cascade, and values computed from totals that correct other totals.
@@ -61,8 +73,37 @@ class ReductionLoop:
         self.carried_operations = [
             each for each in tiling.tiles.values() if is_loop_carried(tiling, each.op)
         ]
-        initial_values = self._build_initial_values(builder)
-        loops = list(tiling.inner_loops.values())
+        results: Sequence[SSAValue] = self._build_initial_values(builder)
+        values = dict(self.tile_emitter.values)
+        for part in self._select_loop_ranges(anchor):
+            self.tile_emitter.begin_reduction_loop(values)
+            results = self._build_loop_over_range(builder, part, results)
+        self._correct_totals_after_loop(
+            builder, dict(zip(self._loop_carried_results, results, strict=True))
+        )
+        return self.tile_emitter.values[anchor.op.results[0]]
+
+    def _select_loop_ranges(
+        self, anchor: TiledOperation
+    ) -> Sequence[IterationRange | None]:
+        """
+        Return the ranges of iterations to build a loop for, with a remark if they are
+        not all iterations; None for all of them.
+        """
+        found = find_contributing_iterations(self.tile_emitter.tiling)
+        if found is None:
+            return [None]
+        add_remark(anchor.op, PASS_NAME, "passed", describe_trips(found))
+        return select_loop_ranges(found)
+
+    def _build_loop_over_range(
+        self,
+        builder: Builder,
+        part: IterationRange | None,
+        initial_values: Sequence[SSAValue],
+    ) -> Sequence[SSAValue]:
+        """Build the loop over some iterations and return its carried values."""
+        loops = list(self.tile_emitter.tiling.inner_loops.values())
         body = Block(
             arg_types=[IndexType()] * len(loops) + [s.type for s in initial_values]
         )
@@ -73,24 +114,34 @@ class ReductionLoop:
         totals = dict[SSAValue, SSAValue](
             zip(self._loop_carried_results, body.args[len(loops) :], strict=True)
         )
-        self._build_iteration(body_builder, totals)
+        self._build_iteration(body_builder, totals, part)
         body_builder.insert(
             tile.YieldOp(*[totals[each] for each in self._loop_carried_results])
         )
+        lower, upper = self._build_bounds(builder, part)
         nest = tile.WhileOp(
-            [0] * len(loops),
-            [loop.extent for loop in loops],
+            lower,
+            upper,
             [loop.tile for loop in loops],
             initial_values,
             body,
             tile.LoopKind.SEQUENTIAL,
             stages=self.stages,
         )
-        results = builder.insert(nest).results
-        self._correct_totals_after_loop(
-            builder, dict(zip(self._loop_carried_results, results, strict=True))
+        return builder.insert(nest).results
+
+    def _build_bounds(
+        self, builder: Builder, part: IterationRange | None
+    ) -> tuple[list[tile.Index], list[tile.Index]]:
+        """Build the lower and the upper bounds of the loops over some iterations."""
+        loops = self.tile_emitter.tiling.inner_loops.values()
+        if part is None:
+            return [0] * len(loops), [loop.extent for loop in loops]
+        first, end = (
+            build_loop_bound(builder, term, self.offset_builder)
+            for term in (part.first, part.end)
         )
-        return self.tile_emitter.values[anchor.op.results[0]]
+        return [first], [end]
 
     @property
     def _loop_carried_results(self) -> list[SSAValue]:
@@ -151,9 +202,13 @@ class ReductionLoop:
         return builder.insert(tile.FillOp(op.neutral_element(), type_)).result
 
     def _build_iteration(
-        self, body_builder: Builder, totals: dict[SSAValue, SSAValue]
+        self,
+        body_builder: Builder,
+        totals: dict[SSAValue, SSAValue],
+        part: IterationRange | None,
     ) -> None:
         """Build one iteration; update `totals` from carried to yielded values."""
+        uniform: Mapping[SSAValue, bool] = {} if part is None else part.conditions
         before = self._clamp_previous_totals(body_builder, totals)
         for each in self.tile_emitter.tiling.tiles.values():
             result = each.op.results[0]
@@ -165,6 +220,9 @@ class ReductionLoop:
                     body_builder, each, totals[result]
                 )
                 self.tile_emitter.values[result] = limited
+            elif each.loop_level is LoopLevel.INNER and result in uniform:
+                number = uniform[result]
+                self.tile_emitter.build_splat_result(body_builder, each, number)
             elif each.loop_level is LoopLevel.INNER:
                 self.build_operation(body_builder, each)
                 if each in self.carried_operations:

@@ -101,6 +101,21 @@ class TileEmitter:
             if self.tiling.is_prefetched(value):
                 self.values[value] = window
 
+    def begin_reduction_loop(self, values: Mapping[SSAValue, SSAValue]) -> None:
+        """Forget the tiles of an earlier reduction loop; restore those before it."""
+        self.values = dict(values)
+        for key in [key for key in self.cuts if key[1] is not LoopLevel.OUTER]:
+            del self.cuts[key]
+
+    def build_splat_result(
+        self, builder: Builder, tiled: TiledOperation, number: Scalar
+    ) -> None:
+        """Build the tile of an operation as a constant, and record it."""
+        result = tiled.op.results[0]
+        type_ = self.tile_type_of_box(tensor_type(result), tiled.computed_box)
+        constant = graph.ConstantOp.from_splat(number, type_)
+        self.record_result_tile(builder, tiled, builder.insert(constant).result)
+
     def slice_movement_result(
         self, builder: Builder, tiled: TiledOperation
     ) -> SSAValue:

@@ -1,6 +1,6 @@
 """
 Emission of index expressions in Triton code: Python text of `index` values with their
-value ranges.
+value ranges and divisors.
 
 The ranges decide whether an access needs a mask and whether offsets need 64 bits.
 """
@@ -64,6 +64,10 @@ class IndexExpr:
     def bind_to_variable(self, name: str) -> "IndexExpr":
         """Return the expression of a variable that the expression is assigned to."""
         return replace(self, text=name, is_atom=True)
+
+    def is_multiple_of(self, number: int) -> bool:
+        """Return `True` if all values are known to be multiples of a number."""
+        return self.divisor % number == 0
 
     @property
     def constant(self) -> int | None:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import gcd
 
 from xdsl.dialects import func, memref, scf
 from xdsl.dialects.builtin import (
@@ -228,8 +229,8 @@ class KernelWriter:
         if step_expr.constant is None or step_expr.constant < 1:
             raise DiagnosticException("scf.for: expected a positive constant step")
         last = max(high.high - 1, low.low)
-        if low.constant is not None:
-            last = low.low + (last - low.low) // step_expr.low * step_expr.low
+        if low.constant is not None or low.is_multiple_of(step_expr.low):
+            last -= (last - (low.constant or 0)) % step_expr.low
         name = self.source.generate_unique_name("k")
         text = f"tl.range({low.text}, {high.text}, {step_expr.text}{stages})"
         divisor = math.gcd(low.divisor, step_expr.divisor)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +13,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from tlf.analysis.tiling.position_masks import mask_filter_for
 from tlf.analysis.work.flops_and_bytes import size_in_bytes
 from tlf.analysis.work.precompute_profit import (
     FREE_BYTES,
@@ -22,6 +24,7 @@ from tlf.analysis.work.precompute_profit import (
 from tlf.dialects import graph
 from tlf.dialects.call_invariants import is_hoistable
 from tlf.dialects.interfaces import Array, ReferenceInterface
+from tlf.dialects.target import TargetSpec
 from tlf.dialects.types import tensor_type
 
 NAME = "graph-fold-constants"
@@ -52,12 +55,17 @@ class _ConstantFolder:
     size_limit: int
     constants: set[SSAValue]
     arrays: dict[SSAValue, Array]
+    is_kept: Callable[[SSAValue], bool]
 
     def fold_constants_of_block(self, block: Block) -> None:
         """Replace values that pay as constants within `size_limit`, with remarks."""
         roots = values_used_outside(block, self.constants)
         for value in select_values_to_precompute(
-            roots, self.constants, FREE_BYTES, includes_views=True
+            roots,
+            self.constants,
+            FREE_BYTES,
+            includes_views=True,
+            is_kept=self.is_kept,
         ):
             op = value.owner
             assert isinstance(op, Operation)
@@ -123,7 +131,8 @@ class GraphFoldConstantsPass(ModulePass):
     A value is folded if reading a constant costs less than computing the value, as for
     functions like the sine, or if it is small. Positions and comparisons of positions,
     such as a causal mask, are not folded, because computing them costs less than
-    reading them. Constants in side files are not folded.
+    reading them, and because a mask that is computed bounds the loops of a target whose
+    loops may have any bounds. Constants in side files are not folded.
     """
 
     name = NAME
@@ -132,9 +141,13 @@ class GraphFoldConstantsPass(ModulePass):
     """Maximum size of a folded constant, in bytes."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        target = (
+            TargetSpec.read_from_module(op) if TargetSpec.is_attached_to(op) else None
+        )
+        is_kept = mask_filter_for(target)
         for function in op.walk():
             if isinstance(function, func.FuncOp):
                 for block in function.body.blocks:
-                    _ConstantFolder(
-                        self.limit, values_computed_from_constants(block), {}
-                    ).fold_constants_of_block(block)
+                    constants = values_computed_from_constants(block)
+                    folder = _ConstantFolder(self.limit, constants, {}, is_kept)
+                    folder.fold_constants_of_block(block)

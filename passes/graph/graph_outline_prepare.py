@@ -14,6 +14,7 @@ from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from tlf.analysis.tiling.position_masks import mask_filter_for
 from tlf.analysis.work.flops_and_bytes import size_in_bytes
 from tlf.analysis.work.precompute_profit import (
     DEFAULT_ADDITIONS_PER_BYTE,
@@ -44,11 +45,11 @@ def outline_preparation(
     """
     block = function.body.block
     invariant = call_invariant_values_of(block)
-    additions = (
-        DEFAULT_ADDITIONS_PER_BYTE if target is None else additions_per_byte(target)
-    )
     values = select_values_to_precompute(
-        values_used_outside(block, invariant), invariant, additions=additions
+        values_used_outside(block, invariant),
+        invariant,
+        additions=_additions_per_byte(target),
+        is_kept=mask_filter_for(target),
     )
     if not values:
         return None
@@ -73,6 +74,10 @@ def outline_preparation(
         no_attributes = [DictionaryAttr({})] * len(values)
         function.arg_attrs = ArrayAttr([*function.arg_attrs, *no_attributes])
     return preparation
+
+
+def _additions_per_byte(target: TargetSpec | None) -> float:
+    return DEFAULT_ADDITIONS_PER_BYTE if target is None else additions_per_byte(target)
 
 
 def _build_preparation_function(
@@ -161,7 +166,8 @@ class GraphOutlinePreparePass(ModulePass):
 
     A value is outlined if reading it costs less than computing it, including the
     weights to read: concatenated weights or weights with a folded normalization, but
-    not weights cast to a wider type, or repeated along an axis. The relative cost of
+    not weights cast to a wider type, or repeated along an axis, nor masks of positions
+    if they bound loops. The relative cost of
     reading and computing depends on the target, if there is one: threads of a GPU issue
     loads themselves, while engines of an NPU move bytes in parallel with computation.
     """

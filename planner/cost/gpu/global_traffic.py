@@ -68,6 +68,8 @@ class TrafficModel:
     """Number of threads of a program."""
     warp_size: int = 32
     """Number of threads that load or store together."""
+    share_of_iterations: float = 1.0
+    """Iterations of reductions that are executed, in the mean over programs."""
 
     _tensors: dict[SSAValue, GlobalTensor] = field(
         init=False, default_factory=dict[SSAValue, "GlobalTensor"]
@@ -300,7 +302,7 @@ class TrafficModel:
             for interval, extent in zip(box, shape, strict=True)
         )
         times = prod(loop.trips for loop in within if loop not in symbols)
-        return float(covered * times)
+        return covered * times * (self.share_of_iterations if is_inner else 1.0)
 
 
 def _offset_symbols_of(box: Box) -> set[Hashable]:

@@ -12,6 +12,7 @@ from math import inf
 from tlf.analysis.operations.banded_matmul import MatmulWork
 from tlf.analysis.tiling.group_analysis import GroupMembers, tile_rules_of
 from tlf.analysis.tiling.group_tiling import TilingError
+from tlf.analysis.tiling.position_masks import key_of_positions
 from tlf.analysis.tiling.structural_keys import structural_key_of
 from tlf.dialects import graph
 from tlf.dialects.interfaces import ContractionInterface
@@ -83,16 +84,14 @@ class GpuEstimator:
 
     def find_plan(self, members: GroupMembers) -> graph.PlanAttr | None:
         """Return the cheapest plan, or `None` if no evaluated candidate fits."""
-        return self._cached_plan(
-            structural_key_of(members.operations, members.results), members
-        )
+        return self._cached_plan(_key_of_group(members), members)
 
     def estimate_cycles(self, members: GroupMembers, limit: float = inf) -> int | None:
         """
         Return the cycles of a group as one kernel with its plan, or `None` without a
         plan; of another plan if the search for the best one ended above `limit`.
         """
-        key = structural_key_of(members.operations, members.results)
+        key = _key_of_group(members)
         if key in self._fastest:
             return self._fastest[key]
         if key not in self._known:
@@ -236,3 +235,9 @@ class GpuEstimator:
         return MatmulWork.of_iterators(
             form.iterator_roles, form.extents
         ).has_min_extents(least)
+
+
+def _key_of_group(members: GroupMembers) -> Hashable:
+    """Return a key that is equal for groups with the same plans and costs."""
+    structure = structural_key_of(members.operations, members.results)
+    return structure, key_of_positions(members.operations)

@@ -61,6 +61,10 @@ class KernelWork:
     Cycles that one program computes after a loop: programs that start together end
     together, so that no other work overlaps with it.
     """
+    longest_loop_excess: float = 0.0
+    """
+    Cycles by which the loop of the longest program exceeds the mean of all programs.
+    """
 
 
 @dataclass(frozen=True)
@@ -91,6 +95,7 @@ def estimate_kernel_cost(work: KernelWork, chip: Chip) -> KernelCost:
     waves = ceil(work.program_count / (resident * chip.processors))
     times = _compute_time_by_resource(work, chip, per_processor)
     latency = waves * work.lone_program_cycles - work.latency_before_and_after
+    latency += work.longest_loop_excess
     # Programs of a wave end together and store together.
     port_cycles = (
         waves * work.bytes_stored_after_loop / work.program_count / chip.gpu.port

@@ -21,6 +21,7 @@ from tlf.planner.cost.gpu.kernel_cost import KernelWork, OuterTraffic
 from tlf.planner.cost.gpu.program_resources import ProgramResources, ResourceDemand
 from tlf.planner.cost.gpu.source_products import find_source_product
 from tlf.planner.cost.gpu.unit_cycles import NO_CYCLES, UnitCycles
+from tlf.planner.cost.loop_ranges import count_reduction_trips
 from tlf.planner.settings.gpu_calibration import TRITON_CALIBRATION
 
 
@@ -88,12 +89,20 @@ class KernelPrograms:
         """True if programs run in groups, as around matrix products."""
         loops = tuple(self.tiling.loops.values())
         self.grid = ProgramGrid(loops, self.is_grouped)
-        self.rounds = prod(loop.trips for loop in self.tiling.inner_loops.values())
-        """Iterations of the loop of the anchor."""
+        self.trips = count_reduction_trips(self.tiling)
+        """Iterations of the loops of the anchor."""
+        self.rounds = self.trips.whole.mean or 1.0
+        """Mean number of iterations of the loop of the anchor."""
         self.steps = self.rounds * self._nested_iterations_per_iteration()
         """Iterations of the loop whose loads are in flight."""
         threads = self.warps * self.chip.gpu.warp
-        self.accesses = TrafficModel(self.tiling, self.chip.sector_bytes, threads)
+        count = prod(loop.trips for loop in self.tiling.inner_loops.values())
+        self.accesses = TrafficModel(
+            self.tiling,
+            self.chip.sector_bytes,
+            threads,
+            share_of_iterations=self.rounds / count,
+        )
 
     def total_work_with(self, resources: ProgramResources) -> KernelWork:
         """Return the total work of all programs with the given resources."""
@@ -125,21 +134,20 @@ class KernelPrograms:
         )
         memory = self._outer_traffic_of_moves(moves, resources)
         stored = sum(each.totals.bus_bytes for each in outer if not each.is_read)
+        loop = self._reduction_loop_cycles(step, memory, resources)
         return KernelWork(
             programs,
             memory,
             sum(each.totals.cache_bytes for each in moves),
             beside + repeated,
-            fill
-            + once.total_cycles
-            + self._reduction_loop_cycles(step, memory, resources)
-            + waits,
+            fill + once.total_cycles + loop + waits,
             fill,
             resources,
             exposed if is_direct or not is_looped else 0.0,
             repeated.warp_issued_cycles if is_direct and is_product else 0.0,
             stored if is_product else 0.0,
             once.elementwise_cycles if is_looped else 0.0,
+            loop * (self.trips.whole.greatest / self.rounds - 1),
         )
 
     @cached_property
@@ -174,10 +182,14 @@ class KernelPrograms:
             1, sum(prod(loop.trips for loop in each.values()) for each in nested)
         )
 
-    def _executions_per_program(self, tiled: TiledOperation) -> int:
-        """Return the number of times that a program computes a tile of an operation."""
+    def _executions_per_program(self, tiled: TiledOperation) -> float:
+        """
+        Return the mean number of times that a program computes a tile of an operation.
+        """
         if self._loop_level_of(tiled) is not LoopLevel.INNER:
             return 1
+        if tiled.op in self.trips.mask_operations:
+            return self.trips.mean_with_masks
         loops = self.tiling.nested_loops_by_op.get(tiled.op, {}).values()
         return self.rounds * prod(loop.trips for loop in loops)
 
@@ -333,7 +345,6 @@ class KernelPrograms:
         """
         if not self.tiling.inner_loops:
             return 0.0
-        *_, last = (*self.tiling.inner_loops.values(), *self.tiling.nested_loops)
         stages, chain = resources.stages, self._dependent_mma_cycles
         if stages == 1:
             return self._count_single_stage_cycles(iteration_cycles)
@@ -356,8 +367,13 @@ class KernelPrograms:
         )
         longest = max(iteration_cycles.busiest_unit_cycles, chain, sequential)
         each = max(longest + self.chip.gpu.barrier, hidden)
-        starts = self.steps / last.trips - 1
-        return self.steps * each + starts * latency
+        return self.steps * each + (self._count_loop_starts() - 1) * latency
+
+    def _count_loop_starts(self) -> float:
+        """Return the number of times that a program starts a loop with loads."""
+        if not self.tiling.nested_loops:
+            return self.trips.loop_count
+        return self.steps / self.tiling.nested_loops[-1].trips
 
     def _count_single_stage_cycles(self, iteration_cycles: UnitCycles) -> float:
         """Return the cycles of the reduction loop if its loads are not in advance."""
