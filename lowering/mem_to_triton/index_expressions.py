@@ -147,11 +147,14 @@ class IndexExpr:
             return IndexExpr.of_constant(value % divisor)
         if self.divisor % divisor == 0:
             return IndexExpr.of_constant(0)
-        common = gcd(self.divisor, divisor)
+        if (common := gcd(self.divisor, divisor)) > 1:
+            # Triton knows of a multiple of a constant that it is divisible by it.
+            quotient = self.floordiv(common).modulo(divisor // common)
+            return quotient * IndexExpr.of_constant(common)
         text = f"{self.parenthesised_text} % {divisor}"
         if self.low < 0:
             text = f"({text} + {divisor}) % {divisor}"
-        return IndexExpr(text, 0, divisor - common, False, common)
+        return IndexExpr(text, 0, divisor - 1, False)
 
     def minimum(self, other: "IndexExpr") -> "IndexExpr":
         """Return the smaller expression if ranges decide, or else a `tl.minimum`."""

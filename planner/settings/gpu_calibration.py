@@ -52,6 +52,25 @@ class TritonCalibration:
     """Lane steps for the address of one access."""
     mask_steps: int = 2
     """Lane steps for the mask of a masked access."""
+    window_address_bytes: int = 24
+    """
+    Bytes of registers per load of a window in a loop, for its address and position:
+    fitted to the registers of 3x3 convolutions of 64 and 256 channels.
+    """
+    line_bytes: int = 128
+    """Bytes of a line of the cache."""
+    partial_line_cost: float = 1.4
+    """
+    Cost of reading windows by parts of lines, in whole lines: measured with 3x3
+    convolutions in steps of 32 and 64 channels of 16 bits.
+    """
+    window_mask_steps: int = 3
+    """Lane steps for the mask of a load of a window, per axis that is padded."""
+    max_unrolled_iterations: int = 32
+    """
+    Maximum number of iterations of a loop that is unrolled, which accumulates element
+    by element.
+    """
     partial_sector_cost: int = 2
     """Cost of a store to a part of a sector, in whole sectors."""
     fused_reduction_slowdown: float = 1.15

@@ -12,7 +12,7 @@
 // CHECK-NEXT:   r5 = r2 % 14
 // CHECK-NEXT:   i2 = i1 // 192
 // CHECK-NEXT:   i3 = (i1 // 64) % 3
-// CHECK-NEXT:   i4 = i1 % 64
+// CHECK-NEXT:   i4 = ((i1 // 32) % 2) * 32
 // CHECK-NEXT:   r6 = r3 * 12544 + r4 * 896 + r5 * 64
 // CHECK-NEXT:   i5 = i2 - 1
 // CHECK-NEXT:   r7 = i5 + r4

@@ -191,11 +191,13 @@ class TrafficModel:
         run = read.contiguous_bytes(box)
         width = self._bytes_per_window_load(read, box)
         bus = payload * read.sector_bytes_per_byte(run, self.sector_bytes)
-        mask = TRITON_CALIBRATION.mask_steps * (op.padding_value(0) is not None)
+        is_partial = run < TRITON_CALIBRATION.line_bytes
+        line_cost = TRITON_CALIBRATION.partial_line_cost if is_partial else 1.0
+        mask = TRITON_CALIBRATION.window_mask_steps * read.padded_axis_count
         totals = AccessTotals(
             payload=payload,
             bus_bytes=bus,
-            cache_bytes=bus,
+            cache_bytes=bus * line_cost,
             row_count=payload / max(self.sector_bytes, run),
             access_count=payload / width,
             lane_steps=(TRITON_CALIBRATION.address_steps + mask) * payload / width,

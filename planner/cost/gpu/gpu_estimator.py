@@ -5,17 +5,18 @@ least kernel time.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from contextlib import suppress
-from math import inf
+from math import inf, prod
 
 from tlf.analysis.operations.banded_matmul import MatmulWork
 from tlf.analysis.tiling.group_analysis import GroupMembers, tile_rules_of
 from tlf.analysis.tiling.group_tiling import TilingError
 from tlf.analysis.tiling.position_masks import key_of_positions
 from tlf.analysis.tiling.structural_keys import structural_key_of
+from tlf.analysis.tiling.tileable_axes import TileableAxes
 from tlf.dialects import graph
-from tlf.dialects.interfaces import ContractionInterface
+from tlf.dialects.interfaces import ContractionInterface, DelinearizedReadInterface
 from tlf.dialects.target import Level, LevelKind, TargetSpec
 from tlf.dialects.tile import Mapping
 from tlf.planner.context import Memo
@@ -28,6 +29,7 @@ from tlf.planner.cost.gpu.kernel_search import (
     is_far_above,
 )
 from tlf.planner.search_space import UNRESTRICTED, SearchSpace
+from tlf.planner.settings.gpu_calibration import TRITON_CALIBRATION
 from tlf.planner.settings.search_budgets import KERNEL_SEARCH
 from tlf.planner.tile_sizes.largest_tiles import TileSizeSelector
 
@@ -206,7 +208,41 @@ class GpuEstimator:
                     *shape, preferred_product=product
                 ).select_sizes()
                 starts.append((*sizes.parallel_sizes, *sizes.reduction_sizes))
+        if self._can_unroll_reduction(members, axes):
+            padded = [self.rules.padded_tile_extent(each) for each in axes.parallel]
+            factors = [extent & -extent for extent in axes.parallel]
+            unrolled = [self._unrolled_start(axes, each) for each in (padded, factors)]
+            # Elements of a window that are in different threads are not contiguous.
+            has_windows = any(
+                isinstance(op, DelinearizedReadInterface) for op in members.operations
+            )
+            starts = unrolled if has_windows else [*starts, *unrolled]
         return search, starts
+
+    def _can_unroll_reduction(self, members: GroupMembers, axes: TileableAxes) -> bool:
+        """
+        Return `True` if a group has a short reduction, without products, that can
+        accumulate element by element.
+        """
+        if not axes.reduction or not all(axes.reduction_free):
+            return False
+        ops = members.accumulating_operations
+        is_short = prod(axes.reduction) <= TRITON_CALIBRATION.max_unrolled_iterations
+        return is_short and not any(isinstance(op, ContractionInterface) for op in ops)
+
+    def _unrolled_start(self, axes: TileableAxes, limits: Sequence[int]) -> Sizes:
+        """
+        Return the start with which a reduction accumulates element by element: tiles
+        of the preferred number of elements, with a limit along each axis but the first.
+        """
+        sizes, left = list[int](), self.target.tiling.tile_elements or 1
+        for axis in reversed(range(len(limits))):
+            extent = self.rules.padded_tile_extent(axes.parallel[axis])
+            limit = limits[axis] if axis else extent
+            size = min(limit, max(1, left)) if axes.free[axis] else extent
+            sizes.insert(0, size)
+            left //= size
+        return (*sizes, *(1 for _ in axes.reduction))
 
     def _products_to_start_from(
         self, members: GroupMembers

@@ -383,6 +383,19 @@ class KernelPrograms:
             + max(0.0, self._dependent_mma_cycles - iteration_cycles.matrix)
         )
 
+    @property
+    def _is_unrolled(self) -> bool:
+        """
+        True if the reduction loop is unrolled, so that the loads of all iterations are
+        in flight together: if it accumulates element by element in few iterations.
+        """
+        is_short = self.steps <= TRITON_CALIBRATION.max_unrolled_iterations
+        return is_short and all(
+            not tiled.facts.is_product
+            and all(tiled.box[dim].size == 1 for dim in tiled.facts.reduction_dims)
+            for tiled in self._accumulated_tiles
+        )
+
     @cached_property
     def _dependent_mma_cycles(self) -> float:
         """Cycles of an iteration whose matrix instructions wait for each other."""
@@ -404,10 +417,9 @@ class KernelPrograms:
         if not self.tiling.inner_loops:
             return total
         if has_single_stage:
-            latency = self.chip.memory.latency
-            total += self.steps * (
-                latency + self.chip.gpu.barrier + iteration_cycles.cache_port
-            )
+            latency = self.chip.memory.latency + self.chip.gpu.barrier
+            waits = 1 if self._is_unrolled else self.steps
+            total += waits * latency + self.steps * iteration_cycles.cache_port
         has_outer_loads = any(
             at is LoopLevel.OUTER and boxes
             for (_, at), boxes in self.tiling.reads.items()

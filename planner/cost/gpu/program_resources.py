@@ -21,7 +21,11 @@ from tlf.analysis.tiling.group_tiling import (
     TiledOperation,
     count_elements_of_box,
 )
-from tlf.dialects.interfaces import IndexedReadInterface, ReductionInterface
+from tlf.dialects.interfaces import (
+    DelinearizedReadInterface,
+    IndexedReadInterface,
+    ReductionInterface,
+)
 from tlf.dialects.triton import default_warp_count
 from tlf.dialects.types import itemsize_of
 from tlf.planner.cost.gpu.compute_model import (
@@ -195,10 +199,12 @@ class ResourceDemand:
     @cached_property
     def _register_loads(self) -> RegisterLoads:
         """Elements that every iteration of the reduction loads into registers."""
+        return RegisterLoads.from_tiling(self.tiling, self._traffic_model)
+
+    @cached_property
+    def _traffic_model(self) -> TrafficModel:
         sector = self.compute_model.chip.sector_bytes
-        return RegisterLoads.from_tiling(
-            self.tiling, TrafficModel(self.tiling, sector, self._thread_count)
-        )
+        return TrafficModel(self.tiling, sector, self._thread_count)
 
     def _max_live_bytes(self) -> int:
         """Return the maximum live bytes of the threads' values."""
@@ -209,7 +215,22 @@ class ResourceDemand:
         for reduction in self._live_ranges_of(sizes).reductions:
             terms = self._product_term_bytes(reduction.op)
             peak = max(peak, reduction.live_bytes(sizes) + terms)
+        peak = max(peak, self._chained_product_bytes(sizes))
         return peak + self._live_address_bytes()
+
+    def _chained_product_bytes(self, sizes: Mapping[SSAValue, int]) -> int:
+        """
+        Return the bytes of the values around products that read results of others, if
+        no loop separates them: the compiler loads all inputs first, and keeps results
+        of products until they are stored.
+        """
+        if self.tiling.inner_loops or not self._register_operands:
+            return 0
+        held = {value for value, _ in self.tiling.input_tiles()}
+        for op, operand in self._register_operands.items():
+            held.add(op.operands[operand])
+        held |= {op.results[0] for op in self._mma_products}
+        return sum(sizes.get(each, 0) for each in held)
 
     def _live_ranges_of(self, values: Collection[SSAValue]) -> RegisterLiveRanges:
         """
@@ -236,7 +257,23 @@ class ResourceDemand:
             if isinstance(op, IndexedReadInterface)
         )
         tiles = (self.tiling.tiles[op].result for op in indexed)
-        return ADDRESS * max(map(count_elements_of_box, tiles), default=0)
+        most = ADDRESS * max(map(count_elements_of_box, tiles), default=0)
+        return most + sum(map(self._window_address_bytes, self._looped_window_reads))
+
+    @property
+    def _looped_window_reads(self) -> Iterator[TiledOperation]:
+        """Reads of windows in the loop, whose addresses stay in registers."""
+        for op in self.tiling.gathered_operations:
+            tiled = self.tiling.tiles[op]
+            is_looped = tiled.loop_level is LoopLevel.INNER
+            if is_looped and isinstance(op, DelinearizedReadInterface):
+                yield tiled
+
+    def _window_address_bytes(self, tiled: TiledOperation) -> int:
+        """Return the bytes of the addresses and positions of all loads of windows."""
+        width = self._traffic_model.bytes_per_gather_load(tiled)
+        size = _bytes_of_tile(tiled.op.results[0], tiled.result)
+        return TRITON_CALIBRATION.window_address_bytes * (size // width)
 
     def _product_term_bytes(self, op: Operation) -> int:
         """Return the bytes of the terms of a product before they are summed."""
@@ -371,7 +408,10 @@ class ResourceDemand:
         collapsed = int(self.compute_model.has_collapsed_axes(tiled, operand))
         nested = self.tiling.nested_loops_by_op.get(tiled.op, {})
         loops = [*self.tiling.inner_loops.values(), *nested.values()]
-        is_loaded = value.owner not in self.tiling.tiles
+        is_loaded = (
+            value.owner not in self.tiling.tiles
+            or value.owner in self.tiling.gathered_operations
+        )
         is_looped = is_loaded and box is not None and is_box_moved_by(box, loops)
         return _SharedFactor(value, size, collapsed, is_looped)
 

@@ -23,7 +23,8 @@ class WindowRead:
         """Return the bytes of each contiguous run that a tile reads, at most."""
         if (digit := self._contiguous_digit) is None:
             return self.tensor.item_bytes
-        return min(box[digit.axis].size, digit.extent) * self.tensor.item_bytes
+        spans = self.access.digit_spans([interval.size for interval in box])
+        return spans[self.access.digits.index(digit)] * self.tensor.item_bytes
 
     def aligned_load_bytes(self, box: Box) -> int:
         """
@@ -31,7 +32,8 @@ class WindowRead:
         each starts at a multiple of these bytes.
         """
         item = self.tensor.item_bytes
-        if (digit := self._contiguous_digit) is None or not self._has_aligned_runs:
+        digit = self._contiguous_digit
+        if digit is None or digit.stride > 1:
             return item
         run = gcd(box[digit.axis].size, digit.extent) * item
         strides = (
@@ -39,11 +41,13 @@ class WindowRead:
             for axis, stride in enumerate(self.tensor.strides)
             if axis != self._contiguous_axis and self.tensor.shape[axis] > 1
         )
-        return max(item, gcd(TRITON_CALIBRATION.vector_bytes, run, *strides))
+        limits = (run, self._run_alignment, *strides)
+        return max(item, gcd(TRITON_CALIBRATION.vector_bytes, *limits))
 
     def sector_bytes_per_byte(self, run_bytes: int, sector_bytes: int) -> float:
         """Return the bytes in the sectors of a run, divided by its own."""
-        if run_bytes % sector_bytes == 0 and self._has_aligned_runs:
+        is_aligned = self._run_alignment % sector_bytes == 0
+        if run_bytes % sector_bytes == 0 and is_aligned:
             return 1.0
         return (run_bytes + sector_bytes - self.tensor.item_bytes) / run_bytes
 
@@ -61,6 +65,16 @@ class WindowRead:
         inside = map(min, tile, self.access.shape)
         return float(min(count, prod(inside)) * self.tensor.item_bytes)
 
+    @property
+    def padded_axis_count(self) -> int:
+        """Number of axes along which elements are read from outside of the tensor."""
+        bounds = (
+            each.index_bounds(self.access.domain_extents)
+            for each in self.access.accesses
+        )
+        pairs = zip(bounds, self.tensor.shape, strict=True)
+        return sum(low < 0 or high >= extent for (low, high), extent in pairs)
+
     @cached_property
     def _contiguous_axis(self) -> int | None:
         """Innermost axis in memory with several elements."""
@@ -71,7 +85,7 @@ class WindowRead:
 
     @cached_property
     def _contiguous_digit(self) -> Digit | None:
-        """Innermost digit of an axis that moves by single elements in memory."""
+        """Digit with the least stride that moves by single elements in memory."""
         if self._contiguous_axis is None:
             return None
         access = self.access.accesses[self._contiguous_axis]
@@ -80,12 +94,20 @@ class WindowRead:
             for dimension, factor in access.terms
             if factor == 1
         )
-        return next((digit for digit in digits if digit.stride == 1), None)
+        return min(digits, key=lambda digit: digit.stride, default=None)
 
     @cached_property
-    def _has_aligned_runs(self) -> bool:
-        """True if all runs start at multiples of the extent of their digit."""
+    def _run_alignment(self) -> int:
+        """Bytes that the starts of all runs are multiples of, or 0 for no limit."""
         if self._contiguous_axis is None:
-            return False
-        access = self.access.accesses[self._contiguous_axis]
-        return len(access.terms) == 1 and access.offset == 0
+            return self.tensor.item_bytes
+        access, run = (
+            self.access.accesses[self._contiguous_axis],
+            self._contiguous_digit,
+        )
+        others = [
+            factor
+            for dimension, factor in access.terms
+            if self.access.digits[dimension] != run
+        ]
+        return gcd(access.offset, *others) * self.tensor.item_bytes

@@ -142,6 +142,77 @@ def test_sum_of_rows(element: str, compiler: OfflineCompiler) -> None:
     assert assembly.spilled_bytes == 0
 
 
+CONVOLUTION = """
+func.func @main(%x: {last}, %w: {filters} {{tlf.parameter}}) -> {result} {{
+  %0 = graph.transpose %x permutation [0, 3, 1, 2] : ({last}) -> {images}
+  %1 = graph.conv2d %0, %w strides [{stride}, {stride}]
+      padding [{padding}, {padding}, {padding}, {padding}] groups {groups}
+      : ({images}, {filters}) -> {convolved}
+  %2 = graph.relu %1 : {convolved}
+  %y = graph.transpose %2 permutation [0, 2, 3, 1] : ({convolved}) -> {result}
+  func.return %y : {result}
+}}
+"""
+"""A convolution with channels last, as in the middle of a network."""
+
+
+def convolution(
+    channels: int, extent: int, filters: int, taps: int, stride: int, groups: int = 1
+) -> str:
+    """Return a convolution of 32 square images, padded to keep their extent."""
+    out = (extent - 1) // stride + 1
+    return CONVOLUTION.format(
+        last=f"tensor<32x{extent}x{extent}x{channels}xbf16>",
+        images=f"tensor<32x{channels}x{extent}x{extent}xbf16>",
+        filters=f"tensor<{filters}x{channels // groups}x{taps}x{taps}xbf16>",
+        convolved=f"tensor<32x{filters}x{out}x{out}xbf16>",
+        result=f"tensor<32x{out}x{out}x{filters}xbf16>",
+        stride=stride,
+        padding=taps // 2,
+        groups=groups,
+    )
+
+
+CONVOLUTIONS = [
+    (64, 56, 64, 3, 1),
+    (256, 14, 256, 3, 1),
+    (256, 14, 1024, 1, 1),
+    (128, 28, 128, 3, 2),
+    (256, 28, 512, 1, 2),
+]
+"""Channels, extent of images, filters, taps and stride."""
+
+
+@pytest.mark.parametrize("sizes", CONVOLUTIONS)
+def test_convolutions_are_products(
+    sizes: tuple[int, int, int, int, int], compiler: OfflineCompiler
+) -> None:
+    """One kernel, whose windows go to shared memory 16 bytes at a time."""
+    (found,) = kernels(convolution(*sizes), compiler)
+    assert found.assembly is not None
+    assert found.assembly.wgmma > 0
+    assert found.assembly.mma == 0
+    assert not found.assembly.is_serialised
+    assert found.assembly.spilled_bytes == 0
+    assert found.shared <= SHARED_LIMITS[90]
+    assert set(found.assembly.loads) == {128}
+    assert set(found.assembly.stores) == {128}
+
+
+@pytest.mark.parametrize(("taps", "stride"), [(3, 1), (3, 2), (5, 1), (5, 2)])
+def test_depthwise_convolutions_load_several_channels_at_once(
+    taps: int, stride: int, compiler: OfflineCompiler
+) -> None:
+    text = convolution(96, 56, 96, taps, stride, groups=96)
+    (found,) = kernels(text, compiler)
+    assert found.assembly is not None
+    assert found.assembly.spilled_bytes == 0
+    # Loads of all taps are in flight together: the loop is unrolled.
+    assert sum(found.assembly.loads.values()) >= taps * taps
+    assert min(found.assembly.loads) >= 64
+    assert min(found.assembly.stores) >= 64
+
+
 ATTENTION = """
 func.func @main(%q: tensor<64x512x{d}xbf16>, %k: tensor<64x{d}x512xbf16>,
     %v: tensor<64x512x{d}xbf16>) -> tensor<64x512x{d}xbf16> {{
