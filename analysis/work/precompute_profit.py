@@ -12,6 +12,7 @@ from tlf.analysis.work.vector_step_costs import is_special_function, scalar_step
 from tlf.dialects.interfaces import (
     ConstantInterface,
     ElementwiseInterface,
+    MovementInterface,
     ReferenceInterface,
     ViewInterface,
 )
@@ -34,6 +35,12 @@ OVERLAP_FACTOR = 8
 """
 Factor by which reading a byte is cheaper if dedicated engines overlap moves with
 computation.
+"""
+
+MOVEMENT_FACTOR = 2
+"""
+Factor by which elements that are moved first are read faster than from their source,
+where rows are shorter.
 """
 
 FREE_BYTES = 1024
@@ -80,7 +87,10 @@ def is_precompute_profitable(
         if isinstance(operand.owner, Block) or _is_stored_constant(operand.owner)
     }
     compute_cost = sum(map(cost_in_additions, ops)) / additions
-    return max(compute_cost, size_in_bytes(inputs)) >= size_in_bytes([value])
+    bytes_read = size_in_bytes(inputs)
+    if all(isinstance(op, MovementInterface) for op in ops):
+        bytes_read *= MOVEMENT_FACTOR
+    return max(compute_cost, bytes_read) >= size_in_bytes([value])
 
 
 def _is_stored_constant(op: Operation) -> bool:

@@ -10,8 +10,13 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import irdl_op_definition, prop_def
 
 from tlf.dialects.graph.contraction import ContractionOperation
-from tlf.dialects.graph.correlation import Correlation, filter_tap_extents
+from tlf.dialects.graph.correlation import (
+    Correlation,
+    RowsResult,
+    filter_tap_extents,
+)
 from tlf.dialects.graph.image_windows import IMAGE_AXES, Window, to_padding_property
+from tlf.dialects.graph.stored_images import StoredImages, WindowRowsInterface
 from tlf.dialects.graph.tensor_types import (
     element_type_of_value,
     infer_result_type,
@@ -21,6 +26,7 @@ from tlf.dialects.graph.tensor_types import (
 from tlf.dialects.interfaces import (
     Array,
     LoopDim,
+    Scalar,
     WindowInterface,
     parallel_dim,
     reduction_dim,
@@ -30,7 +36,9 @@ from tlf.support.affine.index_access import Accesses, IndexAccess
 
 
 @irdl_op_definition
-class Conv2dOp(ContractionOperation, PaddingInterface, WindowInterface):
+class Conv2dOp(
+    ContractionOperation, PaddingInterface, WindowInterface, WindowRowsInterface
+):
     """
     Two-dimensional convolution: correlation of each image of `lhs`, N x C x H x W, with
     the filters `rhs`, F x C/groups x KH x KW.
@@ -234,3 +242,31 @@ class Conv2dOp(ContractionOperation, PaddingInterface, WindowInterface):
                 self.precision,
             )
         ]
+
+    @property
+    def images(self) -> SSAValue:
+        return self.lhs
+
+    @property
+    def initial_value(self) -> SSAValue | None:
+        return self.init
+
+    @property
+    def border_value(self) -> Scalar:
+        return 0
+
+    @property
+    def prefers_channels_last(self) -> bool:
+        return True
+
+    def build_rows(
+        self, builder: Builder, images: StoredImages, initial_rows: SSAValue | None
+    ) -> SSAValue:
+        """Build the product of the matrices of windows and of filters."""
+        types = RowsResult(
+            element_type_of_value(self.result),
+            self.accumulator_type,
+            self.precision,
+            initial_rows,
+        )
+        return self.correlation.build_rows(builder, images, self.rhs, types)

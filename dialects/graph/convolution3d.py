@@ -19,8 +19,13 @@ from xdsl.traits import Pure
 
 from tlf.dialects.graph.accumulating_operation import AccumulatorTypedOperation
 from tlf.dialects.graph.contraction import verify_precision
-from tlf.dialects.graph.correlation import Correlation, filter_tap_extents
+from tlf.dialects.graph.correlation import (
+    Correlation,
+    RowsResult,
+    filter_tap_extents,
+)
 from tlf.dialects.graph.image_windows import Window
+from tlf.dialects.graph.stored_images import StoredImages, WindowRowsInterface
 from tlf.dialects.graph.tensor_types import (
     NUMBERS,
     GraphTensorConstraint,
@@ -31,14 +36,14 @@ from tlf.dialects.graph.tensor_types import (
     verify_same_element_types,
     verify_shape,
 )
-from tlf.dialects.interfaces import Array, DecompositionInterface
+from tlf.dialects.interfaces import Array, DecompositionInterface, Scalar
 
 ONES = (1, 1, 1)
 ZEROS = (0, 0, 0, 0, 0, 0)
 
 
 @irdl_op_definition
-class Conv3dOp(AccumulatorTypedOperation, DecompositionInterface):
+class Conv3dOp(AccumulatorTypedOperation, DecompositionInterface, WindowRowsInterface):
     """
     Three-dimensional convolution: correlation of each image of `lhs`,
     N x C x D x H x W, with the filters `rhs`, F x C/groups x KD x KH x KW.
@@ -157,3 +162,31 @@ class Conv3dOp(AccumulatorTypedOperation, DecompositionInterface):
                 self.precision.data,
             )
         ]
+
+    @property
+    def images(self) -> SSAValue:
+        return self.lhs
+
+    @property
+    def initial_value(self) -> SSAValue | None:
+        return None
+
+    @property
+    def border_value(self) -> Scalar:
+        return 0
+
+    @property
+    def prefers_channels_last(self) -> bool:
+        return True
+
+    def build_rows(
+        self, builder: Builder, images: StoredImages, initial_rows: SSAValue | None
+    ) -> SSAValue:
+        """Build the product of the matrices of windows and of filters."""
+        types = RowsResult(
+            element_type_of_value(self.result),
+            self.accumulator_type,
+            self.precision.data,
+            initial_rows,
+        )
+        return self.correlation.build_rows(builder, images, self.rhs, types)

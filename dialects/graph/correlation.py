@@ -6,7 +6,7 @@ number of axes, in numpy and as a contraction.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 import numpy as np
@@ -15,9 +15,14 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.utils.exceptions import VerifyException
 
+from tlf.dialects.graph.cast import CastOp
 from tlf.dialects.graph.contraction import ContractOp
+from tlf.dialects.graph.elementwise import MulOp
 from tlf.dialects.graph.image_windows import Window
-from tlf.dialects.graph.movement import ReshapeOp
+from tlf.dialects.graph.movement import ReshapeOp, TransposeOp
+from tlf.dialects.graph.packed_images import PackedImages
+from tlf.dialects.graph.reduction import ReduceKind, ReduceOp
+from tlf.dialects.graph.stored_images import StoredImages
 from tlf.dialects.graph.tensor_types import (
     element_type_of_value,
     format_shape,
@@ -131,6 +136,112 @@ class Correlation:
         merged = ReshapeOp.create(operands=[total], result_types=[result.type])
         return builder.insert(merged).result
 
+    def build_rows(
+        self,
+        builder: Builder,
+        images: StoredImages,
+        filters: SSAValue,
+        result: RowsResult,
+    ) -> SSAValue:
+        """
+        Build the correlation as a matrix, windows x filters: a product of the matrix of
+        windows with that of the filters, or a sum over taps where filters read single
+        channels. It is accumulated, and then rounded to the element of the result.
+        """
+        accumulator, init = result.accumulator, result.initial_rows
+        if init is not None:
+            init = _build_cast(builder, init, accumulator)
+        wide = replace(result, element=accumulator, initial_rows=init)
+        is_depthwise = shape_of(filters)[1] == 1 and self.group_count > 1
+        build = self._build_depthwise_rows if is_depthwise else self._build_product_rows
+        total = build(builder, images, filters, wide)
+        return _build_cast(builder, total, result.element)
+
+    def _build_product_rows(
+        self,
+        builder: Builder,
+        images: StoredImages,
+        filters: SSAValue,
+        result: RowsResult,
+    ) -> SSAValue:
+        """Build the product of the matrix of windows with that of the filters."""
+        count = shape_of(filters)[0]
+        factors = self._build_factors(builder, images, filters)
+        init, groups = result.initial_rows, self.group_count
+        rows = images.row_count(self.window)
+        if init is not None and groups > 1:
+            shape = [rows, groups, count // groups]
+            init = builder.insert(ReshapeOp(init, shape)).result
+        types = result.accumulator, result.precision, result.element
+        contraction = ContractOp(*factors, self._maps_of_rows(), init, *types)
+        total = builder.insert(contraction).result
+        if groups == 1:
+            return total
+        return builder.insert(ReshapeOp(total, [rows, count])).result
+
+    def _maps_of_rows(self) -> list[AffineMap]:
+        """
+        Return the indexing maps of the matrices of windows, filters and results, over
+        groups if there are several, rows, filters and columns.
+        """
+        group = (0,) if self.group_count > 1 else ()
+        row, filter_, column = range(len(group), len(group) + 3)
+        axes = (
+            (*group, row, column),
+            (*group, filter_, column),
+            (row, *group, filter_),
+        )
+        return [
+            AffineMap(len(group) + 3, 0, tuple(map(AffineExpr.dimension, each)))
+            for each in axes
+        ]
+
+    def _build_factors(
+        self, builder: Builder, images: StoredImages, filters: SSAValue
+    ) -> tuple[SSAValue, SSAValue]:
+        """Build the matrices of windows and of filters, with the same columns."""
+        count, depth, *taps = shape_of(filters)
+        packed = PackedImages(images.value, self.window)
+        is_narrow = not images.is_channels_last and self.group_count == 1
+        if is_narrow and packed.is_worthwhile:
+            windows = packed.gather_window_rows(builder)
+            return windows, packed.build_filter_rows(builder, filters)
+        if images.is_channels_last:
+            order = [0, *range(2, 2 + len(taps)), 1]
+            filters = builder.insert(TransposeOp(filters, order)).result
+        groups, columns = self.group_count, depth * prod(taps)
+        windows = images.gather_window_rows(builder, self.window, groups)
+        shape = [count, columns]
+        if groups > 1:
+            shape = [groups, count // groups, columns]
+        return windows, builder.insert(ReshapeOp(filters, shape)).result
+
+    def _build_depthwise_rows(
+        self,
+        builder: Builder,
+        images: StoredImages,
+        filters: SSAValue,
+        result: RowsResult,
+    ) -> SSAValue:
+        """Build the sum over taps of every channel's elements times its filters."""
+        count, _, *taps = shape_of(filters)
+        repeats = count // self.group_count
+        windows = images.gather_taps(builder, self.window, 0, repeats)
+        flat = builder.insert(ReshapeOp(filters, [count, prod(taps)]))
+        weights = builder.insert(TransposeOp(flat, [1, 0])).result
+        terms = MulOp(
+            _build_cast(builder, windows, result.accumulator),
+            _build_cast(builder, weights, result.accumulator),
+        )
+        total = ReduceOp(
+            builder.insert(terms),
+            ReduceKind.SUM,
+            [1],
+            init=result.initial_rows,
+            acc=result.accumulator,
+        )
+        return builder.insert(total).result
+
     def _build_indexing_maps(self) -> list[AffineMap]:
         """
         Return the indexing maps of images, filters and result, over the dimensions
@@ -156,6 +267,23 @@ class Correlation:
             )
             for each in axes
         ]
+
+
+@dataclass(frozen=True)
+class RowsResult:
+    """Types and initial value of a correlation that is computed as a matrix."""
+
+    element: Attribute
+    accumulator: Attribute
+    precision: str
+    initial_rows: SSAValue | None = None
+
+
+def _build_cast(builder: Builder, value: SSAValue, element: Attribute) -> SSAValue:
+    """Build a cast, unless a value has the element type."""
+    if element_type_of_value(value) == element:
+        return value
+    return builder.insert(CastOp(value, element)).result
 
 
 def _build_axis_split_into_groups(

@@ -18,6 +18,7 @@ from xdsl.irdl import irdl_op_definition
 from tlf.dialects.graph.canonicalizable import SimplifiableOperation
 from tlf.dialects.graph.image_windows import IMAGE_AXES, to_padding_property
 from tlf.dialects.graph.reduction import CombiningOperation, ReduceKind
+from tlf.dialects.graph.stored_images import StoredImages, WindowRowsInterface
 from tlf.dialects.graph.tensor_types import (
     element_type_of_value,
     infer_result_type,
@@ -27,11 +28,13 @@ from tlf.dialects.graph.tensor_types import (
 from tlf.dialects.graph.windowed_operation import (
     WindowedOperation,
     build_window_reduction,
+    build_window_rows_reduction,
     properties_of_window,
 )
 from tlf.dialects.interfaces import (
     Array,
     LoopDim,
+    Scalar,
     WindowInterface,
     parallel_dim,
     reduction_dim,
@@ -41,7 +44,12 @@ from tlf.support.affine.index_access import Accesses, identity_accesses
 
 
 class PoolOperation(
-    WindowedOperation, CombiningOperation, PaddingInterface, WindowInterface, abc.ABC
+    WindowedOperation,
+    CombiningOperation,
+    PaddingInterface,
+    WindowInterface,
+    WindowRowsInterface,
+    abc.ABC,
 ):
     """
     Base of poolings: reductions of each window of N x C x H x W images to one element.
@@ -145,6 +153,36 @@ class PoolOperation(
                 self.acc,
             )
         ]
+
+    @property
+    def images(self) -> SSAValue:
+        return self.operand
+
+    @property
+    def initial_value(self) -> SSAValue | None:
+        return self.init
+
+    @property
+    def border_value(self) -> Scalar:
+        return self.neutral_element()
+
+    @property
+    def prefers_channels_last(self) -> bool:
+        return False
+
+    def build_rows(
+        self, builder: Builder, images: StoredImages, initial_rows: SSAValue | None
+    ) -> SSAValue:
+        """Build the reduction over the taps of every window, per channel."""
+        return build_window_rows_reduction(
+            builder,
+            images,
+            self.window,
+            self.reduce_kind,
+            self.result,
+            initial_rows,
+            self.acc,
+        )
 
 
 @irdl_op_definition

@@ -13,6 +13,7 @@ from xdsl.traits import Pure
 
 from tlf.dialects.graph.canonicalizable import SimplifiableOperation
 from tlf.dialects.graph.reduction import ReduceKind, neutral_element_of
+from tlf.dialects.graph.stored_images import StoredImages, WindowRowsInterface
 from tlf.dialects.graph.tensor_types import (
     NUMBERS,
     GraphTensorConstraint,
@@ -27,13 +28,19 @@ from tlf.dialects.graph.tensor_types import (
 from tlf.dialects.graph.windowed_operation import (
     Windowed3dOperation,
     build_window_reduction,
+    build_window_rows_reduction,
     properties_of_window,
 )
-from tlf.dialects.interfaces import Array, DecompositionInterface
+from tlf.dialects.interfaces import Array, DecompositionInterface, Scalar
 
 
 @irdl_op_definition
-class MaxPool3dOp(Windowed3dOperation, DecompositionInterface, SimplifiableOperation):
+class MaxPool3dOp(
+    Windowed3dOperation,
+    DecompositionInterface,
+    SimplifiableOperation,
+    WindowRowsInterface,
+):
     """
     Maximum of every window of N x C x D x H x W images, NaN if any element is NaN.
     `padding` is the number of elements before the first element of each axis, then
@@ -100,3 +107,27 @@ class MaxPool3dOp(Windowed3dOperation, DecompositionInterface, SimplifiableOpera
         return [
             build_window_reduction(builder, self.operand, self.window, kind, element)
         ]
+
+    @property
+    def images(self) -> SSAValue:
+        return self.operand
+
+    @property
+    def initial_value(self) -> SSAValue | None:
+        return None
+
+    @property
+    def border_value(self) -> Scalar:
+        return neutral_element_of(ReduceKind.MAX, element_type_of_value(self.operand))
+
+    @property
+    def prefers_channels_last(self) -> bool:
+        return False
+
+    def build_rows(
+        self, builder: Builder, images: StoredImages, initial_rows: SSAValue | None
+    ) -> SSAValue:
+        """Build the reduction over the taps of every window, per channel."""
+        return build_window_rows_reduction(
+            builder, images, self.window, ReduceKind.MAX, self.result, initial_rows
+        )

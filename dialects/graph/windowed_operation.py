@@ -14,6 +14,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from tlf.dialects.graph.image_windows import Window
 from tlf.dialects.graph.reduction import ReduceKind, ReduceOp, neutral_element_of
+from tlf.dialects.graph.stored_images import StoredImages
 from tlf.dialects.graph.tensor_types import (
     element_type_of_value,
     format_shape,
@@ -98,6 +99,26 @@ def properties_of_window(window: Window) -> dict[str, Attribute]:
         "padding": to_integers_attribute(window.padding),
         "dilation": to_integers_attribute(window.dilation),
     }
+
+
+def build_window_rows_reduction(
+    builder: Builder,
+    images: StoredImages,
+    window: Window,
+    kind: ReduceKind,
+    result: SSAValue,
+    init: SSAValue | None = None,
+    acc: Attribute | None = None,
+) -> SSAValue:
+    """
+    Build the reduction of every window of stored images as a matrix, windows x
+    channels, with the element type of `result`.
+    """
+    fill = neutral_element_of(kind, element_type_of_value(images.value))
+    taps = images.gather_taps(builder, window, fill)
+    element = element_type_of_value(result)
+    reduced = ReduceOp(taps, kind, [1], init=init, acc=acc, element=element)
+    return builder.insert(reduced).result
 
 
 def build_window_reduction(
