@@ -11,6 +11,7 @@ from xdsl.rewriter import InsertPoint
 
 from tlf.dialects import graph, tile
 from tlf.dialects.concat_like_interface import ConcatLikeInterface
+from tlf.dialects.slice_views import is_axis_merge
 
 
 class ConcatOperandInsertionPattern(RewritePattern):
@@ -36,13 +37,18 @@ class ConcatOperandInsertionPattern(RewritePattern):
 
 
 def _first_concat_operand_producer(concat_op: Operation) -> Operation:
-    """Return the first operation in the block that produces a concat operand."""
+    """
+    Return the first operation in the block that produces a concat operand, possibly
+    with axes that a view merges.
+    """
     producers = {concat_op}
     for operand in concat_op.operands:
         value = operand
         while isinstance(owner := value.owner, tile.DesliceOp):
             value = owner.destination
-        if isinstance(value.owner, Operation):
-            producers.add(value.owner)
+        if isinstance(owner, Operation) and is_axis_merge(owner):
+            owner = owner.operands[0].owner
+        if isinstance(owner, Operation):
+            producers.add(owner)
     assert concat_op.parent is not None
     return next(each for each in concat_op.parent.ops if each in producers)

@@ -24,3 +24,21 @@ func.func @made(%x: tensor<4x6xf32>, %y: tensor<4x2xf32>) -> tensor<4x8xf32> {
   %c = graph.concat %a, %b axis 1 : (tensor<4x6xf32>, tensor<4x2xf32>) -> tensor<4x8xf32>
   func.return %c : tensor<4x8xf32>
 }
+
+// So is a part whose axes are merged afterwards.
+// CHECK-LABEL: func.func @merged
+// CHECK:         [[C:%.*]] = tile.empty : tensor<4x8xf32>
+// CHECK:         %a = tile.while
+// CHECK:         [[R:%.*]] = graph.reshape %a : (tensor<4x2x3xf32>) -> tensor<4x6xf32>
+// CHECK:         tile.deslice [[R]] into [[C]][0, 0]
+
+// MEM-LABEL:   func.func @merged
+// MEM-NOT:       mem.alloc {{.*}}L3
+// MEM:           func.return
+func.func @merged(%x: tensor<4x2x3xf32>, %y: tensor<4x2xf32>) -> tensor<4x8xf32> {
+  %a = graph.neg %x : tensor<4x2x3xf32>
+  %r = graph.reshape %a : (tensor<4x2x3xf32>) -> tensor<4x6xf32>
+  %b = graph.abs %y : tensor<4x2xf32>
+  %c = graph.concat %r, %b axis 1 : (tensor<4x6xf32>, tensor<4x2xf32>) -> tensor<4x8xf32>
+  func.return %c : tensor<4x8xf32>
+}
