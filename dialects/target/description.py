@@ -164,6 +164,11 @@ class TargetSpec:
         return levels[0].indexed_row if levels else None
 
     @property
+    def computes_in_registers(self) -> bool:
+        """True if tiles are values, on which elementwise operations take no move."""
+        return any(level.kind == "value" for level in self.tile_levels[:1])
+
+    @property
     def can_concat_in_place(self) -> bool:
         """
         True if tiles are moved to slices of buffers, so that tensors can be

@@ -4,7 +4,7 @@ Pass `graph-fold-batch-norm`: folds batch normalizations into the weights before
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -21,6 +21,7 @@ from tlf.dialects.graph.tensor_builder import TensorBuilder
 from tlf.dialects.interfaces import ContractionInterface
 from tlf.dialects.located_rewriting import located_rewriter_at
 from tlf.dialects.module_paths import module_path_of
+from tlf.dialects.target import TargetSpec
 from tlf.dialects.types import is_16_bit_float, tensor_type, tensor_type_like
 from tlf.passes.op_replacement import is_in_planned_group, replace_by_built_values
 
@@ -135,14 +136,51 @@ def _is_addition_per_channel(
 
 
 def build_contraction_with_norm(
-    norm: graph.BatchNormOp, folding: BatchNormFolding, builder: PatternRewriter
+    norm: graph.BatchNormOp,
+    folding: BatchNormFolding,
+    builder: PatternRewriter,
+    scales_results: bool,
 ) -> Sequence[SSAValue]:
-    """Build the contraction with a scaled weight, and the addition of the shift."""
+    """
+    Build the contraction with a scaled weight, or with a scaled result if the weight
+    would be rounded and the target scales results at no cost, and add the shift.
+    """
     program = TensorBuilder.for_operand(builder, norm.operand)
     parameters = {
         name: program.promote_to_builder_type(each)
         for name, each in norm.parameters.items()
     }
+    scale, offset = _build_scale_and_offset(norm, folding, parameters, program)
+    shape = tensor_type(norm.result).get_shape()
+    weight = folding.op.operands[folding.weight_index]
+    is_rounded = tensor_type(weight).element_type != program.element
+    scales_result = scales_results and is_rounded
+    contraction = (
+        _build_contraction(folding.op, folding.op.operands, program)
+        if scales_result
+        else _build_contraction_with_scaled_weight(folding, scale, program)
+    )
+    if tensor_type(contraction).get_shape() != shape:
+        contraction = program.reshape(contraction, shape)
+    rank = len(shape)
+    column = (tensor_type(scale).get_shape()[0], *(1,) * (rank - 2))
+    if scales_result:
+        contraction = program.mul(contraction, program.reshape(scale, column))
+    if "bias" in parameters:
+        added = program.sub(parameters["bias"], offset)
+        steps = [contraction, program.reshape(added, column)]
+        return [program.build_with_result_type(graph.AddOp, steps, norm.result.type)]
+    steps = [contraction, program.reshape(offset, column)]
+    return [program.build_with_result_type(graph.SubOp, steps, norm.result.type)]
+
+
+def _build_scale_and_offset(
+    norm: graph.BatchNormOp,
+    folding: BatchNormFolding,
+    parameters: Mapping[str, SSAValue],
+    program: TensorBuilder,
+) -> tuple[SSAValue, SSAValue]:
+    """Build the factor of each channel, and what is subtracted from its multiples."""
     epsilon = program.constant(norm.epsilon.value.data)
     scale = program.rsqrt(program.add(parameters["variance"], epsilon))
     if "weight" in parameters:
@@ -151,19 +189,7 @@ def build_contraction_with_norm(
     for shift in folding.added_values:
         flat = program.reshape(shift, (tensor_type(shift).element_count(),))
         offset = program.sub(offset, program.promote_to_builder_type(flat))
-    offset = program.mul(offset, scale)
-    shape = tensor_type(norm.result).get_shape()
-    contraction = _build_contraction_with_scaled_weight(folding, scale, program)
-    if tensor_type(contraction).get_shape() != shape:
-        contraction = program.reshape(contraction, shape)
-    rank = len(shape)
-    column = (tensor_type(scale).get_shape()[0], *(1,) * (rank - 2))
-    if "bias" in parameters:
-        added = program.sub(parameters["bias"], offset)
-        steps = [contraction, program.reshape(added, column)]
-        return [program.build_with_result_type(graph.AddOp, steps, norm.result.type)]
-    steps = [contraction, program.reshape(offset, column)]
-    return [program.build_with_result_type(graph.SubOp, steps, norm.result.type)]
+    return scale, program.mul(offset, scale)
 
 
 def _build_contraction_with_scaled_weight(
@@ -183,6 +209,13 @@ def _build_contraction_with_scaled_weight(
     operands[folding.weight_index] = program.build_with_result_type(
         graph.MulOp, factors, type_
     )
+    return _build_contraction(op, operands, program)
+
+
+def _build_contraction(
+    op: ContractionInterface, operands: Sequence[SSAValue], program: TensorBuilder
+) -> SSAValue:
+    """Build a contraction with other operands, in the program's element type."""
     result = tensor_type(op.results[0])
     element = result.element_type
     if op.accumulator_type == program.element:
@@ -198,7 +231,9 @@ def _build_contraction_with_scaled_weight(
 
 
 def _replace_norm_by_contraction(
-    norm: graph.BatchNormOp, batch_norm_folding: BatchNormFolding
+    norm: graph.BatchNormOp,
+    batch_norm_folding: BatchNormFolding,
+    scales_results: bool,
 ) -> None:
     """
     Replace the normalization by a new, folded contraction, and erase the old
@@ -215,14 +250,16 @@ def _replace_norm_by_contraction(
     replace_by_built_values(
         norm,
         rewriter,
-        lambda _: build_contraction_with_norm(norm, batch_norm_folding, rewriter),
+        lambda _: build_contraction_with_norm(
+            norm, batch_norm_folding, rewriter, scales_results
+        ),
     )
     for op in (*unused, batch_norm_folding.op):
         op.detach()
         op.erase()
 
 
-def _fold_batch_norms_of_block(block: Block) -> None:
+def _fold_batch_norms_of_block(block: Block, scales_results: bool) -> None:
     """Fold each unplanned batch normalization, and add a remark on the outcome."""
     invariant = call_invariant_values_of(block)
     for norm in list(block.ops):
@@ -234,7 +271,7 @@ def _fold_batch_norms_of_block(block: Block) -> None:
             continue
         target = module_path_of(found.op) or found.op.name
         graph.add_remark(norm, NAME, "passed", f"folded into the weight of {target}")
-        _replace_norm_by_contraction(norm, found)
+        _replace_norm_by_contraction(norm, found, scales_results)
 
 
 @dataclass(frozen=True)
@@ -246,14 +283,19 @@ class GraphFoldBatchNormPass(ModulePass):
     are call-invariant: arguments with the attribute `tlf.parameter`, constants, and
     values computed from them.
 
-    The weight is scaled in f32 and rounded once to its type. The sum is rounded once,
-    even if the original program rounds intermediate results.
+    The weight is scaled in f32 and rounded once to its type. On targets that compute on
+    tiles in registers, the result in f32 is scaled instead of a narrower weight. The
+    sum is rounded once, even if the original program rounds intermediate results.
     """
 
     name = NAME
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        scales_results = (
+            TargetSpec.is_attached_to(op)
+            and TargetSpec.read_from_module(op).computes_in_registers
+        )
         for function in op.walk():
             if isinstance(function, func.FuncOp):
                 for block in function.body.blocks:
-                    _fold_batch_norms_of_block(block)
+                    _fold_batch_norms_of_block(block, scales_results)
