@@ -136,7 +136,12 @@ class SplitElementwisePattern(RewritePattern):
         if isinstance(before, PositionDependentInterface):
             return
         is_used = _has_elementwise_or_reduction_user(op.result, self.has_residency)
-        if not (is_used or _can_cancel_reshape_of_operands(before, factors)):
+        is_returned = all(
+            isinstance(e.operation, func.ReturnOp) for e in op.result.uses
+        )
+        if not (
+            is_used or _can_cancel_reshape_of_operands(before, factors, is_returned)
+        ):
             return
         remark_split_before_op(before)
         rewriter.insertion_point = InsertPoint.before(before)
@@ -252,10 +257,13 @@ class SliceBeforeTransposePattern(RewritePattern):
         rewriter.replace(op, graph.TransposeOp(slice_, before.axis_list))
 
 
-def _can_cancel_reshape_of_operands(op: Operation, factors: AxisFactors) -> bool:
+def _can_cancel_reshape_of_operands(
+    op: Operation, factors: AxisFactors, is_returned: bool
+) -> bool:
     """
     Return `True` if splitting the axes of an elementwise operation cancels out with a
-    reshape of its operands, or of the operands of a contraction before it.
+    reshape of its operands, or of the operands of a contraction before it. Reshapes of
+    arguments and of returned values are views, which nothing needs to cancel.
     """
     split = shape_of_factors(factors)
     for operand in op.operands:
@@ -263,7 +271,10 @@ def _can_cancel_reshape_of_operands(op: Operation, factors: AxisFactors) -> bool
         if tensor_type(operand).get_shape() != tensor_type(op.results[0]).get_shape():
             continue
         if isinstance(before, graph.ReshapeOp):
-            if tensor_type(before.operand).get_shape() == split:
+            is_computed = isinstance(before.operand.owner, Operation)
+            if tensor_type(before.operand).get_shape() == split and (
+                is_computed or not is_returned
+            ):
                 return True
             continue
         if not isinstance(before, Operation) or not can_other_users_read_split(
@@ -271,7 +282,7 @@ def _can_cancel_reshape_of_operands(op: Operation, factors: AxisFactors) -> bool
         ):
             continue
         if isinstance(before, ElementwiseInterface):
-            if _can_cancel_reshape_of_operands(before, factors):
+            if _can_cancel_reshape_of_operands(before, factors, is_returned):
                 return True
         elif (product := Product.from_operation(before)) is not None:
             if _can_cancel_reshape_of_product(
