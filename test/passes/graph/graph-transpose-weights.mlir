@@ -1,0 +1,44 @@
+// RUN: tlf-opt %s --target h200 -p graph-transpose-weights | filecheck %s
+// RUN: tlf-opt %s --target npu -p graph-transpose-weights | filecheck %s --check-prefix=NPU
+
+// NPU-NOT: graph.transpose
+
+// Lanes multiply f32: rows of the weight run along the result.
+// CHECK-LABEL: func.func @linear
+// CHECK-NEXT:    [[W:%.*]] = graph.transpose %w permutation [1, 0] : (tensor<48x64xf32>) -> tensor<64x48xf32>
+// CHECK-NEXT:    %y = graph.contract %x, [[W]] maps [affine_map<(d0, d1, d2) -> (d0, d2)>, affine_map<(d0, d1, d2) -> (d2, d1)>, affine_map<(d0, d1, d2) -> (d0, d1)>]
+func.func @linear(%x: tensor<32x64xf32>, %w: tensor<48x64xf32> {tlf.parameter}) -> tensor<32x48xf32> {
+  %y = graph.contract %x, %w maps [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (j, k)>, affine_map<(i, j, k) -> (i, j)>]
+    : (tensor<32x64xf32>, tensor<48x64xf32>) -> tensor<32x48xf32>
+  func.return %y : tensor<32x48xf32>
+}
+
+// The left factor, too; its other rows are kept in order.
+// CHECK-LABEL: func.func @left
+// CHECK-NEXT:    [[W:%.*]] = graph.transpose %w permutation [1, 0] : (tensor<32x64xf32>) -> tensor<64x32xf32>
+// CHECK-NEXT:    %y = graph.contract [[W]], %x
+func.func @left(%w: tensor<32x64xf32> {tlf.parameter}, %x: tensor<64x48xf32>) -> tensor<32x48xf32> {
+  %y = graph.contract %w, %x maps [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (k, j)>, affine_map<(i, j, k) -> (i, j)>]
+    : (tensor<32x64xf32>, tensor<64x48xf32>) -> tensor<32x48xf32>
+  func.return %y : tensor<32x48xf32>
+}
+
+// Kept: a factor that is known at a call only, a row of a few elements, matrix
+// instructions of narrower types and of tf32, and rows that run along the result.
+// CHECK-LABEL: func.func @kept
+// CHECK-NOT:     graph.transpose
+func.func @kept(%x: tensor<32x64xf32>, %v: tensor<48x64xf32>, %one: tensor<1x64xf32>, %h: tensor<32x64xbf16>,
+    %w: tensor<48x64xf32> {tlf.parameter}, %n: tensor<48x64xbf16> {tlf.parameter}, %t: tensor<64x48xf32> {tlf.parameter})
+    -> (tensor<32x48xf32>, tensor<1x48xf32>, tensor<32x48xbf16>, tensor<32x48xf32>, tensor<32x48xf32>) {
+  %0 = graph.contract %x, %v maps [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (j, k)>, affine_map<(i, j, k) -> (i, j)>]
+    : (tensor<32x64xf32>, tensor<48x64xf32>) -> tensor<32x48xf32>
+  %1 = graph.contract %one, %w maps [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (j, k)>, affine_map<(i, j, k) -> (i, j)>]
+    : (tensor<1x64xf32>, tensor<48x64xf32>) -> tensor<1x48xf32>
+  %2 = graph.contract %h, %n maps [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (j, k)>, affine_map<(i, j, k) -> (i, j)>]
+    : (tensor<32x64xbf16>, tensor<48x64xbf16>) -> tensor<32x48xbf16>
+  %3 = graph.contract %x, %w maps [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (j, k)>, affine_map<(i, j, k) -> (i, j)>] precision "tf32"
+    : (tensor<32x64xf32>, tensor<48x64xf32>) -> tensor<32x48xf32>
+  %4 = graph.contract %x, %t maps [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (k, j)>, affine_map<(i, j, k) -> (i, j)>]
+    : (tensor<32x64xf32>, tensor<64x48xf32>) -> tensor<32x48xf32>
+  func.return %0, %1, %2, %3, %4 : tensor<32x48xf32>, tensor<1x48xf32>, tensor<32x48xbf16>, tensor<32x48xf32>, tensor<32x48xf32>
+}
