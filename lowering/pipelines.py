@@ -52,16 +52,19 @@ PIPELINES: Mapping[str, str] = {
         "graph-hoist-scales,graph-fold-batch-norm,"
         "graph-merge-matmuls,graph-fold-constants,graph-distribute-over-concat,graph-decompose,"
         "tidy,graph-fold-comparisons,graph-int-range-narrowing,graph-reuse-concat,"
+        "graph-convert-to-channels-last,tidy,"
         "graph-hoist-reshapes,tidy,graph-hoist-scales,"
         "graph-fold-transposes,graph-hoist-scales,graph-fold-constants,tidy,"
         "graph-expose-cascaded-reductions,tidy,"
-        "graph-split-k-reductions,tidy,graph-outline-prepare,tidy"
+        "graph-split-k-reductions,tidy,graph-transpose-weights,tidy,"
+        "graph-outline-prepare,tidy"
     ),
     "npu-pipeline": npu_pipeline(["L2", "L1"]),
     # One kernel per group; tiles are SSA values managed by Triton.
     "triton-pipeline": (
         f"{INPUT_PASSES},graph-normalize-layouts,graph-pipeline,graph-unfold-windows,tidy,"
-        "graph-group,graph-promote-intermediates,graph-select-tile-sizes,dce,graph-mark-in-place,convert-graph-to-tile,tidy,"
+        "graph-group,graph-promote-intermediates,graph-materialize-concat-operands,"
+        "graph-select-tile-sizes,dce,graph-mark-in-place,convert-graph-to-tile,tidy,"
         "convert-tile-to-mem,tidy,mem-fold-unit-dims,tidy,mem-schedule-moves,"
         "convert-mem-to-triton"
     ),

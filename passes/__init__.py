@@ -81,6 +81,14 @@ PASSES: Mapping[str, tuple[str, str]] = {
         "graph.graph_distribute_over_concat",
         "GraphDistributeOverConcatPass",
     ),
+    "graph-convert-to-channels-last": (
+        "graph.graph_convert_to_channels_last",
+        "GraphConvertToChannelsLastPass",
+    ),
+    "graph-transpose-weights": (
+        "graph.graph_transpose_weights",
+        "GraphTransposeWeightsPass",
+    ),
     "graph-unfold-windows": ("graph.graph_unfold_windows", "GraphUnfoldWindowsPass"),
     "mem-distribute-to-cores": (
         "mem.mem_distribute_to_cores",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TypeAlias
+from typing import TypeAlias, TypeGuard
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -20,6 +20,11 @@ from xdsl.utils.exceptions import PassFailedException
 
 from tlf.dialects import graph
 from tlf.dialects.concat_like_interface import ConcatLikeInterface
+from tlf.dialects.graph.stored_images import (
+    CHANNEL_AXIS,
+    IMAGE_RANK,
+    WindowRowsInterface,
+)
 from tlf.dialects.indexed_write_interface import IndexedWriteInterface
 from tlf.dialects.interfaces import (
     AccumulatingInterface,
@@ -84,20 +89,7 @@ def _native_operations_of(op: ModuleOp) -> NativeOperations:
     if not TargetSpec.is_attached_to(op):
         return ()
     target = TargetSpec.read_from_module(op)
-    native: list[tuple[Callable[[Operation], bool], str]] = []
-    if target.has_indexed_loads:
-        native.append(
-            (
-                make_type_predicate(IndexedReadInterface),
-                "the target loads by indices natively",
-            )
-        )
-        native.append(
-            (
-                make_type_predicate(DelinearizedReadInterface),
-                "the target loads windows as rows natively",
-            )
-        )
+    native = list(_GATHERED_BY_LOADS) if target.has_indexed_loads else []
     if (indexed := IndexedCosts.from_target(target)) is not None:
         native.append(
             (indexed.is_indexed_move_cheaper, "the target moves by indices natively")
@@ -112,9 +104,47 @@ def _native_operations_of(op: ModuleOp) -> NativeOperations:
     return native
 
 
+def _is_rewritten_to_rows(op: Operation) -> TypeGuard[WindowRowsInterface]:
+    """
+    Return `True` for an operation on windows that `graph-convert-to-channels-last`
+    rewrites: one that is not in a group.
+    """
+    is_in_group = isinstance(op.parent_op(), graph.GroupOp)
+    return isinstance(op, WindowRowsInterface) and not is_in_group
+
+
+def _is_concat_of_images(op: Operation) -> bool:
+    """
+    Return `True` if an operation concatenates the channels of images of a block with
+    convolutions, which are stored with channels last.
+    """
+    if not isinstance(op, graph.ConcatOp) or op.parent is None:
+        return False
+    rank = tensor_type(op.result).get_num_dims()
+    return (rank >= IMAGE_RANK and op.axis.value.data == CHANNEL_AXIS) and any(
+        _is_rewritten_to_rows(each) and each.prefers_channels_last
+        for each in op.parent.ops
+    )
+
+
 def make_type_predicate(kind: type[Operation]) -> Callable[[Operation], bool]:
     """Return a predicate for operations that have an interface."""
     return lambda op: isinstance(op, kind)
+
+
+_GATHERED_BY_LOADS: NativeOperations = (
+    (
+        make_type_predicate(IndexedReadInterface),
+        "the target loads by indices natively",
+    ),
+    (
+        make_type_predicate(DelinearizedReadInterface),
+        "the target loads windows as rows natively",
+    ),
+    (_is_rewritten_to_rows, "its windows become rows of a matrix"),
+    (_is_concat_of_images, "windows read its operands next to each other"),
+)
+"""Operations of targets whose loads gather elements."""
 
 
 def _describe_native_operation(

@@ -1,0 +1,1 @@
+"""Rewrite of operations on images to matrices with a row per pixel."""

@@ -1,0 +1,137 @@
+"""
+Images that a function returns, computed with channels first: products write the
+transposed matrix of every image, so that no kernel transposes it afterwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.builder import Builder
+from xdsl.ir import Operation, SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
+
+from tlf.dialects import graph
+from tlf.dialects.types import tensor_type
+from tlf.passes.graph.channels_last.image_rows import (
+    access_of_rows,
+    build_reshape,
+    rows_shape_of,
+    shape_of,
+)
+from tlf.passes.graph.pointwise import is_pointwise, rebuild_elementwise
+
+
+@dataclass(frozen=True)
+class ChannelsFirstResult:
+    """Builder of an image of a shape, N x C x axes, from the operations of its rows."""
+
+    image_shape: tuple[int, ...]
+
+    @property
+    def _shape(self) -> tuple[int, int, int]:
+        """Images, channels and pixels of the image."""
+        count, channels, *axes = self.image_shape
+        return count, channels, prod(axes)
+
+    def can_build(self, rows: SSAValue) -> bool:
+        """
+        Return `True` if a product of matrices, and elementwise operations after it,
+        compute rows for no other user, besides rows that are gathered from images.
+        """
+        return self._can_compute(rows) and not self._is_gathered(rows)
+
+    def _can_compute(self, rows: SSAValue) -> bool:
+        if self._is_gathered(rows):
+            return True
+        op = rows.owner
+        if not isinstance(op, Operation) or not rows.has_one_use():
+            return False
+        if isinstance(op, graph.ContractOp):
+            is_plain = _axes_of_maps(op) == ((0, 2), (1, 2), (0, 1))
+            return is_plain and (op.init is None or self._can_compute(op.init))
+        return is_pointwise(op) and all(map(self._can_broadcast, op.operands))
+
+    def _can_broadcast(self, operand: SSAValue) -> bool:
+        """
+        Return `True` if an operand of rows has one element, one per channel, or all.
+        """
+        shape = shape_of(operand)
+        if shape == rows_shape_of(self.image_shape):
+            return self._can_compute(operand)
+        return prod(shape[:-1]) == 1
+
+    def _is_gathered(self, rows: SSAValue) -> bool:
+        """Return `True` if rows are gathered from an image with channels first."""
+        gather = rows.owner
+        if not isinstance(gather, graph.Im2colOp):
+            return False
+        has_shape = shape_of(gather.operand) == self.image_shape
+        access = access_of_rows(self.image_shape, self.image_shape)
+        return has_shape and gather.delinearized_access == access
+
+    def build(self, builder: Builder, rows: SSAValue) -> SSAValue:
+        """Build the image of rows that `can_build` accepts."""
+        return build_reshape(builder, self._compute(builder, rows), self.image_shape)
+
+    def _compute(self, builder: Builder, rows: SSAValue) -> SSAValue:
+        """Build images x channels x pixels."""
+        op = rows.owner
+        if isinstance(op, graph.Im2colOp):
+            return build_reshape(builder, op.operand, self._shape)
+        if isinstance(op, graph.ContractOp):
+            return self._build_product(builder, op)
+        assert is_pointwise(op)
+        operands = [self._broadcast(builder, each) for each in op.operands]
+        return rebuild_elementwise(op, operands, self._shape, builder)
+
+    def _broadcast(self, builder: Builder, operand: SSAValue) -> SSAValue:
+        shape = shape_of(operand)
+        if shape == rows_shape_of(self.image_shape):
+            return self._compute(builder, operand)
+        channels = shape[-1] if shape else 1
+        return build_reshape(builder, operand, (channels, 1) if channels > 1 else ())
+
+    def _build_product(self, builder: Builder, op: graph.ContractOp) -> SSAValue:
+        """Build the product of the rows of each image, with a transposed result."""
+        count, _, pixels = self._shape
+        windows = self._split_rows(builder, op.lhs, (count, pixels))
+        init = None if op.init is None else self._compute(builder, op.init)
+        maps = [_projection(each) for each in ((0, 2, 3), (1, 3), (0, 1, 2))]
+        element = tensor_type(op.result).element_type
+        types = op.acc, op.precision, element
+        product = graph.ContractOp(windows, op.rhs, maps, init, *types)
+        product.location = op.location
+        return builder.insert(product).result
+
+    def _split_rows(
+        self, builder: Builder, windows: SSAValue, rows: tuple[int, int]
+    ) -> SSAValue:
+        """Build the matrix of windows with rows per image."""
+        gather = windows.owner
+        if isinstance(gather, graph.Im2colOp):
+            (images, *pixels), *columns = gather.delinearized_access.basis
+            if images == rows[0] and pixels:
+                basis = ((images,), tuple(pixels), *columns)
+                map_, fill = gather.map.data, gather.fill_value
+                split = graph.Im2colOp(gather.operand, map_, basis, fill)
+                return builder.insert(split).result
+        return build_reshape(builder, windows, (*rows, shape_of(windows)[-1]))
+
+
+def _axes_of_maps(op: graph.ContractOp) -> tuple[tuple[int, ...], ...] | None:
+    """Return the dims along the axes of all operands and the result."""
+    axes = [
+        [each.loop_dim for each in accesses or ()]
+        for accesses in (*op.indexing_maps()[:2], op.result_indexing_maps()[0])
+    ]
+    if any(dim is None for each in axes for dim in each):
+        return None
+    return tuple(tuple(dim for dim in each if dim is not None) for each in axes)
+
+
+def _projection(dims: Sequence[int]) -> AffineMap:
+    """Return the map from images, channels, pixels and columns to some of them."""
+    return AffineMap(4, 0, tuple(map(AffineExpr.dimension, dims)))
