@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from cascade_programs import run
 from differential import parsed
+from numpy.typing import NDArray
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
@@ -110,7 +111,7 @@ class MaskedProgram:
         text = body.replace("{mask}", mask).replace("{apply}", apply)
         return text.format(INF=infinity, **types, **numbers, **sizes)
 
-    def shown(self) -> Array:
+    def shown(self) -> NDArray[np.bool_]:
         """Return the mask."""
         row = np.arange(self.rows)[:, None] + self.ahead
         column = np.arange(self.columns)[None, :]
@@ -148,7 +149,7 @@ class MaskedProgram:
             for name, shape in shapes.items()
         }
 
-    def attention(self, inputs: Mapping[str, Array]) -> Array:
+    def attention(self, inputs: Mapping[str, Array]) -> NDArray[np.float64]:
         """Return the attention in f64; a row without columns is NaN."""
         q, k, v = (inputs[name].astype(np.float64) for name in "qkv")
         scores = np.where(self.shown(), q @ k, -np.inf)
@@ -156,7 +157,9 @@ class MaskedProgram:
             weights = np.exp(scores - scores.max(-1, keepdims=True))
             return weights @ v / weights.sum(-1, keepdims=True)
 
-    def masked_product(self, inputs: Mapping[str, Array]) -> tuple[Array, Array]:
+    def masked_product(
+        self, inputs: Mapping[str, Array]
+    ) -> tuple[Array, NDArray[np.float64]]:
         """Return a matrix that is infinite where it is hidden, and its product."""
         q, k, v = (inputs[name].astype(np.float64) for name in "qkv")
         scores = q @ k

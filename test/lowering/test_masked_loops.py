@@ -7,6 +7,7 @@ import pytest
 from cascade_programs import run
 from differential import executed, printed
 from masked_programs import MaskedProgram, draw_program, lower_to_loops
+from numpy.typing import NDArray
 
 from tlf.dialects import tile
 from tlf.dialects.interfaces import Array
@@ -24,7 +25,7 @@ TO_BUFFERS = (
 TOLERANCES = {"f32": 1e-5, "f16": 4e-3, "bf16": 3e-2}
 
 
-def assert_close(found: Array, expected: Array, element: str) -> None:
+def assert_close(found: Array, expected: NDArray[np.float64], element: str) -> None:
     """Check a result and its NaN, with errors relative to the largest element."""
     scale = np.abs(expected[np.isfinite(expected)]).max(initial=1.0)
     np.testing.assert_allclose(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Hashable, Mapping
 from itertools import product
 
 import pytest
 
 from tlf.support.affine.affine_extrema import (
+    Ranges,
     Term,
     add_terms,
     bounds_of_term,
@@ -25,9 +27,9 @@ from tlf.support.affine.solution_range import (
     range_within_solutions,
 )
 
-STEPS = {"m": 4, "k": 2}
-RANGES = {"m": (0, 12), "k": (0, 14)}
-POINTS = [
+STEPS: Mapping[Hashable, int] = {"m": 4, "k": 2}
+RANGES: Ranges = {"m": (0, 12), "k": (0, 14)}
+POINTS: list[Mapping[Hashable, int]] = [
     {"m": m, "k": k} for m, k in product(range(0, 13, 4), range(-20, 40, STEPS["k"]))
 ]
 TERMS = 200
@@ -45,7 +47,7 @@ def draw_term(rng: random.Random, depth: int = 2) -> Term:
     return pick([draw_term(rng, depth - 1) for _ in range(rng.randint(1, 3))])
 
 
-def within(point: dict[str, int]) -> bool:
+def within(point: Mapping[Hashable, int]) -> bool:
     return all(low <= point[name] <= high for name, (low, high) in RANGES.items())
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import replace
 
 import numpy as np
@@ -12,6 +13,7 @@ from masked_programs import (
     parse_group,
     tile_sizes_of,
 )
+from numpy.typing import NDArray
 
 from tlf.analysis.tiling.contributing_iterations import (
     IterationRange,
@@ -36,19 +38,19 @@ def tiling_of(text: str, rows: int, columns: int, target: str = "h200") -> Group
 
 def ends(part: IterationRange, tiling: GroupTiling, row: int) -> tuple[int, int]:
     """Return the bounds of a loop for the tile of rows from `row` on."""
-    values = {loop: row for loop in tiling.loops.values()}
+    values: dict[Hashable, int] = {loop: row for loop in tiling.loops.values()}
     first, end = (int(evaluate_term(e, values)) for e in (part.first, part.end))
     return first, end
 
 
-def tiles_with(found: np.ndarray, columns: int) -> list[int]:
+def tiles_with(found: NDArray[np.bool_], columns: int) -> list[int]:
     """Return the starts of the column tiles in which there is some element."""
     count = found.shape[1]
     starts = range(0, count, columns)
     return [first for first in starts if found[:, first : first + columns].any()]
 
 
-def hull(found: np.ndarray, columns: int) -> range:
+def hull(found: NDArray[np.bool_], columns: int) -> range:
     """Return the column tiles from the first to the last with some element."""
     starts = tiles_with(found, columns)
     return range(starts[0], starts[-1] + 1, columns) if starts else range(0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import product
 from math import gcd
 
@@ -9,7 +10,9 @@ import pytest
 
 from tlf.lowering.mem_to_triton.index_expressions import IndexExpr
 
-BINARY = [
+Binary = Callable[[IndexExpr, IndexExpr], IndexExpr]
+
+BINARY: list[Binary] = [
     IndexExpr.__add__,
     IndexExpr.__sub__,
     IndexExpr.__mul__,
@@ -35,7 +38,7 @@ def values_of(expression: IndexExpr) -> list[int]:
 
 @pytest.mark.parametrize("operation", BINARY, ids=lambda each: each.__name__)
 @pytest.mark.parametrize("constant", [0, 2, 8, 9])
-def test_divisors(operation, constant: int):
+def test_divisors(operation: Binary, constant: int):
     x = IndexExpr("x", 0, 24, divisor=4)
     y = IndexExpr("y", 0, 24, divisor=6)
     for pair in ((x, y), (x, IndexExpr.of_constant(constant)), (x * y, y)):
