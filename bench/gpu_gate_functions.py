@@ -76,6 +76,18 @@ def attention(q: Any, k: Any, v: Any, hidden: Any = None) -> Any:
     return T.softmax(scores, -1) @ v
 
 
+def causal_attention(q: Any, k: Any, v: Any) -> Any:
+    """Attention, written out, in which tokens see only those before them."""
+    tokens = q.shape[-2]
+    shown = T.ones(tokens, tokens, dtype=T.bool, device=q.device)
+    return attention(q, k, v, shown.triu(1))
+
+
+def causal_fused_attention(q: Any, k: Any, v: Any) -> Any:
+    """PyTorch's attention function with a causal mask."""
+    return F.scaled_dot_product_attention(q, k, v, is_causal=True)
+
+
 def fused_attention(q: Any, k: Any, v: Any, hidden: Any = None) -> Any:
     """PyTorch's attention function, causal if `hidden` is given."""
     is_causal = hidden is not None

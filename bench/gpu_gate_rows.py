@@ -125,6 +125,13 @@ def attention(
     return RowWork(functions.attention, arguments, peers)
 
 
+def causal_attention(sizes: tuple[int, int, int, int], device: str) -> RowWork:
+    """Return causal attention, written out with a mask of positions."""
+    arguments = random_tensors(device, sizes, sizes, sizes)
+    peers = {"sdpa": functions.causal_fused_attention}
+    return RowWork(functions.causal_attention, arguments, peers)
+
+
 def layer(batch: int, tokens: int, width: int, device: str) -> RowWork:
     """Return a pre-norm layer of a transformer, with heads of width 64."""
     T.manual_seed(0)
@@ -257,6 +264,9 @@ def _suite_rows() -> Iterator[GateRow]:
     ):
         name = f"{'causal ' if causal else ''}attention {_format_sizes(sizes)}"
         yield GateRow(name, CORE, partial(attention, sizes, is_causal=causal))
+    sizes = 4, 16, 4096, 128
+    name = f"causal attention by positions {_format_sizes(sizes)}"
+    yield GateRow(name, CORE, partial(causal_attention, sizes))
     sizes = 8, 1, 4096, 16
     yield GateRow("attention f32", CORE, partial(attention, sizes, dtype="f32"))
     for sizes in ((1, 128, 1024), (8, 1024, 1024), (8, 2048, 4096)):
