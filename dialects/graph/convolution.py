@@ -257,7 +257,7 @@ class Conv2dOp(
 
     @property
     def prefers_channels_last(self) -> bool:
-        return True
+        return not self.correlation.is_depthwise(self.rhs)
 
     def build_rows(
         self, builder: Builder, images: StoredImages, initial_rows: SSAValue | None

@@ -136,6 +136,10 @@ class Correlation:
         merged = ReshapeOp.create(operands=[total], result_types=[result.type])
         return builder.insert(merged).result
 
+    def is_depthwise(self, filters: SSAValue) -> bool:
+        """Return `True` if every filter reads one channel of several."""
+        return self.group_count > 1 and shape_of(filters)[1] == 1
+
     def build_rows(
         self,
         builder: Builder,
@@ -152,8 +156,11 @@ class Correlation:
         if init is not None:
             init = _build_cast(builder, init, accumulator)
         wide = replace(result, element=accumulator, initial_rows=init)
-        is_depthwise = shape_of(filters)[1] == 1 and self.group_count > 1
-        build = self._build_depthwise_rows if is_depthwise else self._build_product_rows
+        build = (
+            self._build_depthwise_rows
+            if self.is_depthwise(filters)
+            else self._build_product_rows
+        )
         total = build(builder, images, filters, wide)
         return _build_cast(builder, total, result.element)
 
@@ -227,8 +234,10 @@ class Correlation:
         count, _, *taps = shape_of(filters)
         repeats = count // self.group_count
         windows = images.gather_taps(builder, self.window, 0, repeats)
-        flat = builder.insert(ReshapeOp(filters, [count, prod(taps)]))
-        weights = builder.insert(TransposeOp(flat, [1, 0])).result
+        shape = [count, prod(taps), *([] if images.is_channels_last else [1])]
+        weights = builder.insert(ReshapeOp(filters, shape)).result
+        if images.is_channels_last:
+            weights = builder.insert(TransposeOp(weights, [1, 0])).result
         terms = MulOp(
             _build_cast(builder, windows, result.accumulator),
             _build_cast(builder, weights, result.accumulator),
@@ -236,7 +245,7 @@ class Correlation:
         total = ReduceOp(
             builder.insert(terms),
             ReduceKind.SUM,
-            [1],
+            [images.tap_axis],
             init=result.initial_rows,
             acc=result.accumulator,
         )

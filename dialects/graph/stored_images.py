@@ -30,6 +30,15 @@ CHANNEL_AXIS = 1
 
 
 @dataclass(frozen=True)
+class _WindowDims:
+    """Dims of a basis along which windows, their taps, and images are numbered."""
+
+    windows: range
+    taps: range
+    image: int = 0
+
+
+@dataclass(frozen=True)
 class StoredImages:
     """
     Images in memory: N x axes x C if `is_channels_last`, else N x C x axes, for any
@@ -88,21 +97,40 @@ class StoredImages:
         channel = first + len(rows) + (window.rank if self.is_channels_last else 0)
         group = ((0, per_group),) if group_count > 1 else ()
         access = IndexAccess((*group, (channel, 1)))
-        return self._build_gather(builder, window, basis, access, (first, tap), 0)
+        rank = window.rank
+        dims = _WindowDims(
+            range(first + 1, first + 1 + rank), range(tap, tap + rank), first
+        )
+        return self._build_gather(builder, window, basis, access, dims, 0)
+
+    @property
+    def tap_axis(self) -> int:
+        """Axis of the elements of a window in the tensor that `gather_taps` builds."""
+        return 1 if self.is_channels_last else 2
 
     def gather_taps(
         self, builder: Builder, window: Window, fill: Scalar, repeats: int = 1
     ) -> SSAValue:
         """
-        Build the tensor of windows: windows x taps x channels, where every channel is
-        repeated.
+        Build the tensor of windows, where every channel is repeated: windows of all
+        images x taps x channels, or images x channels x taps x windows, in the order in
+        which elements are contiguous.
         """
-        rows = [self.image_count, *self.output_extents(window)]
+        outputs, taps = list(self.output_extents(window)), list(window.taps)
         channels = [self.channel_count, *([repeats] if repeats > 1 else [])]
-        basis = [rows, list(window.taps), channels]
-        channel = len(rows) + window.rank
-        access = IndexAccess.of_iterator(channel)
-        return self._build_gather(builder, window, basis, access, (0, len(rows)), fill)
+        count, rank = self.image_count, window.rank
+        if self.is_channels_last:
+            basis = [[count, *outputs], taps, channels]
+            dims = _WindowDims(range(1, 1 + rank), range(1 + rank, 1 + 2 * rank))
+            access = IndexAccess.of_iterator(1 + 2 * rank)
+        else:
+            basis = [[count], channels, taps, outputs]
+            tap = 1 + len(channels)
+            dims = _WindowDims(
+                range(tap + rank, tap + 2 * rank), range(tap, tap + rank)
+            )
+            access = IndexAccess.of_iterator(1)
+        return self._build_gather(builder, window, basis, access, dims, fill)
 
     def _build_gather(
         self,
@@ -110,15 +138,12 @@ class StoredImages:
         window: Window,
         basis: list[list[int]],
         channel: IndexAccess,
-        first_dims: tuple[int, int],
+        dims: _WindowDims,
         fill: Scalar,
     ) -> SSAValue:
-        """Build the gather with the dims of images and of taps from `first_dims` on."""
-        image, tap = first_dims
-        spatial = window.image_accesses(
-            range(image + 1, image + 1 + window.rank), range(tap, tap + window.rank)
-        )
-        number = IndexAccess.of_iterator(image)
+        """Build the gather of windows and taps along dims of a basis."""
+        spatial = window.image_accesses(dims.windows, dims.taps)
+        number = IndexAccess.of_iterator(dims.image)
         accesses = (
             (number, *spatial, channel)
             if self.is_channels_last
@@ -177,5 +202,6 @@ class WindowRowsInterface(Operation, abc.ABC):
     ) -> SSAValue:
         """
         Build the result as a matrix, windows x channels, from images and the matrix of
-        the initial value.
+        the initial value; as images x channels x windows, both, if the images are
+        stored with channels first and the operation does not prefer them last.
         """

@@ -112,12 +112,14 @@ def build_window_rows_reduction(
 ) -> SSAValue:
     """
     Build the reduction of every window of stored images as a matrix, windows x
-    channels, with the element type of `result`.
+    channels, or as images x channels x windows, with the element type of `result`.
     """
     fill = neutral_element_of(kind, element_type_of_value(images.value))
     taps = images.gather_taps(builder, window, fill)
     element = element_type_of_value(result)
-    reduced = ReduceOp(taps, kind, [1], init=init, acc=acc, element=element)
+    reduced = ReduceOp(
+        taps, kind, [images.tap_axis], init=init, acc=acc, element=element
+    )
     return builder.insert(reduced).result
 
 

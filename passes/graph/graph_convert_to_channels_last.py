@@ -15,7 +15,6 @@ from xdsl.transforms.dead_code_elimination import is_trivially_dead
 
 from tlf.dialects import graph
 from tlf.dialects.graph.stored_images import WindowRowsInterface
-from tlf.dialects.interfaces import DecompositionInterface
 from tlf.dialects.located_rewriting import located_rewriter_at
 from tlf.dialects.target import TargetSpec
 from tlf.dialects.types import itemsize_of, tensor_type
@@ -45,21 +44,9 @@ class GraphConvertToChannelsLastPass(ModulePass):
             return
         for function in op.ops:
             if isinstance(function, func.FuncOp) and not function.is_declaration:
-                _rewrite_block(function.body.block)
-
-
-def _rewrite_block(block: Block) -> None:
-    """
-    Rewrite the operations of a block in order, if it has convolutions, and decompose
-    windows that remain and that nothing else decomposes.
-    """
-    windows = [op for op in block.ops if isinstance(op, WindowRowsInterface)]
-    if any(op.prefers_channels_last for op in windows):
-        _rewrite_images(block, ImageRows())
-    for op in windows:
-        if op.parent is block and isinstance(op, DecompositionInterface):
-            builder = located_rewriter_at(op)
-            builder.replace(op, [], op.decompose(builder))
+                block = function.body.block
+                if any(isinstance(op, WindowRowsInterface) for op in block.ops):
+                    _rewrite_images(block, ImageRows())
 
 
 def _rewrite_images(block: Block, rows: ImageRows) -> None:

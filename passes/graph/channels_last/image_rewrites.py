@@ -15,6 +15,7 @@ from tlf.dialects import graph
 from tlf.dialects.graph.stored_images import (
     CHANNEL_AXIS,
     IMAGE_RANK,
+    StoredImages,
     WindowRowsInterface,
 )
 from tlf.dialects.interfaces import (
@@ -93,7 +94,7 @@ class ImageRewriter:
         images = op.images
         if not self.rows.has_rows(images):
             if not op.prefers_channels_last:
-                return None
+                return self._build_windows_channels_first(op, builder)
             channel_bytes = shape_of(images)[1] * itemsize_of(images)
             if channel_bytes >= MIN_CHANNEL_BYTES:
                 shape = shape_of(images)
@@ -104,6 +105,18 @@ class ImageRewriter:
         stored = self.rows.stored_images_of(builder, images)
         result = op.build_rows(builder, stored, initial_rows)
         return self.rows.build_image(builder, result, shape_of(op.results[0]))
+
+    @staticmethod
+    def _build_windows_channels_first(
+        op: WindowRowsInterface, builder: Builder
+    ) -> SSAValue:
+        """Compute an image with channels first from windows of each channel."""
+        shape = shape_of(op.results[0])
+        flat = (*shape[:2], prod(shape[2:]))
+        init = op.initial_value
+        initial = None if init is None else build_reshape(builder, init, flat)
+        images = StoredImages(op.images, is_channels_last=False)
+        return build_reshape(builder, op.build_rows(builder, images, initial), shape)
 
     def _rewrite_elementwise(
         self, op: ElementwiseInterface, builder: Builder

@@ -85,7 +85,7 @@ class WindowRead:
 
     @cached_property
     def _contiguous_digit(self) -> Digit | None:
-        """Digit with the least stride that moves by single elements in memory."""
+        """Digit with the longest runs of those that move by single elements."""
         if self._contiguous_axis is None:
             return None
         access = self.access.accesses[self._contiguous_axis]
@@ -94,7 +94,8 @@ class WindowRead:
             for dimension, factor in access.terms
             if factor == 1
         )
-        return min(digits, key=lambda digit: digit.stride, default=None)
+        order = ((digit.stride, -digit.extent, digit) for digit in digits)
+        return min(order, key=lambda each: each[:2], default=(0, 0, None))[2]
 
     @cached_property
     def _run_alignment(self) -> int:

@@ -50,15 +50,17 @@ func.func @narrow(%x: tensor<1x2x9x9xf16>, %w: tensor<8x2x3x3xf16>) -> tensor<1x
   func.return %y : tensor<1x8x7x7xf32>
 }
 
-// Filters of one channel are a sum over taps, in the accumulator and rounded once.
+// Filters of one channel are a sum over taps, in the accumulator and rounded once. An
+// image with channels first stays so.
 // CHECK-LABEL: func.func @depthwise
-// CHECK:         [[R:%.*]] = graph.im2col {{.*}} basis {{\[\[}}1, 7, 7], [3, 3], [8, 2]] {{.*}} -> tensor<49x9x16xbf16>
-// CHECK:         [[W:%.*]] = graph.transpose {{%.*}} permutation [1, 0] : (tensor<16x9xbf16>) -> tensor<9x16xbf16>
+// CHECK-NEXT:    [[R:%.*]] = graph.im2col %x {{.*}} basis {{\[\[}}1], [8, 2], [3, 3], [7, 7]] {{.*}} -> tensor<1x16x9x49xbf16>
+// CHECK-NEXT:    [[W:%.*]] = graph.reshape %w : (tensor<16x1x3x3xbf16>) -> tensor<16x9x1xbf16>
 // CHECK-NEXT:    [[A:%.*]] = graph.cast [[R]]
 // CHECK-NEXT:    [[B:%.*]] = graph.cast [[W]]
-// CHECK-NEXT:    [[M:%.*]] = graph.mul [[A]], [[B]] : (tensor<49x9x16xf32>, tensor<9x16xf32>)
-// CHECK-NEXT:    [[S:%.*]] = graph.reduce [[M]] <sum> axes [1] acc f32 : (tensor<49x9x16xf32>) -> tensor<49x16xf32>
-// CHECK-NEXT:    graph.cast [[S]] : (tensor<49x16xf32>) -> tensor<49x16xbf16>
+// CHECK-NEXT:    [[M:%.*]] = graph.mul [[A]], [[B]] : (tensor<1x16x9x49xf32>, tensor<16x9x1xf32>)
+// CHECK-NEXT:    [[S:%.*]] = graph.reduce [[M]] <sum> axes [2] acc f32 : (tensor<1x16x9x49xf32>) -> tensor<1x16x49xf32>
+// CHECK-NEXT:    [[C:%.*]] = graph.cast [[S]] : (tensor<1x16x49xf32>) -> tensor<1x16x49xbf16>
+// CHECK-NEXT:    graph.reshape [[C]] : (tensor<1x16x49xbf16>) -> tensor<1x16x7x7xbf16>
 func.func @depthwise(%x: tensor<1x8x9x9xbf16>, %w: tensor<16x1x3x3xbf16>) -> tensor<1x16x7x7xbf16> {
   %y = graph.conv2d %x, %w groups 8 : (tensor<1x8x9x9xbf16>, tensor<16x1x3x3xbf16>) -> tensor<1x16x7x7xbf16>
   func.return %y : tensor<1x16x7x7xbf16>
@@ -99,11 +101,12 @@ func.func @images(%x: tensor<1x8x4x6xf32>, %w: tensor<8x8x1x1xf32>, %z: tensor<1
   func.return %pool, %sum, %both, %shuffled, %padded : tensor<1x8x2x3xf32>, tensor<1x8x1x1xf32>, tensor<1x16x4x6xf32>, tensor<1x2x8x12xf32>, tensor<1x8x4x8xf32>
 }
 
-// Without convolutions images stay; windows that nothing else decomposes are unfolded.
+// Poolings of images with channels first read them so.
 // CHECK-LABEL: func.func @pools
-// CHECK-NEXT:    [[U:%.*]] = graph.unfold %x
-// CHECK-NEXT:    graph.reduce [[U]] <max> axes [2, 3, 4]
-// CHECK-NEXT:    graph.max_pool2d %z
+// CHECK-NEXT:    [[U:%.*]] = graph.im2col %x {{.*}} basis {{\[\[}}1], [8], [2, 2, 2], [2, 3, 1]] fill -inf
+// CHECK-NEXT:    graph.reduce [[U]] <max> axes [2] : (tensor<1x8x8x6xf32>) -> tensor<1x8x6xf32>
+// CHECK:         [[U:%.*]] = graph.im2col %z {{.*}} basis {{\[\[}}1], [8], [2, 2], [2, 3]] fill -inf
+// CHECK-NEXT:    graph.reduce [[U]] <max> axes [2]
 func.func @pools(%x: tensor<1x8x4x6x2xf32>, %z: tensor<1x8x4x6xf32>) -> (tensor<1x8x2x3x1xf32>, tensor<1x8x2x3xf32>) {
   %0 = graph.max_pool3d %x kernel [2, 2, 2] strides [2, 2, 2] : (tensor<1x8x4x6x2xf32>) -> tensor<1x8x2x3x1xf32>
   %1 = graph.max_pool2d %z kernel [2, 2] strides [2, 2] : (tensor<1x8x4x6xf32>) -> tensor<1x8x2x3xf32>
