@@ -12,11 +12,10 @@ from xdsl.irdl import irdl_op_definition, prop_def
 from tlf.dialects.graph.contraction import ContractionOperation
 from tlf.dialects.graph.correlation import (
     Correlation,
-    RowsResult,
     filter_tap_extents,
 )
+from tlf.dialects.graph.correlation_rows import CorrelationRowsInterface
 from tlf.dialects.graph.image_windows import IMAGE_AXES, Window, to_padding_property
-from tlf.dialects.graph.stored_images import StoredImages, WindowRowsInterface
 from tlf.dialects.graph.tensor_types import (
     element_type_of_value,
     infer_result_type,
@@ -26,7 +25,6 @@ from tlf.dialects.graph.tensor_types import (
 from tlf.dialects.interfaces import (
     Array,
     LoopDim,
-    Scalar,
     WindowInterface,
     parallel_dim,
     reduction_dim,
@@ -37,7 +35,7 @@ from tlf.support.affine.index_access import Accesses, IndexAccess
 
 @irdl_op_definition
 class Conv2dOp(
-    ContractionOperation, PaddingInterface, WindowInterface, WindowRowsInterface
+    ContractionOperation, PaddingInterface, WindowInterface, CorrelationRowsInterface
 ):
     """
     Two-dimensional convolution: correlation of each image of `lhs`, N x C x H x W, with
@@ -242,31 +240,3 @@ class Conv2dOp(
                 self.precision,
             )
         ]
-
-    @property
-    def images(self) -> SSAValue:
-        return self.lhs
-
-    @property
-    def initial_value(self) -> SSAValue | None:
-        return self.init
-
-    @property
-    def border_value(self) -> Scalar:
-        return 0
-
-    @property
-    def prefers_channels_last(self) -> bool:
-        return not self.correlation.is_depthwise(self.rhs)
-
-    def build_rows(
-        self, builder: Builder, images: StoredImages, initial_rows: SSAValue | None
-    ) -> SSAValue:
-        """Build the product of the matrices of windows and of filters."""
-        types = RowsResult(
-            element_type_of_value(self.result),
-            self.accumulator_type,
-            self.precision,
-            initial_rows,
-        )
-        return self.correlation.build_rows(builder, images, self.rhs, types)

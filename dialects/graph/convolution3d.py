@@ -21,11 +21,10 @@ from tlf.dialects.graph.accumulating_operation import AccumulatorTypedOperation
 from tlf.dialects.graph.contraction import verify_precision
 from tlf.dialects.graph.correlation import (
     Correlation,
-    RowsResult,
     filter_tap_extents,
 )
+from tlf.dialects.graph.correlation_rows import CorrelationRowsInterface
 from tlf.dialects.graph.image_windows import Window
-from tlf.dialects.graph.stored_images import StoredImages, WindowRowsInterface
 from tlf.dialects.graph.tensor_types import (
     NUMBERS,
     GraphTensorConstraint,
@@ -36,14 +35,16 @@ from tlf.dialects.graph.tensor_types import (
     verify_same_element_types,
     verify_shape,
 )
-from tlf.dialects.interfaces import Array, DecompositionInterface, Scalar
+from tlf.dialects.interfaces import Array, DecompositionInterface
 
 ONES = (1, 1, 1)
 ZEROS = (0, 0, 0, 0, 0, 0)
 
 
 @irdl_op_definition
-class Conv3dOp(AccumulatorTypedOperation, DecompositionInterface, WindowRowsInterface):
+class Conv3dOp(
+    AccumulatorTypedOperation, DecompositionInterface, CorrelationRowsInterface
+):
     """
     Three-dimensional convolution: correlation of each image of `lhs`,
     N x C x D x H x W, with the filters `rhs`, F x C/groups x KD x KH x KW.
@@ -162,31 +163,3 @@ class Conv3dOp(AccumulatorTypedOperation, DecompositionInterface, WindowRowsInte
                 self.precision.data,
             )
         ]
-
-    @property
-    def images(self) -> SSAValue:
-        return self.lhs
-
-    @property
-    def initial_value(self) -> SSAValue | None:
-        return None
-
-    @property
-    def border_value(self) -> Scalar:
-        return 0
-
-    @property
-    def prefers_channels_last(self) -> bool:
-        return not self.correlation.is_depthwise(self.rhs)
-
-    def build_rows(
-        self, builder: Builder, images: StoredImages, initial_rows: SSAValue | None
-    ) -> SSAValue:
-        """Build the product of the matrices of windows and of filters."""
-        types = RowsResult(
-            element_type_of_value(self.result),
-            self.accumulator_type,
-            self.precision.data,
-            initial_rows,
-        )
-        return self.correlation.build_rows(builder, images, self.rhs, types)
