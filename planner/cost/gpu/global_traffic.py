@@ -133,10 +133,11 @@ class TrafficModel:
         """
         Return the bytes of the cache's requests for accesses of `contiguous` bytes that
         move `bus` bytes: more than these if rows start at any offset within a sector.
+        A tile that lies in padding moves none.
         """
         if contiguous >= TRITON_CALIBRATION.vector_bytes:
             return bus
-        if not tensor.has_unaligned_rows(box, self.sector_bytes):
+        if not payload or not tensor.has_unaligned_rows(box, self.sector_bytes):
             return bus
         requested = self.sector_bytes / (contiguous * self.warp_size)
         return bus * max(1.0, 1.0 + (requested - (bus / payload - 1)))

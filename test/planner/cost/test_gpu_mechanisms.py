@@ -52,6 +52,25 @@ def test_borders_that_masks_cut_make_accesses_narrow():
     assert odd.outer_bytes == pytest.approx(even.outer_bytes, rel=1e-3)
 
 
+def spaced_windows(offset: int) -> str:
+    """Return a convolution that reads rows `offset` and `offset` + 2 of an image."""
+    image, result = "tensor<1x1x1x3xf32>", "tensor<1x1x2x2xf32>"
+    weight = "tensor<1x1x1x1xf32>"
+    return (
+        f"func.func @f(%x: {image}, %w: {weight}) -> {result} {{\n"
+        f"%y = graph.conv2d %x, %w strides [2, 3] padding [{-offset}, 0, "
+        f"{2 + offset}, 1] : ({image}, {weight}) -> {result}\n"
+        f"func.return %y : {result}\n}}"
+    )
+
+
+def test_windows_in_padding_cost_no_memory_traffic():
+    sizes: Sizes = (1, 1, 1, 2)
+    padded, read = (price(spaced_windows(offset), sizes) for offset in (-1, 0))
+    assert padded.outer_bytes < read.outer_bytes
+    assert padded.time_by_resource["cache"] <= read.time_by_resource["cache"]
+
+
 def test_short_rows_cost_memory_more_than_their_bytes():
     def slowdown(columns: int) -> float:
         found = price(rows_sum(4096, 4096, 0), (columns,), (512,))
