@@ -31,11 +31,12 @@ from tlf.dialects.tile.tile_extents import (
     Number,
     TileOperation,
     to_extents_attribute,
+    to_fill_attribute,
     valid_extents_of_tile,
     verify_equal_element_types,
     verify_fill_element_type,
 )
-from tlf.dialects.types import AnyTensor, scalar_attribute, tensor_type
+from tlf.dialects.types import AnyTensor, tensor_type
 
 
 @irdl_op_definition
@@ -85,14 +86,11 @@ class GatherOp(TileOperation, IndexedMoveOperation, MoveInterface):
         valid: Sequence[int] | None = None,
     ) -> None:
         static, dynamic = split_offsets(offsets)
-        fill_attribute = (
-            None if fill is None else scalar_attribute(fill, result_type.element_type)
-        )
         super().__init__(
             operands=[source, indices, dynamic],
             properties={
                 **build_indexed_properties(static, axis, maps),
-                "fill": fill_attribute,
+                "fill": to_fill_attribute(fill, result_type),
                 "valid": to_extents_attribute(valid),
             },
             result_types=[result_type],

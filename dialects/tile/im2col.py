@@ -31,11 +31,12 @@ from tlf.dialects.tile.tile_extents import (
     Number,
     TileOperation,
     to_extents_attribute,
+    to_fill_attribute,
     valid_extents_of_tile,
     verify_equal_element_types,
     verify_fill_element_type,
 )
-from tlf.dialects.types import AnyTensor, scalar_attribute, tensor_type
+from tlf.dialects.types import AnyTensor, tensor_type
 from tlf.support.affine.delinearized_access import DelinearizedAccess
 
 
@@ -80,15 +81,12 @@ class Im2colOp(TileOperation, DelinearizedReadOperation, MoveInterface):
         valid: Sequence[int] | None = None,
     ) -> None:
         static, dynamic = split_offsets(offsets)
-        fill_attribute = (
-            None if fill is None else scalar_attribute(fill, result_type.element_type)
-        )
         super().__init__(
             operands=[source, dynamic],
             properties={
                 "static_offsets": static,
                 **build_delinearized_properties(access),
-                "fill": fill_attribute,
+                "fill": to_fill_attribute(fill, result_type),
                 "valid": to_extents_attribute(valid),
             },
             result_types=[result_type],

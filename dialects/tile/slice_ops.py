@@ -35,12 +35,13 @@ from tlf.dialects.tile.tile_extents import (
     Number,
     TileOperation,
     to_extents_attribute,
+    to_fill_attribute,
     valid_extents_of_tile,
     verify_equal_element_types,
     verify_equal_element_types_and_ranks,
     verify_fill_element_type,
 )
-from tlf.dialects.types import AnyTensor, scalar_attribute, tensor_type
+from tlf.dialects.types import AnyTensor, tensor_type
 from tlf.support.affine.linear_access import linear_accesses_of_map
 
 
@@ -89,14 +90,11 @@ class SliceOp(TileOperation, MoveInterface):
         map_: AffineMap | None = None,
     ) -> None:
         static, dynamic = split_offsets(offsets)
-        fill_attribute = (
-            None if fill is None else scalar_attribute(fill, result_type.element_type)
-        )
         super().__init__(
             operands=[source, dynamic],
             properties={
                 "static_offsets": static,
-                "fill": fill_attribute,
+                "fill": to_fill_attribute(fill, result_type),
                 "valid": to_extents_attribute(valid),
                 "map": None if map_ is None else AffineMapAttr(map_),
             },

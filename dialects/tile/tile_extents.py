@@ -16,13 +16,20 @@ from xdsl.utils.exceptions import VerifyException
 
 from tlf.dialects.mixed_offsets import IntArray, OffsetOperation
 from tlf.dialects.shared_attributes import share_integer_array
-from tlf.dialects.types import AnyTensor
+from tlf.dialects.types import AnyTensor, scalar_attribute
 
 Number: TypeAlias = int | float
 
 
 def to_extents_attribute(sizes: Sequence[int] | None) -> IntArray | None:
     return None if sizes is None else share_integer_array(sizes)
+
+
+def to_fill_attribute(
+    fill: Number | None, tile: AnyTensor
+) -> FloatAttr | IntegerAttr | None:
+    """Return a fill value, if given, as an attribute of a tile's element type."""
+    return None if fill is None else scalar_attribute(fill, tile.element_type)
 
 
 def valid_extents_of_tile(valid: IntArray | None, tile: AnyTensor) -> tuple[int, ...]:
