@@ -12,6 +12,7 @@ from typing import Self, TypeAlias
 
 import numpy as np
 from xdsl.dialects.builtin import (
+    AffineMapAttr,
     AnyFloat,
     FloatAttr,
     IndexType,
@@ -31,6 +32,16 @@ from tlf.dialects.interfaces import Array, Scalar
 from tlf.dialects.types import dtype_of, is_float, scalar_attribute, scalar_value
 
 FillAttribute: TypeAlias = FloatAttr[AnyFloat] | IntegerAttr[IntegerType | IndexType]
+
+
+def parse_map(parser: Parser) -> AffineMapAttr:
+    """Parse the keyword `map` and an affine map."""
+    parser.parse_keyword("map")
+    position = parser.pos
+    map_ = parser.parse_attribute()
+    if not isinstance(map_, AffineMapAttr):
+        parser.raise_error(f"expected a map, got {map_}", position)
+    return map_
 
 
 def parse_number(parser: Parser) -> float:

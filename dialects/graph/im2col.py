@@ -20,7 +20,7 @@ from tlf.dialects.delinearized_read import (
     to_basis_attribute,
     verify_collapsed_shape,
 )
-from tlf.dialects.graph.filled_movement import FilledMovementOperation
+from tlf.dialects.graph.filled_movement import FilledMovementOperation, parse_map
 from tlf.dialects.graph.movement import ReshapeOp
 from tlf.dialects.graph.tensor_types import (
     element_type_of_value,
@@ -85,11 +85,7 @@ class Im2colOp(
 
     @classmethod
     def parse_options(cls, parser: Parser) -> dict[str, Attribute]:
-        parser.parse_keyword("map")
-        position = parser.pos
-        map_ = parser.parse_attribute()
-        if not isinstance(map_, AffineMapAttr):
-            parser.raise_error(f"expected a map, got {map_}", position)
+        map_ = parse_map(parser)
         parser.parse_keyword("basis")
         return {"map": map_, "basis": parse_basis(parser)}
 

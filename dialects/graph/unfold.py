@@ -14,7 +14,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from tlf.dialects.graph.filled_movement import FilledMovementOperation
+from tlf.dialects.graph.filled_movement import FilledMovementOperation, parse_map
 from tlf.dialects.graph.tensor_types import (
     element_type_of_value,
     infer_result_type,
@@ -64,12 +64,7 @@ class UnfoldOp(FilledMovementOperation):
 
     @classmethod
     def parse_options(cls, parser: Parser) -> dict[str, Attribute]:
-        parser.parse_keyword("map")
-        position = parser.pos
-        map_ = parser.parse_attribute()
-        if not isinstance(map_, AffineMapAttr):
-            parser.raise_error(f"expected a map, got {map_}", position)
-        return {"map": map_}
+        return {"map": parse_map(parser)}
 
     def print_options(self, printer: Printer) -> None:
         printer.print_string(" map ")
