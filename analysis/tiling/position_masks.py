@@ -19,7 +19,6 @@ from tlf.dialects import graph
 from tlf.dialects.graph.affine_tensors import KnownTensors, affine_tensor_of
 from tlf.dialects.graph.splat_tensors import splat_scalar_of
 from tlf.dialects.graph.tensor_types import INTEGERS, element_type_of_value
-from tlf.dialects.interfaces import MovementInterface
 from tlf.dialects.target import TargetSpec
 
 MAX_DEPTH = 32
@@ -70,7 +69,7 @@ def _is_mask(value: SSAValue, known: KnownTensors, depth: int) -> bool:
             return all(_is_position(each, known, depth - 1) for each in op.operands)
         case graph.NotOp() | graph.AndOp() | graph.OrOp() if _is_boolean(value):
             return all(_is_mask(each, known, depth - 1) for each in op.operands)
-        case MovementInterface() if is_plain_movement(op):
+        case _ if is_plain_movement(op):
             return _is_mask(op.operands[0], known, depth - 1)
         case _:
             return False
@@ -87,8 +86,6 @@ def _is_position(value: SSAValue, known: KnownTensors, depth: int) -> bool:
     op = value.owner
     if not isinstance(op, Operation) or not depth:
         return False
-    if type(op) not in RANGE_RULES and not (
-        isinstance(op, MovementInterface) and is_plain_movement(op)
-    ):
+    if type(op) not in RANGE_RULES and not is_plain_movement(op):
         return False
     return all(_is_position(each, known, depth - 1) for each in op.operands)

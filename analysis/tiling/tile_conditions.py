@@ -99,7 +99,7 @@ class TileConditions:
                 negated = (self.condition_of(each)[::-1] for each in op.operands)
                 both = _conjunction_of(*(TileCondition(*each) for each in negated))
                 return TileCondition(*reversed(both))
-            case MovementInterface() if is_plain_movement(op):
+            case _ if is_plain_movement(op):
                 return self.condition_of(op.operands[0])
             case _:
                 return UNKNOWN
@@ -140,9 +140,7 @@ class TileConditions:
     def _range_of_result(self, op: Operation) -> ElementRange | None:
         """Return the range of the tile that an operation computes; None if unknown."""
         rule = RANGE_RULES.get(type(op))
-        if rule is None and not (
-            isinstance(op, MovementInterface) and is_plain_movement(op)
-        ):
+        if rule is None and not is_plain_movement(op):
             return None
         ranges = [self._range_of_operand(op, n) for n in range(len(op.operands))]
         known = [each for each in ranges if each is not None]
@@ -161,9 +159,13 @@ class TileConditions:
         return least <= low and high <= most
 
 
-def is_plain_movement(op: MovementInterface) -> bool:
-    """Return `True` if all elements of a movement's result are from its operand."""
-    return len(op.operands) == 1 and op.padding_value(0) is None
+def is_plain_movement(op: Operation) -> bool:
+    """
+    Return `True` if an operation is a movement that fills no element of its result.
+    """
+    if not isinstance(op, MovementInterface) or len(op.operands) != 1:
+        return False
+    return op.padding_value(0) is None
 
 
 def affine_arguments_of(op: Operation) -> KnownTensors:

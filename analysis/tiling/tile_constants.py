@@ -31,7 +31,6 @@ from tlf.dialects.interfaces import (
     AccumulatingInterface,
     ContractionInterface,
     ElementwiseInterface,
-    MovementInterface,
     ReductionInterface,
     Scalar,
 )
@@ -93,7 +92,7 @@ class TileConstants:
         match op:
             case graph.SelectOp():
                 return _merge_cases(self._cases_of_select(op))
-            case MovementInterface() if is_plain_movement(op):
+            case _ if is_plain_movement(op):
                 return self.constants_of(op.operands[0])
             case ElementwiseInterface():
                 return _merge_cases(self._cases_of_elementwise(op))
