@@ -21,6 +21,7 @@ from tlf.passes.graph.channels_last.image_rows import (
     rows_shape_of,
     shape_of,
 )
+from tlf.passes.graph.contraction_product import iterators_of_plain_accesses
 from tlf.passes.graph.pointwise import is_pointwise, rebuild_elementwise
 
 
@@ -50,8 +51,9 @@ class ChannelsFirstResult:
         if not isinstance(op, Operation) or not rows.has_one_use():
             return False
         if isinstance(op, graph.ContractOp):
-            is_plain = _axes_of_maps(op) == ((0, 2), (1, 2), (0, 1))
-            return is_plain and (op.init is None or self._can_compute(op.init))
+            if not _is_row_product(op):
+                return False
+            return op.init is None or self._can_compute(op.init)
         return is_pointwise(op) and all(map(self._can_broadcast, op.operands))
 
     def _can_broadcast(self, operand: SSAValue) -> bool:
@@ -121,15 +123,10 @@ class ChannelsFirstResult:
         return build_reshape(builder, windows, (*rows, shape_of(windows)[-1]))
 
 
-def _axes_of_maps(op: graph.ContractOp) -> tuple[tuple[int, ...], ...] | None:
-    """Return the dims along the axes of all operands and the result."""
-    axes = [
-        [each.loop_dim for each in accesses or ()]
-        for accesses in (*op.indexing_maps()[:2], op.result_indexing_maps()[0])
-    ]
-    if any(dim is None for each in axes for dim in each):
-        return None
-    return tuple(tuple(dim for dim in each if dim is not None) for each in axes)
+def _is_row_product(op: graph.ContractOp) -> bool:
+    """Return `True` if the rows of two matrices are multiplied with each other."""
+    maps = (*op.indexing_maps()[:2], op.result_indexing_maps()[0])
+    return [*map(iterators_of_plain_accesses, maps)] == [(0, 2), (1, 2), (0, 1)]
 
 
 def _projection(dims: Sequence[int]) -> AffineMap:
