@@ -96,8 +96,8 @@ def _smallest_divisor_from(
     extent: int, min_divisor: int, reductions: Collection[AccumulatingInterface]
 ) -> int | None:
     """
-    Return the smallest divisor of an extent in [count, 2 * count) by which all windows
-    read as rows are divisible, or None.
+    Return the smallest divisor of an extent, at least a minimum and below twice that,
+    by which all windows read as rows are divisible, or None.
     """
     return next(
         (
