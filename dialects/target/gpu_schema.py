@@ -26,6 +26,23 @@ class AchievableShares(Struct, frozen=True, forbid_unknown_fields=True):
     """Fraction of the rate of lanes."""
 
 
+class BoxCopies(Struct, frozen=True, forbid_unknown_fields=True):
+    """
+    Limits of the unit that copies a box of a tensor into shared memory by the tensor's
+    descriptor, without threads that compute addresses.
+    """
+
+    rank: Count
+    """Maximum number of dims of the tensor."""
+    extent: Count
+    """Maximum number of elements of the box along each dim."""
+    alignment: Count = 1
+    """
+    Bytes whose multiples are the tensor's address, its strides but the last, and the
+    size and the start of the box along the last dim.
+    """
+
+
 class GpuProcessor(Struct, frozen=True, forbid_unknown_fields=True):
     """
     One processor of a GPU: its capacities, and its throughput per cycle. The number of
@@ -68,3 +85,5 @@ class GpuProcessor(Struct, frozen=True, forbid_unknown_fields=True):
     launch: Amount = 0
     """Cycles to start and end a kernel."""
     reached: AchievableShares = AchievableShares()
+    boxes: BoxCopies | None = None
+    """Copies of boxes by tensor descriptors, if the GPU has them."""

@@ -11,6 +11,8 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from tlf.dialects import triton
 from tlf.dialects.target import TargetSpec
+from tlf.dialects.target.gpu_schema import BoxCopies
+from tlf.lowering.mem_to_triton.descriptor_selection import select_descriptor_loads
 from tlf.lowering.mem_to_triton.kernel_legality import check_kernel_is_supported
 from tlf.lowering.mem_to_triton.kernel_outlining import KernelOutliner
 from tlf.passes.graph.cse import structural_key_of_regions
@@ -36,6 +38,9 @@ class ConvertMemToTritonPass(ModulePass):
     reused from the cache: the attribute `group` of a grid loop, or the option of the
     pass, is the number of iterations along the second to last axis per iteration along
     the last axis. The order of a loop with the attribute `order` is not changed.
+
+    Loads that are copies of boxes by tensor descriptors get the attribute
+    `triton.descriptor`, if the target has such copies.
     """
 
     name = "convert-mem-to-triton"
@@ -73,9 +78,20 @@ class ConvertMemToTritonPass(ModulePass):
                 Rewriter.insert_op(kernel, InsertPoint.before(function))
             outlined += kernels
         _deduplicate_kernels(op, outlined)
+        boxes = _box_copies_of_target(op)
         for kernel in op.ops:
             if isinstance(kernel, func.FuncOp) and triton.KERNEL in kernel.attributes:
                 check_kernel_is_supported(kernel)
+                if boxes is not None and kernel in outlined:
+                    select_descriptor_loads(kernel, boxes)
+
+
+def _box_copies_of_target(module: ModuleOp) -> BoxCopies | None:
+    """Return the limits of copies by tensor descriptors, if the target has them."""
+    if not TargetSpec.is_attached_to(module):
+        return None
+    processor = TargetSpec.read_from_module(module).gpu
+    return None if processor is None else processor.boxes
 
 
 def _deduplicate_kernels(module: ModuleOp, kernels: Sequence[func.FuncOp]) -> None:

@@ -21,6 +21,12 @@ from tlf.lowering.mem_to_triton.access_writer import (
 )
 from tlf.lowering.mem_to_triton.compute_writer import COMBINERS, ComputeWriter
 from tlf.lowering.mem_to_triton.contraction_writer import write_contraction
+from tlf.lowering.mem_to_triton.descriptor_loads import (
+    DescriptorParameter,
+    DescriptorTable,
+    descriptor_load_expression,
+)
+from tlf.lowering.mem_to_triton.descriptor_selection import DESCRIPTOR
 from tlf.lowering.mem_to_triton.device_functions import device_function_sources_in
 from tlf.lowering.mem_to_triton.dot_expressions import (
     MatrixProduct,
@@ -56,10 +62,14 @@ from triton.language.extra import libdevice
 
 @dataclass(frozen=True)
 class KernelText:
-    """Source of a kernel and names of its parameters."""
+    """
+    Source of a kernel, names of its parameters, and the tensor descriptors that it
+    takes after them.
+    """
 
     source: str
     parameters: tuple[str, ...]
+    descriptors: tuple[DescriptorParameter, ...] = ()
 
 
 def print_kernel(
@@ -89,6 +99,7 @@ class KernelWriter:
         self.source = PythonSource()
         self.indices = IndexTable(self.source)
         self.access = AccessWriter(self.source, self.indices, wide=wide)
+        self.descriptors = DescriptorTable()
         self.names: dict[SSAValue, str] = {}
         self.compute = ComputeWriter(self.source, self.names)
         self.shared_buffers: set[str] = set()
@@ -101,15 +112,21 @@ class KernelWriter:
         ]
         self.shared_buffers = _parameters_loaded_by(op) & _parameters_stored_by(op)
         self._write_block(op.body.block)
-        name = op.sym_name.data
-        lines = [HEADER, "", "@triton.jit", f"def {name}({', '.join(parameters)}):"]
+        name, descriptors = op.sym_name.data, self.descriptors.names
+        declared = ", ".join([*parameters, *descriptors.values()])
+        lines = [HEADER, "", "@triton.jit", f"def {name}({declared}):"]
+        lines += [
+            f"{INDENT}# {name}: boxes of {list(each.box)} elements of {each.argument}"
+            for each, name in descriptors.items()
+        ]
         lines += self.source.lines or [f"{INDENT}pass"]
         for combiner in sorted(self.compute.combiners):
             lines += ["", "", "@triton.jit", f"def {combiner}(a, b):"]
             lines.append(f"{INDENT}return {COMBINERS[combiner]}")
         for function in device_function_sources_in("\n".join(lines)):
             lines += ["", "", function.rstrip()]
-        return KernelText("\n".join(lines) + "\n", tuple(parameters))
+        text = "\n".join(lines) + "\n"
+        return KernelText(text, tuple(parameters), tuple(descriptors))
 
     def _declare_parameter(self, argument: BlockArgument) -> str:
         """Return the name of a new parameter; bind its buffer view or index range."""
@@ -174,6 +191,8 @@ class KernelWriter:
     def _load_expression(self, op: mem.LoadOp | mem.GatherOp | mem.Im2colOp) -> str:
         """Return the expression of the value that a load has."""
         match op:
+            case mem.LoadOp() if DESCRIPTOR in op.attributes:
+                return descriptor_load_expression(self.access, self.descriptors, op)
             case mem.LoadOp():
                 return self.access.load_expression(op)
             case mem.GatherOp():

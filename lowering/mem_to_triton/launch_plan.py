@@ -33,7 +33,7 @@ from tlf.lowering.mem_to_triton.index_expressions import (
     IndexExpr,
     IndexTable,
 )
-from tlf.lowering.mem_to_triton.kernel_writer import print_kernel
+from tlf.lowering.mem_to_triton.kernel_writer import KernelText, print_kernel
 from tlf.lowering.mem_to_triton.temporary_placement import place_temporaries
 from tlf.support.affine.axis_orders import Order, inverse_order
 from tlf.support.affine.dense_strides import strides_in_axis_order
@@ -42,7 +42,7 @@ Json = dict[str, object]
 
 SCHEMA = "tlf-triton-plan"
 
-VERSION = 3
+VERSION = 4
 
 
 @dataclass
@@ -254,7 +254,24 @@ class LaunchPlanBuilder:
             "num_warps": op.warps.value.data,
             "num_stages": op.stages.value.data,
             "arguments": list(text.parameters),
+            **_describe_descriptors(text),
         }
+
+
+def _describe_descriptors(text: KernelText) -> Json:
+    """Return the record of the tensor descriptors that a kernel takes, if any."""
+    records: list[Json] = [
+        {
+            "argument": each.argument,
+            "dtype": each.dtype,
+            "offset": each.offset,
+            "shape": list(each.shape),
+            "strides": list(each.strides),
+            "box": list(each.box),
+        }
+        for each in text.descriptors
+    ]
+    return {"descriptors": records} if records else {}
 
 
 def _describe_layout(physical_shape: Sequence[int], order: Order | None) -> Json:

@@ -11,7 +11,7 @@ from typing import cast
 import torch
 
 from tlf.runtime.known_tensors import KnownTensors
-from tlf.runtime.triton.device_tensors import Array, upload_argument
+from tlf.runtime.triton.device_tensors import Array, align_tensor, upload_argument
 from tlf.runtime.triton.launch_plan import DeviceBuffer
 
 
@@ -21,8 +21,15 @@ class ArgumentGuard:
     is another one than in the call before, or has other memory.
     """
 
-    def __init__(self, buffers: Sequence[DeviceBuffer], device: torch.device) -> None:
+    def __init__(
+        self,
+        buffers: Sequence[DeviceBuffer],
+        device: torch.device,
+        described: frozenset[str] = frozenset(),
+    ) -> None:
         self._buffers = buffers
+        self._described = described
+        """Names of the buffers of which kernels take descriptors."""
         self._device = device
         self._known = KnownTensors(len(buffers))
 
@@ -36,6 +43,8 @@ class ArgumentGuard:
             self._known.forget(index)
             value = values[index]
             tensor = upload_argument(self._buffers[index], value, self._device)
+            if self._buffers[index].name in self._described:
+                tensor = align_tensor(tensor)
             if tensor is value:
                 self._known.remember(index, tensor)
             tensors[index] = tensor

@@ -26,6 +26,7 @@ from tlf.runtime.triton.launch_plan import (
     Launch,
     Plan,
     find_buffer_launches,
+    find_described_buffers,
 )
 from tlf.runtime.triton.parallel_compilation import compile_in_threads
 from tlf.runtime.triton.requested_kernel import ALIGNMENT
@@ -74,7 +75,11 @@ class BoundPlan:
         """Indices of the arguments that launches access; others are ignored."""
         names = [plan.arguments[index] for index in self._argument_indices]
         buffers = {each.name: each for each in plan.buffers}
-        self._guard = ArgumentGuard([buffers[each] for each in names], stream.device)
+        self._guard = ArgumentGuard(
+            [buffers[each] for each in names],
+            stream.device,
+            find_described_buffers(plan),
+        )
         self._results = [buffers[each] for each in plan.results]
         self._names = (*names, *plan.results)
         self._fixed = {**constants, **allocate_temporaries(plan, stream.device)}

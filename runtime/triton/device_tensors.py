@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from tlf.runtime.triton import dtypes, sanitizers
-from tlf.runtime.triton.launch_plan import DeviceBuffer, Plan
+from tlf.runtime.triton.launch_plan import ARENA_ALIGNMENT, DeviceBuffer, Plan
 from tlf.runtime.triton.runtime_errors import GuardError
 from tlf.support.affine.axis_orders import inverse_order, row_major_order
 from tlf.support.affine.dense_strides import (
@@ -123,6 +123,11 @@ def upload_argument(
         f"argument '{buffer.name}': expected a numpy array or a torch tensor, "
         f"got {type(value).__name__}"
     )
+
+
+def align_tensor(tensor: torch.Tensor) -> torch.Tensor:
+    """Return a tensor whose memory can be described: a copy if it is not aligned."""
+    return tensor if tensor.data_ptr() % ARENA_ALIGNMENT == 0 else tensor.clone()
 
 
 def _check_dtype_and_shape(buffer: DeviceBuffer, value: Array) -> None:

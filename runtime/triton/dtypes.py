@@ -1,5 +1,7 @@
 """Launch of Triton kernels: names of element types in plans, and their numpy dtypes."""
 
+from collections.abc import Sequence
+
 import ml_dtypes
 import numpy as np
 
@@ -34,6 +36,11 @@ def plan_name_of_dtype(dtype: np.dtype[np.generic]) -> str:
     Return the name of a numpy dtype in a plan, or numpy's own name if plans have none.
     """
     return next((name for name, known in _DTYPES.items() if known == dtype), str(dtype))
+
+
+def triton_descriptor_type(name: str, box: Sequence[int]) -> str:
+    """Return Triton's type of a descriptor of boxes of elements of a type of plans."""
+    return f"tensordesc<{_TRITON_NAMES.get(name, name)}{list(box)}>"
 
 
 def triton_pointer_type(name: str) -> str:

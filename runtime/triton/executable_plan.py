@@ -11,13 +11,14 @@ from typing import cast
 import torch
 
 from tlf.runtime.triton import device_tensors
+from tlf.runtime.triton.argument_guard import ArgumentGuard
 from tlf.runtime.triton.bound_plan import BoundPlan
 from tlf.runtime.triton.device_tensors import Array
 from tlf.runtime.triton.interpreted_plan import InterpretedPlan
 from tlf.runtime.triton.kernel_admission import KernelFacts
 from tlf.runtime.triton.kernel_launcher import KernelLauncher
 from tlf.runtime.triton.kernel_prefetch import prefetch_plan_kernels
-from tlf.runtime.triton.launch_plan import Plan
+from tlf.runtime.triton.launch_plan import Plan, find_described_buffers
 from tlf.runtime.triton.runtime_errors import GuardError
 
 Inputs = Mapping[str, Array] | Sequence[Array]
@@ -126,12 +127,13 @@ class Executable:
         observe_fraction: Callable[[float], object] | None,
     ) -> dict[str, torch.Tensor]:
         """Run the plan in the interpreter, and return the results by name."""
-        buffers = {
-            name: device_tensors.upload_argument(
-                self._buffers[name], value, self.device
-            )
-            for name, value in zip(self.plan.arguments, values, strict=True)
-        }
+        names = self.plan.arguments
+        guard = ArgumentGuard(
+            [self._buffers[each] for each in names],
+            self.device,
+            find_described_buffers(self.plan),
+        )
+        buffers = dict(zip(names, guard.upload_arguments(values), strict=True))
         results = {
             name: device_tensors.allocate_device_buffer(
                 self._buffers[name], self.device

@@ -11,6 +11,7 @@ import torch
 from tlf.runtime.triton.kernel_files import import_kernel_function
 from tlf.runtime.triton.launch_plan import Kernel
 from tlf.runtime.triton.runtime_errors import make_kernel_error
+from tlf.runtime.triton.tensor_descriptors import describe_arguments
 
 
 class InterpretedKernel:
@@ -31,7 +32,10 @@ class InterpretedKernel:
             # apply.
             with np.errstate(all="ignore"):
                 self._function[kernel.grid](
-                    *arguments, num_warps=kernel.num_warps, num_stages=kernel.num_stages
+                    *arguments,
+                    *describe_arguments(kernel, arguments),
+                    num_warps=kernel.num_warps,
+                    num_stages=kernel.num_stages,
                 )
         except Exception as error:
             raise make_kernel_error(kernel.name, error) from error

@@ -12,6 +12,7 @@ from tlf.runtime.triton.kernel_admission import KernelFacts, KernelVariant
 from tlf.runtime.triton.kernel_cache import compile_through_cache
 from tlf.runtime.triton.kernel_prefetch import compile_in_worker
 from tlf.runtime.triton.ptxas_selection import OPTIONS, use_assembler
+from tlf.runtime.triton.tensor_descriptors import describe_arguments
 
 if TYPE_CHECKING:
     import torch
@@ -39,7 +40,8 @@ def compile_kernel_variant(
 
     def compile_kernel() -> Any:
         compile_in_worker(variant, arguments)
-        return function.warmup(*arguments, **settings)
+        descriptors = describe_arguments(kernel, arguments)
+        return function.warmup(*arguments, *descriptors, **settings)
 
     with use_assembler(variant.is_newest):
         return compile_through_cache(compile_kernel)

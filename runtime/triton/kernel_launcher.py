@@ -25,6 +25,7 @@ from tlf.runtime.triton.kernel_files import import_kernel_function
 from tlf.runtime.triton.launch_plan import Kernel
 from tlf.runtime.triton.requested_kernel import ALIGNMENT
 from tlf.runtime.triton.runtime_errors import TritonRuntimeError, make_kernel_error
+from tlf.runtime.triton.tensor_descriptors import DescribedRun
 
 Run: TypeAlias = Callable[..., object]
 
@@ -82,7 +83,7 @@ class KernelLauncher:
         if self._variant is not None and any(isinstance(e, int) for e in arguments):
             function = self._load_kernel_function(self._variant.kernel)
             compiled = compile_kernel_variant(self._variant, function, arguments)
-            return load_compiled_kernel(compiled)[grid]
+            return self._run_of_compiled(load_compiled_kernel(compiled)[grid])
         compiled: dict[KernelVariant, Any] = {}
         facts: dict[KernelVariant, KernelFacts] = {}
         limit = shared_memory_limit()
@@ -95,7 +96,11 @@ class KernelLauncher:
 
         self._variant = admit_kernel_variant(self._kernel, compile_one, limit)
         self.facts = facts[self._variant]
-        return compiled[self._variant][grid]
+        return self._run_of_compiled(compiled[self._variant][grid])
+
+    def _run_of_compiled(self, run: Run) -> Run:
+        """Return the compiled kernel for a grid, which takes arguments only."""
+        return DescribedRun(self._kernel, run) if self._kernel.descriptors else run
 
 
 def _specialization_of(arguments: Sequence[torch.Tensor | int]) -> tuple[object, ...]:

@@ -28,6 +28,7 @@ from tlf.runtime.triton.requested_kernel import (
     is_kernel_stored,
 )
 from tlf.runtime.triton.runtime_errors import UnavailableError
+from tlf.runtime.triton.tensor_descriptors import triton_descriptor_types
 from tlf.runtime.triton.worker_pool import POOL, Answer
 from tlf.runtime.triton.worker_process import WorkerError
 from tlf.runtime.triton.worker_settings import LOG, count_workers
@@ -59,6 +60,7 @@ def prefetch_plan_kernels(plan: Plan) -> None:
             for _, name in launch.arguments
         )
         aligned = tuple(range(len(types)))
+        types += triton_descriptor_types(variant.kernel)
         compile_through_cache(partial(_submit_request, variant, types, aligned))
 
 
@@ -77,6 +79,7 @@ def compile_in_worker(
     types = tuple(str(mangle_type(each)) for each in buffers)
     is_aligned = [each.data_ptr() % ALIGNMENT == 0 for each in buffers]
     aligned = tuple(index for index, holds in enumerate(is_aligned) if holds)
+    types += triton_descriptor_types(variant.kernel)
     if (answer := _submit_request(variant, types, aligned)) is None:
         return
     with suppress(WorkerError):  # The pool has reported it.

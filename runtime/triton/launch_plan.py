@@ -4,10 +4,13 @@ launches in order.
 
 A plan is one JSON object:
 
-    {"schema": "tlf-triton-plan", "version": 3, "function": "main",
+    {"schema": "tlf-triton-plan", "version": 4, "function": "main",
      "kernels": [{"name": "main_0", "sha256": "...", "source": "import triton...",
                   "grid": [16], "num_warps": 4, "num_stages": 3,
-                  "arguments": ["p0", "p1", "i0"]}],
+                  "arguments": ["p0", "p1", "i0"],
+                  "descriptors": [{"argument": "p0", "dtype": "f16", "offset": 0,
+                                   "shape": [64, 8], "strides": [8, 1],
+                                   "box": [16, 8]}]}],
      "buffers": [{"name": "x", "kind": "argument", "dtype": "f32", "shape": [64, 8],
                   "strides": [1, 64]},
                  {"name": "buffer", "kind": "temporary", ..., "offset": 0},
@@ -19,8 +22,10 @@ A plan is one JSON object:
 All buffers are dense in memory. `kind` is `argument`, `result`, `temporary` or
 `constant`. Arguments and results have strides in elements unless they are row-major, as
 all others are. The data of a constant is little-endian. Temporaries are parts of one
-arena, and may share bytes: a step may overwrite those that no later step reads. Version
-2 is the same without strides.
+arena, and may share bytes: a step may overwrite those that no later step reads. After
+its arguments a kernel takes tensor descriptors, each of a view of an argument's buffer;
+the key is absent if there are none. Version 3 is the same without descriptors, version
+2 also without strides.
 """
 
 from __future__ import annotations
@@ -42,7 +47,7 @@ from tlf.support.affine.dense_strides import axis_order_of_strides
 
 SCHEMA = "tlf-triton-plan"
 
-VERSIONS = (2, 3)
+VERSIONS = (2, 3, 4)
 """Versions that are read."""
 
 MARKER = "# plan"
@@ -52,6 +57,21 @@ ARENA_ALIGNMENT = 16
 """Alignment of temporaries in bytes, which vector accesses need."""
 
 _KINDS = ("argument", "result", "temporary", "constant")
+
+
+@dataclass(frozen=True)
+class Descriptor:
+    """
+    Tensor descriptor that a kernel takes: a view of the buffer of an argument, given by
+    its index, and the box that is loaded. Extents, strides and offset are in elements.
+    """
+
+    argument: int
+    dtype: str
+    offset: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    box: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -68,6 +88,8 @@ class Kernel:
     num_warps: int
     num_stages: int
     arguments: tuple[str, ...]
+    descriptors: tuple[Descriptor, ...] = ()
+    """Descriptors that the kernel takes after its arguments."""
 
     def with_source(self, source: str) -> Kernel:
         """Return the kernel with another source, and its digest."""
@@ -156,6 +178,20 @@ def iterate_launches(steps: Sequence[Launch | HostLoop]) -> Iterator[Launch]:
             yield step
 
 
+def find_described_buffers(plan: Plan) -> frozenset[str]:
+    """Return the names of the buffers of which kernels take descriptors."""
+    described = {
+        kernel.name: {each.argument for each in kernel.descriptors}
+        for kernel in plan.kernels
+    }
+    return frozenset(
+        name
+        for launch in iterate_launches(plan.steps)
+        for index, (_, name) in enumerate(launch.arguments)
+        if index in described[launch.kernel]
+    )
+
+
 def find_buffer_launches(plan: Plan) -> Sequence[Launch]:
     """Return the first launch of each kernel whose arguments are all buffers."""
     first_launches: dict[str, Launch] = {}
@@ -218,6 +254,7 @@ def _decode_kernel(record: JsonRecord) -> Kernel:
         record.integer_under_key("num_warps"),
         record.integer_under_key("num_stages"),
         record.texts_under_key("arguments"),
+        _decode_descriptors(record),
     )
     if not kernel.name.isidentifier():
         raise PlanError(f"{record.path}.name: '{kernel.name}' is not an identifier")
@@ -229,6 +266,33 @@ def _decode_kernel(record: JsonRecord) -> Kernel:
     if digest != kernel.sha256:
         raise PlanError(f"{record.path}.sha256: expected {digest}, got {kernel.sha256}")
     return kernel
+
+
+def _decode_descriptors(record: JsonRecord) -> tuple[Descriptor, ...]:
+    """
+    Return the descriptors of a kernel. Raises `PlanError` for an unknown argument or
+    element type, or extents, strides and a box of different ranks.
+    """
+    if not record.has_key("descriptors"):
+        return ()
+    arguments = record.texts_under_key("arguments")
+    descriptors: list[Descriptor] = []
+    for entry in record.records_under_key("descriptors"):
+        name, dtype = entry.text_under_key("argument"), entry.text_under_key("dtype")
+        if name not in arguments:
+            raise PlanError(f"{entry.path}.argument: no argument '{name}'")
+        if not dtypes.is_plan_dtype(dtype):
+            raise PlanError(f"{entry.path}.dtype: unknown element type '{dtype}'")
+        shape, strides, box = map(entry.integers_under_key, ("shape", "strides", "box"))
+        if not len(shape) == len(strides) == len(box):
+            raise PlanError(
+                f"{entry.path}: expected a shape, strides and a box of one rank, got "
+                f"{shape}, {strides} and {box}"
+            )
+        offset = entry.integer_under_key("offset")
+        index = arguments.index(name)
+        descriptors.append(Descriptor(index, dtype, offset, shape, strides, box))
+    return tuple(descriptors)
 
 
 def _decode_buffer(record: JsonRecord) -> DeviceBuffer:

@@ -26,6 +26,7 @@ from tlf.runtime.triton.launch_plan import (
 )
 from tlf.runtime.triton.ptx_statistics import PtxStatistics, read_ptx_statistics
 from tlf.runtime.triton.runtime_errors import KernelError, UnavailableError
+from tlf.runtime.triton.tensor_descriptors import triton_descriptor_types
 from tlf.runtime.triton.worker_process import WorkerError, WorkerProcess
 
 CAPABILITY = 90
@@ -179,9 +180,10 @@ def _parameter_types(plan: Plan, kernel: Kernel) -> list[str]:
     )
     if (launch := next(launches, None)) is None:
         raise KernelError(f"kernel '{kernel.name}': nothing launches it")
-    return [
+    types = (
         dtypes.triton_pointer_type(plan.buffer_named(name).dtype)
         if kind == "buffer"
         else "i32"
         for kind, name in launch.arguments
-    ]
+    )
+    return [*types, *triton_descriptor_types(kernel)]
