@@ -21,6 +21,10 @@ _TRITON_NAMES = {"i1": "u1", "f16": "fp16", "f32": "fp32", "f64": "fp64"}
 """Names of Triton that are not those of plans."""
 
 
+DESCRIPTOR = "tensordesc"
+"""Start of Triton's types of tensor descriptors."""
+
+
 def is_plan_dtype(name: str) -> bool:
     """Return `True` if a plan may use `name` as an element type."""
     return name in _DTYPES
@@ -40,7 +44,7 @@ def plan_name_of_dtype(dtype: np.dtype[np.generic]) -> str:
 
 def triton_descriptor_type(name: str, box: Sequence[int]) -> str:
     """Return Triton's type of a descriptor of boxes of elements of a type of plans."""
-    return f"tensordesc<{_TRITON_NAMES.get(name, name)}{list(box)}>"
+    return f"{DESCRIPTOR}<{_TRITON_NAMES.get(name, name)}{list(box)}>"
 
 
 def triton_pointer_type(name: str) -> str:

@@ -12,7 +12,7 @@ from tlf.runtime.triton.kernel_admission import KernelFacts, KernelVariant
 from tlf.runtime.triton.kernel_cache import compile_through_cache
 from tlf.runtime.triton.kernel_prefetch import compile_in_worker
 from tlf.runtime.triton.ptxas_selection import OPTIONS, use_assembler
-from tlf.runtime.triton.tensor_descriptors import describe_arguments
+from tlf.runtime.triton.tensor_descriptors import describe_addresses
 
 if TYPE_CHECKING:
     import torch
@@ -40,11 +40,16 @@ def compile_kernel_variant(
 
     def compile_kernel() -> Any:
         compile_in_worker(variant, arguments)
-        descriptors = describe_arguments(kernel, arguments)
+        descriptors = describe_addresses(kernel, [*map(_value_of, arguments)])
         return function.warmup(*arguments, *descriptors, **settings)
 
     with use_assembler(variant.is_newest):
         return compile_through_cache(compile_kernel)
+
+
+def _value_of(argument: torch.Tensor | int) -> int:
+    """Return the value that a launch passes for an argument."""
+    return argument if isinstance(argument, int) else argument.data_ptr()
 
 
 def load_compiled_kernel(compiled: Any) -> Any:

@@ -188,7 +188,7 @@ def find_described_buffers(plan: Plan) -> frozenset[str]:
         name
         for launch in iterate_launches(plan.steps)
         for index, (_, name) in enumerate(launch.arguments)
-        if index in described[launch.kernel]
+        if index in described.get(launch.kernel, ())
     )
 
 

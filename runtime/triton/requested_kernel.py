@@ -12,6 +12,7 @@ from hashlib import sha256
 from importlib import import_module
 from typing import Any
 
+from tlf.runtime.triton.dtypes import DESCRIPTOR
 from tlf.runtime.triton.kernel_request import KernelRequest
 from tlf.runtime.triton.ptxas_selection import OPTIONS
 
@@ -54,10 +55,11 @@ def is_kernel_stored(key: str, name: str) -> bool:
 def _make_source(request: KernelRequest, function: Any) -> Any:
     """Return the specialized function, as Triton's compiler takes it."""
     signature = dict(zip(function.arg_names, request.types, strict=True))
-    # Launches list all parameters, also those without attributes.
+    # Launches list all pointers and integers, also those without attributes.
     attributes = {
         (index,): [["tt.divisibility", ALIGNMENT]] if index in request.aligned else []
-        for index in range(len(request.types))
+        for index, type_ in enumerate(request.types)
+        if not type_.startswith(DESCRIPTOR)
     }
     compiler: Any = import_module("triton.compiler")
     return compiler.ASTSource(function, signature, {}, attributes)

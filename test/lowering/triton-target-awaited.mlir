@@ -8,9 +8,8 @@
 // CHECK:      def awaited(x):
 
 // Nothing else reads the factors.
-// CHECK:      [[X2:v[0-9]+]] = tl.load({{.*}}# %a
-// CHECK-NEXT: r{{[0-9]+}} =
-// CHECK-NEXT: [[W2:v[0-9]+]] = tl.load({{.*}}# %b
+// CHECK:      [[X2:v[0-9]+]] = d0.load([i0, k0])  # %a
+// CHECK-NEXT: [[W2:v[0-9]+]] = d1.load([k0, 0])  # %b
 // CHECK-NEXT: = tl.dot([[X2]], [[W2]], acc=
 func.func @f(%x: tensor<256x512xbf16>, %w: tensor<512x128xbf16>)
     -> (tensor<256x128xf32>, tensor<256x128xf32>) {

@@ -119,8 +119,8 @@ def test_large_products_of_16_bits(
         assert not found.assembly.is_serialised
         assert found.assembly.spilled_bytes == 0
         assert found.shared <= SHARED_LIMITS[90]
-        # Tiles go to shared memory 16 bytes at a time; the bias is smaller.
-        assert found.assembly.loads[128] > sum(found.assembly.loads.values()) // 2
+        # Tiles go to shared memory by descriptors; threads load the bias.
+        assert sum(found.assembly.loads.values()) <= 2
 
 
 @pytest.mark.parametrize("element", ["f32", "f16", "bf16"])

@@ -23,7 +23,7 @@ from hopper_stand_in import BufferStandIn, compile_as_launched, install_driver
 from triton_requests import COPY, make_kernel, make_plan
 from tlf.runtime.triton.kernel_admission import KernelVariant
 from tlf.runtime.triton.kernel_prefetch import prefetch_plan_kernels
-from tlf.runtime.triton.launch_plan import load_plan
+from tlf.runtime.triton.launch_plan import Descriptor, load_plan
 from tlf.runtime.triton.worker_pool import POOL
 
 found = install_driver()
@@ -76,7 +76,12 @@ cases = [
         ("int8", "int16", 2), ("bool", "bool", 1),
     ]
 ]
+described = COPY.replace("(p0, p1)", "(p0, p1, d0)").replace(
+    "tl.load(p0 + r)", "d0.load([tl.program_id(0) * 16])"
+)
+boxes = Descriptor(0, "f32", 4, (12,), (1,), (16,))
 cases += [
+    (KernelVariant(replace(make_kernel(described), descriptors=(boxes,))), f32, f32),
     (replace(copy, kernel=replace(copy.kernel, num_warps=4, num_stages=3)), f32, f32),
     (replace(copy, is_newest=True), f32, f32),
     (variant("(p0, p1)", "(p0, p1, p2)"), f32, BufferStandIn("torch.float32", 4), f32),
@@ -101,7 +106,7 @@ def test_launches_find_kernels_of_workers(workers: int, tmp_path: Path):
     """
     script = start_script(LAUNCHES, tmp_path, TLF_COMPILE_WORKERS=f"{workers}")
     keys, error, count = read_lines(script)
-    assert keys == " ".join([f"{workers}"] * 8 + ["0"])
+    assert keys == " ".join([f"{workers}"] * 9 + ["0"])
     assert error.startswith("CompilationError ")
     assert "power of 2" in error
     assert count == f"{workers}"

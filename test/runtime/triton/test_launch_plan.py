@@ -247,7 +247,7 @@ def _set(path: str, value: object) -> Callable[[Json], None]:
             _set("schema", "other"),
             "plan.schema: expected 'tlf-triton-plan', got 'other'",
         ),
-        (_set("version", 1), "plan.version: expected 2 or 3, got 1"),
+        (_set("version", 1), "plan.version: expected 2 or 3 or 4, got 1"),
         (_set("version", "1"), "plan.version: expected an integer, got '1'"),
         (_set("function", None), "plan.function: expected a string, got null"),
         (_set("kernels", {}), "plan.kernels: expected a list, got an object"),
