@@ -6,11 +6,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 from xdsl.builder import Builder
-from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.builtin import TensorType, f32
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from tlf.dialects.graph.algebraic_laws import (
@@ -18,6 +18,7 @@ from tlf.dialects.graph.algebraic_laws import (
     INFIX_SYMBOLS,
     OPERAND_SELECTING,
 )
+from tlf.dialects.graph.cast import CastOp
 from tlf.dialects.graph.constant import ConstantOp
 from tlf.dialects.graph.division import DivOp
 from tlf.dialects.graph.elementwise import AddOp, BinaryOperation, MulOp, PowOp, SubOp
@@ -26,7 +27,7 @@ from tlf.dialects.graph.splat_tensors import splat_scalar_of
 from tlf.dialects.graph.tensor_types import element_type_of_value
 from tlf.dialects.graph.unary_functions import NegOp, RsqrtOp, SqrtOp
 from tlf.dialects.interfaces import Array, Scalar, Simplification
-from tlf.dialects.types import dtype_of, is_float
+from tlf.dialects.types import dtype_of, is_16_bit_float, is_float
 
 BuildFunction = Callable[[Builder], SSAValue]
 
@@ -50,7 +51,10 @@ def _is_normal_float(number: float, element_type: Attribute) -> bool:
 
 
 def replace_division_by_reciprocal(op: Operation) -> Iterable[Simplification]:
-    """Replace a division by a constant by a product, exact for powers of two."""
+    """
+    Replace a division by a constant by a product, exact for powers of two, and for
+    16-bit dividends whose quotients are rounded to 16 bits, if that rounds both alike.
+    """
     lhs, rhs = op.operands
     element, divisor = element_type_of_value(lhs), splat_scalar_of(rhs)
     if not isinstance(op, DivOp) or not is_float(element) or not divisor:
@@ -65,7 +69,43 @@ def replace_division_by_reciprocal(op: Operation) -> Iterable[Simplification]:
         return builder.insert(MulOp(lhs, factor)).result
 
     text = f"x / {format_number(divisor)} = x * {format_number(1 / divisor)}"
-    yield Simplification(text, build, abs(math.frexp(divisor)[0]) == 0.5)
+    is_exact = abs(math.frexp(divisor)[0]) == 0.5
+    yield Simplification(text, build, is_exact or _is_exact_in_16_bits(op, divisor))
+
+
+def _is_exact_in_16_bits(op: DivOp, divisor: float) -> bool:
+    """
+    Return `True` if a division in f32 by a constant is of a 16-bit float and rounded to
+    16 bits, and the product with the reciprocal is equal for all dividends.
+    """
+    source, users = op.lhs.owner, [use.operation for use in op.result.uses]
+    if element_type_of_value(op.result) != f32 or not isinstance(source, CastOp):
+        return False
+    dividend = element_type_of_value(source.operands[0])
+    if not users or not all(isinstance(each, CastOp) for each in users):
+        return False
+    results = {element_type_of_value(each.results[0]) for each in users}
+    return all(map(is_16_bit_float, (dividend, *results))) and all(
+        _rounds_products_alike(dtype_of(dividend), dtype_of(each), divisor)
+        for each in results
+    )
+
+
+@cache
+def _rounds_products_alike(
+    dividend: np.dtype[np.generic], result: np.dtype[np.generic], divisor: float
+) -> bool:
+    """
+    Return `True` if quotients and products with the reciprocal are equal after they are
+    rounded from f32, for all dividends of a 16-bit type.
+    """
+    values = np.arange(2**16, dtype=np.uint16).view(dividend).astype(np.float32)
+    with np.errstate(all="ignore"):
+        quotients = (values / np.float32(divisor)).astype(result)
+        products = (values * np.float32(1 / divisor)).astype(result)
+    known = ~np.isnan(values)
+    equal = quotients.view(np.uint16) == products.view(np.uint16)
+    return bool(np.all(equal[known]))
 
 
 def _build_product(builder: Builder, *factors: SSAValue) -> SSAValue:

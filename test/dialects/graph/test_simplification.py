@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from graph_instances import value
 from simplified import compared
-from xdsl.dialects.builtin import TensorType, f32, i1, i32
+from xdsl.dialects.builtin import TensorType, bf16, f16, f32, i1, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from tlf.dialects import graph
@@ -23,8 +23,9 @@ from tlf.dialects.graph.algebraic_laws import (
     OperationType,
 )
 from tlf.dialects.graph.elementwise import BinaryOperation, ElementwiseOperation
+from tlf.dialects.graph.rewrites.simplification import simplifications_of
 from tlf.dialects.graph.tensor_types import FLOATS, INTEGERS, NUMBERS
-from tlf.dialects.types import ELEMENT_TYPES, is_float, tensor_type
+from tlf.dialects.types import ELEMENT_TYPES, dtype_of, is_float, tensor_type
 
 SHAPES = ((), (1,), (64,), (7, 1, 9), (1, 33))
 """Shapes of tensors: of rank 0, of one element, odd ones."""
@@ -296,3 +297,24 @@ def test_what_changes_special_numbers_is_not_exact():
         found = compared(op, np.random.default_rng(0))
         assert found
         assert not any(each.exact or each.is_identical() for each in found)
+
+
+@pytest.mark.parametrize("element", [bf16, f16])
+@pytest.mark.parametrize("divisor", [3.0, 128**0.5, 0.1, -7.0, 3e-5])
+def test_divisions_that_are_rounded_to_16_bits(element: Attribute, divisor: float):
+    """The product is exact if it is for all dividends; a second result prevents it."""
+    source = value((2**16,), element)
+    wide = graph.CastOp(source, f32).result
+    op = graph.DivOp(wide, number(divisor, f32))
+    rounded = graph.CastOp(op.result, element)
+    (found,) = simplifications_of(op)
+    dtype = dtype_of(element)
+    values = np.arange(2**16, dtype=np.uint16).view(dtype)
+    with np.errstate(all="ignore"):
+        wanted = (values.astype(np.float32) / np.float32(divisor)).astype(dtype)
+        product = values.astype(np.float32) * np.float32(1 / float(np.float32(divisor)))
+        same = np.array_equal(product.astype(dtype), wanted, equal_nan=True)
+    assert found.is_exact == same
+    graph.NegOp(op.result)
+    assert not any(each.is_exact for each in simplifications_of(op))
+    assert rounded.operands[0] is op.result
