@@ -12,6 +12,7 @@ record also has the rows of the full tier. A table is between the markers
 from __future__ import annotations
 
 import argparse
+import math
 import re
 import sys
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
@@ -77,7 +78,7 @@ def network_rows(rows: Rows) -> Iterator[Sequence[str]]:
     """
     yield (
         "network", "error", "PyTorch's", "PyTorch, ms", "its compiler", "TLF",
-        "TLF, called", "compiled in, s",
+        "ratio", "TLF, called", "ratio", "compiled in, s",
     )  # fmt: skip
     for name, row in rows.items():
         if _is_network(name):
@@ -111,10 +112,53 @@ def example_rows(rows: Rows) -> Iterator[Sequence[str]]:
             yield f"`{name.removeprefix('example ')}`", error
 
 
+def mean_rows(rows: Rows) -> Iterator[Sequence[str]]:
+    """Yield the geometric means of the ratios of sets of rows."""
+    yield "rows", "number", "ratio", "as called"
+    for label, names in _name_sets(rows).items():
+        means = [
+            geometric_mean([ratio_to_peers(rows[name], kind) for name in names])
+            for kind in ("graph", "called")
+        ]
+        yield label, str(len(names)), *(f"{mean:.2f}" for mean in means)
+
+
+def _name_sets(rows: Rows) -> Mapping[str, Sequence[str]]:
+    """Return the names of the rows of each mean."""
+    measured = [name for name, row in rows.items() if "ratio" in row]
+    networks = [name for name in measured if _is_network(name)]
+    return {
+        "networks in bf16": [name for name in networks if name.endswith(" bf16")],
+        "all networks": networks,
+        "layers and kernels": [name for name in measured if name not in networks],
+    }
+
+
+def geometric_mean(numbers: Sequence[float]) -> float:
+    """Return the geometric mean of positive numbers."""
+    return math.exp(sum(map(math.log, numbers)) / len(numbers))
+
+
+def ratio_to_peers(row: Mapping[str, Any], kind: str) -> float:
+    """
+    Return the time of the fastest peer divided by that of TLF; `kind` is `graph` or
+    `called`.
+    """
+    end = f" {kind} us"
+    times = {key: time for key, time in row.items() if key.endswith(end)}
+    mine = times.pop(f"tlf{end}")
+    return min(times.values()) / mine
+
+
+def _format_ratio(row: Mapping[str, Any], kind: str) -> str:
+    return f"{ratio_to_peers(row, kind):.2f}"
+
+
 TABLES: Mapping[str, Callable[[Rows], Iterator[Sequence[str]]]] = {
     "networks": network_rows,
     "workloads": workload_rows,
     "examples": example_rows,
+    "means": mean_rows,
 }
 
 
@@ -128,13 +172,15 @@ def _is_network(name: str) -> bool:
 
 def _measured_columns(row: Mapping[str, Any], unit: float) -> Sequence[str]:
     if "failed" in row:
-        return ("failed", *[""] * 6)
+        return ("failed", *[""] * 8)
     times = [row.get(f"{column} graph us") for column in COLUMNS]
     return (
         f"{row['tlf error']:.1e}",
         f"{row['eager error']:.1e}",
         *("" if each is None else f"{each / unit:.3f}" for each in times),
+        _format_ratio(row, "graph"),
         f"{row['tlf called us'] / unit:.2f}",
+        _format_ratio(row, "called"),
         f"{row['tlf first s']:.0f}",
     )
 
