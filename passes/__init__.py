@@ -104,6 +104,10 @@ PASSES: Mapping[str, tuple[str, str]] = {
     "mem-report-copies": ("report.mem_report_copies", "MemReportCopiesPass"),
     "mem-plan": ("mem.mem_plan", "MemPlanPass"),
     "mem-prefetch": ("mem.mem_prefetch", "MemPrefetchPass"),
+    "mem-split-accumulations": (
+        "mem.mem_split_accumulations",
+        "MemSplitAccumulationsPass",
+    ),
     "mem-split-maps": ("mem.mem_split_maps", "MemSplitMapsPass"),
     "tile-fuse-loops": ("tile.tile_fuse_loops", "TileFuseLoopsPass"),
     "tile-estimate-cycles": ("report.tile_estimate_cycles", "TileEstimateCyclesPass"),
