@@ -296,6 +296,11 @@ class ReassociationBudget:
     """
     min_split_gain: float = 0.1
     """Minimum fraction of the cycles that a change must save if it adds groups."""
+    min_transposition_gain: float = 0.02
+    """
+    Minimum fraction of the cycles that a transposed copy of a factor must save, whose
+    cost varies little.
+    """
     leading_elements: int = 16
     """Number of leading elements whose mean is subtracted from varying terms."""
     max_terms: int = 16
