@@ -36,6 +36,7 @@ from tlf.lowering.mem_to_triton.index_expressions import (
 from tlf.lowering.mem_to_triton.loop_carried_values import (
     carried_argument_and_yielded_value,
 )
+from tlf.lowering.mem_to_triton.merged_factors import find_merged_axis
 from tlf.lowering.mem_to_triton.program_grid import (
     axis_order_of,
     grid_trip_counts,
@@ -175,7 +176,11 @@ class KernelWriter:
         """Return the expression of the value that a load has."""
         match op:
             case mem.LoadOp():
-                return self.access.load_expression(op)
+                axis = find_merged_axis(self.access, op)
+                if axis is None:
+                    return self.access.load_expression(op)
+                self.compute.merged_axes[op.value] = axis
+                return self.access.merged_load_expression(op, axis)
             case mem.GatherOp():
                 return gather_load_expression(self.access, op, self.names[op.indices])
             case mem.Im2colOp():
