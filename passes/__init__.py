@@ -102,6 +102,7 @@ PASSES: Mapping[str, tuple[str, str]] = {
     "mem-schedule-moves": ("mem.mem_schedule_moves", "MemScheduleMovesPass"),
     "mem-pipeline": ("mem.mem_pipeline", "MemPipelinePass"),
     "mem-report-copies": ("report.mem_report_copies", "MemReportCopiesPass"),
+    "mem-peel-iterations": ("mem.mem_peel_iterations", "MemPeelIterationsPass"),
     "mem-plan": ("mem.mem_plan", "MemPlanPass"),
     "mem-prefetch": ("mem.mem_prefetch", "MemPrefetchPass"),
     "mem-split-accumulations": (
