@@ -102,8 +102,13 @@ PASSES: Mapping[str, tuple[str, str]] = {
     "mem-schedule-moves": ("mem.mem_schedule_moves", "MemScheduleMovesPass"),
     "mem-pipeline": ("mem.mem_pipeline", "MemPipelinePass"),
     "mem-report-copies": ("report.mem_report_copies", "MemReportCopiesPass"),
+    "mem-peel-iterations": ("mem.mem_peel_iterations", "MemPeelIterationsPass"),
     "mem-plan": ("mem.mem_plan", "MemPlanPass"),
     "mem-prefetch": ("mem.mem_prefetch", "MemPrefetchPass"),
+    "mem-split-accumulations": (
+        "mem.mem_split_accumulations",
+        "MemSplitAccumulationsPass",
+    ),
     "mem-split-maps": ("mem.mem_split_maps", "MemSplitMapsPass"),
     "tile-fuse-loops": ("tile.tile_fuse_loops", "TileFuseLoopsPass"),
     "tile-estimate-cycles": ("report.tile_estimate_cycles", "TileEstimateCyclesPass"),

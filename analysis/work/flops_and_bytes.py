@@ -133,6 +133,10 @@ def decomposed_operations_of(op: DecompositionInterface) -> Iterator[Operation]:
     block.erase(safe_erase=False)
 
 
+LANE_TYPES = frozenset({"f32", "f64"})
+"""Types of products for which processors have no matrix instructions."""
+
+
 def multiplication_type_of(op: ContractionInterface) -> str:
     """
     Return the element type of a product's inputs, or its precision for f32 inputs of

@@ -23,6 +23,7 @@ from tlf.lowering.mem_to_triton.element_types import (
 )
 from tlf.lowering.mem_to_triton.index_expressions import IndexExpr, IndexTable
 from tlf.lowering.mem_to_triton.python_source import PythonSource
+from tlf.support.affine.linear_access import is_identity
 
 OFFSET_LIMIT = 2**31 - 1
 """Largest offset of 32-bit index arithmetic."""
@@ -149,11 +150,57 @@ class AccessWriter:
         bounds, with the shape of its tile.
         """
         view, tile_shape = self.views[op.source], shape_of(op.value)
-        positions = ElementPositions.from_offsets(
-            self.index_expressions_of(op.mixed_offsets), tile_shape, op.source_map
+        offsets = self.index_expressions_of(op.mixed_offsets)
+        positions = ElementPositions.from_offsets(offsets, tile_shape, op.source_map)
+        return self._load_at(op, view, positions, op.box_sizes)
+
+    def merged_load_expression(self, op: mem.LoadOp, axis: int) -> str:
+        """
+        Return the `tl.load` expression of a `mem.load` with the axes `axis` and
+        `axis + 1` as one, which `can_merge_loaded_axes` permits.
+        """
+        view, offsets = (
+            self.views[op.source],
+            self.index_expressions_of(op.mixed_offsets),
         )
+        row = IndexExpr.of_constant(view.shape[axis + 1])
+        merged = PointerView(
+            view.pointer,
+            view.offset,
+            _merge_extents(view.shape, axis),
+            (*view.strides[:axis], *view.strides[axis + 1 :]),
+        )
+        offsets[axis : axis + 2] = [offsets[axis] * row]
+        shape = _merge_extents(shape_of(op.value), axis)
+        positions = ElementPositions.from_offsets(offsets, shape)
+        return self._load_at(op, merged, positions, _merge_extents(op.box_sizes, axis))
+
+    def can_merge_loaded_axes(self, op: mem.LoadOp, axis: int) -> bool:
+        """
+        Return `True` if a load reads whole rows along `axis + 1` that are contiguous
+        with each other along `axis`.
+        """
+        if not is_identity(op.source_map):
+            return False
+        view, shape = self.views[op.source], shape_of(op.value)
+        row = view.shape[axis + 1]
+        return (
+            op.mixed_offsets[axis + 1] == 0
+            and shape[axis + 1] == op.box_sizes[axis + 1] == row
+            and view.strides[axis] == view.strides[axis + 1] * row
+        )
+
+    def _load_at(
+        self,
+        op: mem.LoadOp,
+        view: PointerView,
+        positions: ElementPositions,
+        box_sizes: Sequence[int],
+    ) -> str:
+        """Return the `tl.load` expression of the elements at some positions."""
+        tile_shape = positions.tile_shape
         address = self.pointer_expression(view, positions)
-        mask = self.mask_condition(positions, ValidExtents(op.box_sizes, view.shape))
+        mask = self.mask_condition(positions, ValidExtents(box_sizes, view.shape))
         invariant_dims = positions.invariant_dims
         if mask is not None and len(invariant_dims) == len(tile_shape) > 0:
             # A scalar pointer requires a scalar condition.
@@ -309,6 +356,12 @@ class AccessWriter:
             if high >= limit:
                 conditions.append(_position_comparison_expression(tile, f"< {limit}"))
         return " & ".join(conditions) if conditions else None
+
+
+def _merge_extents(extents: Sequence[int], axis: int) -> tuple[int, ...]:
+    """Return extents with those of `axis` and `axis + 1` multiplied."""
+    product = extents[axis] * extents[axis + 1]
+    return (*extents[:axis], product, *extents[axis + 2 :])
 
 
 def _is_validity_implied_by_bounds(

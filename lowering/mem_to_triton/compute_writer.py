@@ -52,7 +52,8 @@ class ComputeWriter:
     Writer of Triton statements for `mem` maps, reductions and fills on tiles.
 
     `names` gives the variable of each value. Accumulators in `matrices` have the shape
-    of the matrix product instead of the tile.
+    of the matrix product instead of the tile. Loaded factors in `merged_axes` have an
+    axis and the next one as one axis.
     """
 
     def __init__(self, source: PythonSource, names: dict[SSAValue, str]) -> None:
@@ -60,6 +61,7 @@ class ComputeWriter:
         self.names = names
         self.combiners: set[str] = set()
         self.matrices: set[SSAValue] = set()
+        self.merged_axes: dict[SSAValue, int] = {}
 
     def write_map(self, op: mem.MapOp) -> None:
         """Write the scalar body of a map on tiles, and bind results to variables."""

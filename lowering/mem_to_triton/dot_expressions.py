@@ -61,6 +61,10 @@ class DotOperand:
             compute.names[value],
             ContractionRoles.classify_dims(op).one_sided,
         )
+        if (merged := compute.merged_axes.get(value)) is not None:
+            extent = shape[merged] * shape[merged + 1]
+            shape = (*shape[:merged], extent, *shape[merged + 2 :])
+            dims = (*dims[: merged + 1], *dims[merged + 2 :])
         axes = [axis for axis, dim in enumerate(dims) if dim in one_sided]
         if not axes:
             return DotOperand(text, shape, dims, dtype)
@@ -121,16 +125,16 @@ class MatrixProduct:
     ) -> str:
         """
         Return the expression of a tile as a (batched) matrix with one axis per group of
-        dims in `axes`.
+        dims in `axes`, of which the tile may have only the first of several.
         """
-        order = [*self.roles.batch, *chain(*axes)]
+        order = [dim for dim in (*self.roles.batch, *chain(*axes)) if dim in dims]
         axes_in_order = [axis for axis, dim in enumerate(dims) if dim in order]
         present = [dims[axis] for axis in axes_in_order]
         current: Sequence[int] = shape
         if present != order:
             text = reshape_tile(text, shape, [shape[axis] for axis in axes_in_order])
             text = transpose_tile(text, [present.index(dim) for dim in order])
-            current = [self.roles.extents[dim] for dim in order]
+            current = [shape[dims.index(dim)] for dim in order]
         return reshape_tile(text, current, self._matrix_shape(*axes))
 
     def fold_accumulator(self, text: str) -> str:

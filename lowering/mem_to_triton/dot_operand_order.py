@@ -2,8 +2,9 @@
 Analysis in the lowering of contractions to Triton: operand order of an emitted
 `tl.dot`.
 
-By default the order avoids a transposition of the output. Two cases override it:
-Triton does not support the folded columns, or would recompute the left factor.
+By default the order avoids a transposition of the output. These cases override it:
+Triton does not support the folded columns, or would recompute the left factor. Products
+that lanes compute read the right factor along its columns, where one order allows it.
 """
 
 from xdsl.dialects import scf
@@ -12,7 +13,10 @@ from xdsl.ir import BlockArgument, OpResult, SSAValue
 from tlf.dialects import mem
 from tlf.dialects.types import is_16_bit_float
 from tlf.lowering.mem_to_triton.contraction_roles import ContractionRoles
-from tlf.lowering.mem_to_triton.dot_shapes import is_contraction_lowered_to_dot
+from tlf.lowering.mem_to_triton.dot_shapes import (
+    is_computed_by_lanes,
+    is_contraction_lowered_to_dot,
+)
 from tlf.lowering.mem_to_triton.element_types import element_type_of
 from tlf.lowering.mem_to_triton.loop_carried_values import (
     carried_argument_and_yielded_value,
@@ -47,11 +51,29 @@ def needs_operand_swap(op: mem.ContractOp, roles: ContractionRoles) -> bool:
         op, *other
     ):
         return is_swapped_by_default != is_illegal
+    if is_computed_by_lanes(op):
+        (_, left), (_, right) = default, other
+        is_slow = _has_depth_last(op, roles, right)
+        return is_swapped_by_default != (
+            is_slow and not _has_depth_last(op, roles, left)
+        )
     if not _is_left_input_recomputed(op, *default) or _is_left_input_recomputed(
         op, *other
     ):
         return is_swapped_by_default
     return is_swapped_by_default != _is_only_use_of_carried_value(op)
+
+
+def _has_depth_last(
+    op: mem.ContractOp, roles: ContractionRoles, input_index: int
+) -> bool:
+    """
+    Return `True` if the reduced axis of an input is its innermost one. Lanes read the
+    columns of such a right factor from the same banks of shared memory.
+    """
+    dims = domain_dims_of(op.input_maps[input_index], op.domain_extents)
+    axes = (*roles.rows, *roles.columns, *roles.depth)
+    return any(dim in roles.depth for dim in [d for d in dims if d in axes][-1:])
 
 
 def _has_short_column_axis(

@@ -3,7 +3,7 @@ Legality check in the lowering of contractions to Triton: shapes and element typ
 `tl.dot`.
 """
 
-from xdsl.dialects.builtin import Float64Type
+from xdsl.dialects.builtin import Float32Type, Float64Type
 from xdsl.ir import Operation
 
 from tlf.dialects import mem
@@ -43,3 +43,10 @@ def is_lowered_to_dot(op: mem.ContractOp) -> bool:
 def is_contraction_lowered_to_dot(op: Operation) -> bool:
     """Return `True` if an operation is a contraction that becomes a `tl.dot`."""
     return isinstance(op, mem.ContractOp) and is_lowered_to_dot(op)
+
+
+def is_computed_by_lanes(op: mem.ContractOp) -> bool:
+    """
+    Return `True` if there are no matrix instructions for the type of a contraction.
+    """
+    return op.precision == "ieee" and isinstance(element_type_of(op.lhs), Float32Type)

@@ -26,7 +26,10 @@ from tlf.analysis.buffers.memory_effects import BUFFER_OPS
 from tlf.dialects import mem, triton
 from tlf.dialects.located_rewriting import replace_op
 from tlf.lowering.mem_to_triton.access_writer import OFFSET_LIMIT
-from tlf.lowering.mem_to_triton.dot_shapes import is_lowered_to_dot
+from tlf.lowering.mem_to_triton.dot_shapes import (
+    is_computed_by_lanes,
+    is_lowered_to_dot,
+)
 from tlf.lowering.mem_to_triton.index_expressions import (
     INDEX_OPERATIONS,
     IndexExpr,
@@ -305,12 +308,15 @@ def _default_warp_count(kernel: func.FuncOp) -> int:
     Return the default number of warps of a kernel, by the sizes of its largest tiles.
     """
     operations = list(kernel.walk())
-    largest_product = 0
-    if any(isinstance(op, mem.ReduceOp) for op in operations):
-        products = (op for op in operations if isinstance(op, mem.ContractOp))
-        largest_product = _largest_tile_element_count(
-            [op for op in products if is_lowered_to_dot(op)]
-        )
+    is_reducing = any(isinstance(op, mem.ReduceOp) for op in operations)
+    products = (op for op in operations if isinstance(op, mem.ContractOp))
+    largest_product = _largest_tile_element_count(
+        [
+            op
+            for op in products
+            if is_lowered_to_dot(op) and (is_reducing or is_computed_by_lanes(op))
+        ]
+    )
     return triton.default_warp_count(
         _largest_tile_element_count(operations), largest_product
     )

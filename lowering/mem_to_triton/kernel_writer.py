@@ -42,6 +42,7 @@ from tlf.lowering.mem_to_triton.index_expressions import (
 from tlf.lowering.mem_to_triton.loop_carried_values import (
     carried_argument_and_yielded_value,
 )
+from tlf.lowering.mem_to_triton.merged_factors import find_merged_axis
 from tlf.lowering.mem_to_triton.program_grid import (
     axis_order_of,
     grid_trip_counts,
@@ -194,7 +195,11 @@ class KernelWriter:
             case mem.LoadOp() if DESCRIPTOR in op.attributes:
                 return descriptor_load_expression(self.access, self.descriptors, op)
             case mem.LoadOp():
-                return self.access.load_expression(op)
+                axis = find_merged_axis(self.access, op)
+                if axis is None:
+                    return self.access.load_expression(op)
+                self.compute.merged_axes[op.value] = axis
+                return self.access.merged_load_expression(op, axis)
             case mem.GatherOp():
                 return gather_load_expression(self.access, op, self.names[op.indices])
             case mem.Im2colOp():

@@ -34,7 +34,7 @@ from tlf.passes.graph.split_reductions.split_counts import (
     candidate_split_counts,
     longest_reduced_extent,
     min_tile_count_of_results,
-    select_count_by_hill_climbing,
+    select_best_count,
 )
 from tlf.planner.fusion.producer_closure import (
     Part,
@@ -43,6 +43,7 @@ from tlf.planner.fusion.producer_closure import (
     producer_closure_of,
 )
 from tlf.planner.settings.search_budgets import PARTITION, REASSOCIATION
+from tlf.planner.settings.summation_bounds import SUMMATION
 
 NAME = "graph-split-k-reductions"
 
@@ -132,9 +133,23 @@ class _ReductionScope:
             isinstance(op, ContractionInterface) for op in self.operations
         ):
             return True
-        reducing = (part for part in self.groups if _has_reduction(part))
-        programs = (self.evaluator.tile_count_of_group(part) for part in reducing)
-        return any(each < processors for each in programs)
+        return any(
+            self._leaves_processors_idle(part, processors) for part in self.groups
+        )
+
+    def _leaves_processors_idle(self, group: Part, processors: int) -> bool:
+        """
+        Return `True` if a group with a reduction has fewer tiles than processors: with
+        its best plan, or with large tiles if it sums more terms than an accumulator
+        may. Its best plan may have small tiles only to occupy the processors.
+        """
+        if not (reductions := _reductions_of(group)):
+            return False
+        longest = max(map(longest_reduced_extent, reductions))
+        return self.evaluator.tile_count_of_group(group) < processors or (
+            longest > SUMMATION.max_sequential_additions
+            and min_tile_count_of_results(reductions) < processors
+        )
 
     def candidate_split_scopes(self) -> Iterator[Sequence[SplitScope]]:
         """
@@ -175,23 +190,18 @@ class _ReductionScope:
         if not change.can_split_reductions(self.operations):
             return None
         operations = self.group if change.scope is SplitScope.GROUP else self.operations
-        reductions = [op for op in operations if isinstance(op, AccumulatingInterface)]
-        if not reductions:
+        if not (reductions := _reductions_of(operations)):
             return None
         *_, last = reductions
         counts = candidate_split_counts(
             reductions, longest_reduced_extent(last), processors
         )
         start = processors // min_tile_count_of_results(reductions)
-        least = -int(
-            REASSOCIATION.max_split_loss
-            * (self.evaluator.total_cycles_of_groups(self.groups) or 0)
-        )
-        best = select_count_by_hill_climbing(
+        best = select_best_count(
             counts,
             start,
             lambda n: self._cycles_saved_by(replace(change, count=n)),
-            least,
+            self.evaluator.total_cycles_of_groups(self.groups) or 0,
         )
         return None if best is None else replace(change, count=best)
 
@@ -199,8 +209,8 @@ class _ReductionScope:
         return self.evaluator.cycles_saved_by_change(self.groups, change)
 
 
-def _has_reduction(group: Part) -> bool:
-    return any(isinstance(op, AccumulatingInterface) for op in group)
+def _reductions_of(group: Part) -> list[AccumulatingInterface]:
+    return [op for op in group if isinstance(op, AccumulatingInterface)]
 
 
 def split_reductions_of_block(
@@ -243,7 +253,7 @@ class GraphSplitKReductionsPass(ModulePass):
             return
         target = TargetSpec.read_from_module(op)
         trial, processors = (
-            ChangeEvaluator.create_for_target(ctx, target),
+            ChangeEvaluator.create_for_target(ctx, target, REASSOCIATION.min_gain),
             Engines.of(target).engine_count,
         )
         if trial is None or processors == 1:

@@ -1,9 +1,11 @@
 """
-Pass `graph-transpose-weights`: stores weights that lanes multiply with rows of results.
+Pass `graph-transpose-weights`: stores factors that lanes multiply with rows of results.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from math import prod
 from typing import cast
@@ -16,22 +18,28 @@ from xdsl.passes import ModulePass
 
 from tlf.dialects import graph
 from tlf.dialects.call_invariants import call_invariant_values_of
+from tlf.dialects.interfaces import TilingInterface
 from tlf.dialects.located_rewriting import located_rewriter_at
 from tlf.dialects.target import TargetSpec
 from tlf.dialects.types import tensor_type
 from tlf.passes.graph.contraction_product import Product
+from tlf.passes.graph.reassociate.change_evaluation import ChangeEvaluator
+from tlf.planner.fusion.block_grouping import Groups
+from tlf.planner.fusion.producer_closure import operations_with_reshapes
+from tlf.planner.settings.search_budgets import REASSOCIATION
 
 
 @dataclass(frozen=True)
 class GraphTransposeWeightsPass(ModulePass):
     """
-    Transpose the call-invariant factors of matrix products of f32 and f64 whose rows
-    run along the reduction, on targets that compute on tiles in registers, so that
-    their rows run along the result: each lane multiplies neighbouring elements, which
-    it then loads at once. `graph-outline-prepare` transposes weights before the first
-    call.
+    Transpose factors of matrix products of f32 and f64 whose rows run along the
+    reduction, on targets that compute on tiles in registers, so that their rows run
+    along the result: each lane multiplies neighbouring elements, which it then loads at
+    once.
 
-    Matrix instructions read factors of narrower types in both orders.
+    Call-invariant factors are transposed always; `graph-outline-prepare` does it before
+    the first call. Others are transposed if the cost model estimates fewer cycles, copy
+    included. Matrix instructions read factors of narrower types in both orders.
     """
 
     name = "graph-transpose-weights"
@@ -43,9 +51,15 @@ class GraphTransposeWeightsPass(ModulePass):
         if not target.computes_in_registers:
             return
         least = target.tiling.matrix_minimum or 1
+        evaluator = ChangeEvaluator.create_for_target(
+            ctx, target, min_gain_of_groups=REASSOCIATION.min_transposition_gain
+        )
         for function in op.ops:
             if isinstance(function, func.FuncOp) and not function.is_declaration:
-                _transpose_weights_of_block(function.body.block, least)
+                block = function.body.block
+                _transpose_weights_of_block(block, least)
+                if evaluator is not None:
+                    _transpose_varying_factors_of_block(block, least, evaluator)
 
 
 def _transpose_weights_of_block(block: Block, min_extent: int) -> None:
@@ -57,8 +71,77 @@ def _transpose_weights_of_block(block: Block, min_extent: int) -> None:
             continue
         for side in range(2):
             if product.values[side] in invariant:
-                _transpose_weight(op, product, side)
+                _transpose_factor(product, side)
                 break
+
+
+@dataclass(frozen=True)
+class _FactorTransposition:
+    """A rewrite that transposes a factor of one of several operations."""
+
+    index: int
+    """Index of the product among the operations."""
+    side: int
+
+    def __call__(self, operations: Sequence[TilingInterface]) -> bool:
+        product = Product.from_operation(operations[self.index])
+        if product is None:
+            return False
+        _transpose_factor(product, self.side)
+        return True
+
+
+def _transpose_varying_factors_of_block(
+    block: Block, min_extent: int, evaluator: ChangeEvaluator
+) -> None:
+    """
+    Transpose each factor whose rows run along the reduction where that saves time by
+    the cost model, the smaller factor of a product first.
+    """
+    invariant = call_invariant_values_of(block)
+    groups: Groups | None = None
+    for op in list(block.ops):
+        product: Product | None = Product.from_operation(op)
+        while product is not None and _is_computed_by_lanes(product, min_extent):
+            groups = groups or evaluator.groups_of_block(block)
+            side = _find_profitable_side(product, invariant, groups, evaluator)
+            if side is None:
+                break
+            product = Product.from_operation(_transpose_factor(product, side))
+            groups = None
+
+
+def _find_profitable_side(
+    product: Product,
+    invariant: AbstractSet[SSAValue],
+    groups: Groups,
+    evaluator: ChangeEvaluator,
+) -> int | None:
+    """
+    Return the factor of a product that takes less time if it is transposed first, the
+    smaller one if both do; None if there is none.
+    """
+    if (group := groups.get(product.op)) is None:
+        return None
+    index = operations_with_reshapes([group]).index(product.op)
+    sizes = [tensor_type(each).element_count() for each in product.values]
+    for side in sorted(range(2), key=sizes.__getitem__):
+        if product.values[side] in invariant or _runs_along_result(product, side):
+            continue
+        change = _FactorTransposition(index, side)
+        if evaluator.cycles_saved_by_change([group], change) > 0:
+            return side
+    return None
+
+
+def _runs_along_result(product: Product, side: int) -> bool:
+    """Return `True` if the last axis of a factor is one of the result."""
+    return product.axes[side][-1] in product.result
+
+
+def _is_batch(product: Product, iterator: int) -> bool:
+    """Return `True` if both factors and the result have an axis of an iterator."""
+    return all(iterator in each for each in (*product.axes, product.result))
 
 
 def _is_computed_by_lanes(product: Product, min_extent: int) -> bool:
@@ -75,16 +158,22 @@ def _is_computed_by_lanes(product: Product, min_extent: int) -> bool:
     return all(prod(extents[each] for each in part) >= min_extent for part in parts)
 
 
-def _transpose_weight(op: Operation, product: Product, side: int) -> None:
+def _transpose_factor(product: Product, side: int) -> Operation:
     """
-    Replace a product by one with a weight whose axes along the result are last, unless
-    they are.
+    Replace a product by one with a factor whose axes along the result are last, unless
+    they are, and return it.
     """
+    if _runs_along_result(product, side):
+        return product.op
     axes = product.axes[side]
-    order = sorted(range(len(axes)), key=lambda axis: axes[axis] in product.result)
-    if order[-1] == len(axes) - 1:
-        return
-    rewriter = located_rewriter_at(op)
+    order = sorted(
+        range(len(axes)),
+        key=lambda axis: (
+            axes[axis] in product.result and not _is_batch(product, axes[axis]),
+            not _is_batch(product, axes[axis]),
+        ),
+    )
+    rewriter = located_rewriter_at(product.op)
     transpose = rewriter.insert(graph.TransposeOp(product.values[side], order))
     values: list[SSAValue] = list(product.values)
     values[side] = transpose.result
@@ -95,4 +184,6 @@ def _transpose_weight(op: Operation, product: Product, side: int) -> None:
         values=cast(tuple[SSAValue, SSAValue], tuple(values)),
         axes=cast(tuple[tuple[int, ...], tuple[int, ...]], tuple(sides)),
     )
-    rewriter.replace(op, moved.build_contract())
+    contract = moved.build_contract()
+    rewriter.replace(product.op, contract)
+    return contract

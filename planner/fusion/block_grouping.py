@@ -43,7 +43,10 @@ from tlf.planner.fusion.intermediate_traffic import (
 )
 from tlf.planner.fusion.loop_objections import LoopObjections
 from tlf.planner.fusion.producer_closure import Part
-from tlf.planner.fusion.prologue_rule import PrologueRule
+from tlf.planner.fusion.prologue_rule import (
+    PrologueRule,
+    reads_transposed_factor,
+)
 from tlf.planner.fusion.remark_collector import (
     RemarkCollector,
     contraction_limit_remark,
@@ -310,7 +313,9 @@ class BlockGrouping:
         for parts in collect_fusion_candidates(groups, op_facts):
             operations = [op for part in parts for op in part]
             operations.sort(key=self.dependences.position.__getitem__)
-            if self.dependences.is_convex(operations, groups):
+            if self.dependences.is_convex(
+                operations, groups
+            ) and not reads_transposed_factor(operations):
                 yield parts, group_members_of(operations, op_facts)
 
     def _report_unfused_reductions(self, groups: Groups) -> None:

@@ -15,7 +15,11 @@ from math import ceil, isqrt, prod
 from xdsl.ir import Operation, SSAValue
 
 from tlf.analysis.buffers.producer_slices import producer_slice_of
-from tlf.analysis.work.flops_and_bytes import size_in_bytes
+from tlf.analysis.work.flops_and_bytes import (
+    LANE_TYPES,
+    multiplication_type_of,
+    size_in_bytes,
+)
 from tlf.analysis.work.roofline import vector_operations_per_cycle
 from tlf.analysis.work.vector_step_costs import lane_steps
 from tlf.dialects.interfaces import (
@@ -32,6 +36,7 @@ from tlf.planner.settings.control_code import CONTROL_CODE
 
 MOVED = "an operand of a contraction is moved or reduced, not computed elementwise"
 SHARED = "the producers of a contraction's operand have other users"
+TRANSPOSED = "lanes read a factor faster whose rows run along the result in memory"
 COSTLY = "recomputing an operand of a contraction for every tile is not profitable"
 
 TILES = 3
@@ -90,6 +95,8 @@ class PrologueRule:
             for each in computing
         ):
             return MOVED
+        if any(_reads_along_reduction(op, value, each) for each in computing):
+            return TRANSPOSED
         computes = any(isinstance(each, ElementwiseInterface) for each in computing)
         if not _users_of_results(computing) <= (
             {op, *computing} if computes else group_operations
@@ -186,6 +193,46 @@ class PrologueRule:
             return columns if operand_index == 0 else rows
         itemsize = dtype_of(element).itemsize
         return max(1, isqrt(self.level.capacity // TILES // itemsize))
+
+
+def reads_transposed_factor(operations: Sequence[Operation]) -> bool:
+    """
+    Return `True` if operations contain a product in a type that lanes multiply, and the
+    transposition of one of its factors.
+    """
+    return any(
+        _reads_along_reduction(op, value, producer)
+        for op in operations
+        if isinstance(op, ContractionInterface)
+        for value in op.inputs
+        if isinstance(producer := value.owner, Operation) and producer in operations
+    )
+
+
+def _reads_along_reduction(
+    op: ContractionInterface, value: SSAValue, producer: Operation
+) -> bool:
+    """
+    Return `True` if the producer of a factor reads a tensor whose rows run along the
+    reduction, and moves them so that those of the factor run along the result, for a
+    product in a type that lanes multiply.
+    """
+    if (
+        not isinstance(producer, MovementInterface)
+        or producer is not value.owner
+        or multiplication_type_of(op) not in LANE_TYPES
+    ):
+        return False
+    factor = op.indexing_maps()[list(op.operands).index(value)]
+    source = producer.indexing_maps()[0]
+    if not factor or not source:
+        return False
+    kinds = [iterator.kind for iterator in op.iteration_domain()]
+    rows = [{kinds[each] for each, _ in access.terms} for access in factor]
+    reduced = {IteratorType.REDUCTION}
+    return rows[-1] != reduced and all(
+        rows[axis] == reduced for axis, _ in source[-1].terms
+    )
 
 
 def _users_of_results(operations: set[Operation]) -> set[Operation]:

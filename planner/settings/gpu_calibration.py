@@ -33,6 +33,36 @@ MATRIX_INSTRUCTIONS = MatrixInstructions()
 
 
 @dataclass(frozen=True)
+class LaneProducts:
+    """
+    Parameters of matrix products in types without matrix instructions, as Triton 3.6
+    emits them.
+    """
+
+    block_extents: tuple[int, ...] = (4, 2)
+    """
+    Rows, and columns, of a block of the result in one thread: the first one of whose
+    square a thread has as many elements, or else 1.
+    """
+    vector_bytes: int = 16
+    """Maximum bytes per read of a thread from shared memory."""
+    banks: int = 32
+    """Banks of shared memory, each of which reads four bytes per cycle."""
+    reached: float = 0.8
+    """
+    Fraction of the peak rate of lanes that products reach: measured with products of
+    4096x4096x4096 elements in f32 and 40 tiles, as are the following fields.
+    """
+    read_wait: float = 0.1
+    """Fraction of the time of reads from shared memory for which lanes wait."""
+    depth_last_slowdown: float = 1.1
+    """Slowdown of products whose left factor is contiguous along the depth."""
+
+
+LANE_PRODUCTS = LaneProducts()
+
+
+@dataclass(frozen=True)
 class TritonCalibration:
     """
     Costs and resources of the code that Triton 3.6 emits for Hopper.

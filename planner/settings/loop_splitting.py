@@ -18,6 +18,12 @@ class LoopSplitting:
     Maximum number of loops in sequence. Of attention with 128 channels in a window, in
     three loops, `ptxas` of CUDA 12 serializes the matrix instructions (message C7515).
     """
+    min_unpeeled_iterations: int = 16
+    """
+    Minimum number of iterations of a loop around a product whose partial last iteration
+    is peeled: a second product takes time to compile. The masks of the loop are an
+    eighth of the instructions of products of lanes in 64x128 tiles.
+    """
     max_tiles: int = 64
     """Maximum number of tiles along an axis for which iterations are counted."""
 

@@ -289,8 +289,18 @@ class ReassociationBudget:
     Fraction of the cycles: if a split count costs this much more, the search for one
     stops.
     """
+    max_count_ratio: int = 16
+    """
+    Maximum ratio between the split count that occupies all processors and others that
+    are evaluated.
+    """
     min_split_gain: float = 0.1
     """Minimum fraction of the cycles that a change must save if it adds groups."""
+    min_transposition_gain: float = 0.02
+    """
+    Minimum fraction of the cycles that a transposed copy of a factor must save, whose
+    cost varies little.
+    """
     leading_elements: int = 16
     """Number of leading elements whose mean is subtracted from varying terms."""
     max_terms: int = 16

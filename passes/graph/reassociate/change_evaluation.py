@@ -54,12 +54,19 @@ class ChangeEvaluator:
     target: TargetSpec
     level: Level
     estimator: Estimator
+    min_gain: float = 0.0
+    """Fraction of the cycles that a change has to save which adds no groups."""
+    min_gain_of_groups: float = REASSOCIATION.min_split_gain
+    """Fraction of the cycles that a change has to save which adds groups."""
     _known: dict[Hashable, int] = field(default_factory=dict[Hashable, int])
     _invariants: CallInvariantAnalysis = field(default_factory=CallInvariantAnalysis)
 
     @staticmethod
     def create_for_target(
-        context: Context, target: TargetSpec
+        context: Context,
+        target: TargetSpec,
+        min_gain: float = 0.0,
+        min_gain_of_groups: float = REASSOCIATION.min_split_gain,
     ) -> ChangeEvaluator | None:
         """
         Return an evaluator for the innermost level that has a cost model of cascades,
@@ -68,7 +75,8 @@ class ChangeEvaluator:
         for level in reversed(target.tile_levels):
             estimator = select_estimator(target, level, memo=memo_of(context))
             if estimator is not None and estimator.can_estimate_cascades:
-                return ChangeEvaluator(context, target, level, estimator)
+                gains = min_gain, min_gain_of_groups
+                return ChangeEvaluator(context, target, level, estimator, *gains)
         return None
 
     def groups_of_block(self, block: Block) -> Groups:
@@ -140,7 +148,8 @@ class ChangeEvaluator:
         return (
             before
             + int(
-                before * _tolerated_loss_of_cycles(len(groups) - len(original_groups))
+                before
+                * self._tolerated_loss_of_cycles(len(groups) - len(original_groups))
             )
             - after
         )
@@ -183,6 +192,17 @@ class ChangeEvaluator:
         parts = {id(p): p for p in self.groups_of_block(function.body.block).values()}
         return list(parts.values())
 
+    def _tolerated_loss_of_cycles(self, added_groups: int) -> float:
+        """
+        Return the fraction of the cycles that a change which adds `added_groups` groups
+        may lose; negative if it has to save this fraction.
+        """
+        if not added_groups:
+            return -self.min_gain
+        return (
+            PARTITION.cascade_slowdown if added_groups < 0 else -self.min_gain_of_groups
+        )
+
     def total_cycles_of_groups(self, groups: Sequence[Part]) -> int | None:
         """
         Return the total cycles of groups that run in sequence; None if one has no plan.
@@ -192,20 +212,6 @@ class ChangeEvaluator:
         ]
         cycles = [each for each in estimates if each is not None]
         return sum(cycles) if len(cycles) == len(estimates) else None
-
-
-def _tolerated_loss_of_cycles(added_groups: int) -> float:
-    """
-    Return the fraction of the cycles that a change which adds `added_groups` groups may
-    lose; negative if it has to save this fraction.
-    """
-    if not added_groups:
-        return 0.0
-    return (
-        PARTITION.cascade_slowdown
-        if added_groups < 0
-        else -REASSOCIATION.min_split_gain
-    )
 
 
 def _function_of(module: ModuleOp) -> func.FuncOp:

@@ -1,6 +1,6 @@
 """
 Helper of the pass `graph-split-k-reductions` that only reads IR: candidate numbers of
-parts of a reduction, and their selection by hill climbing.
+parts of a reduction, and the selection of the best one.
 """
 
 from __future__ import annotations
@@ -47,28 +47,30 @@ def candidate_split_counts(
     return candidates
 
 
-def select_count_by_hill_climbing(
+def select_best_count(
     counts: Sequence[int],
     start_count: int,
     saved_cycles_of: Callable[[int], int],
-    min_saved_cycles: int,
+    total_cycles: int,
 ) -> int | None:
     """
-    Return the count that saves the most by hill climbing from `start_count`; None if no
-    count saves anything, or the first one saves less than `min_saved_cycles`, a
-    negative number.
+    Return the count that saves the most of `total_cycles`, of those within a factor of
+    `max_count_ratio` of `start_count`; None if no count saves anything, or the first
+    one from `start_count` on costs a fraction of `max_split_loss`.
     """
     first = min(bisect_left(counts, start_count), len(counts) - 1)
-    if first < 0 or saved_cycles_of(counts[first]) < min_saved_cycles:
+    least = -int(REASSOCIATION.max_split_loss * total_cycles)
+    if first < 0 or saved_cycles_of(counts[first]) < least:
         return None
-    best = first
-    for step in (1, -1):
-        index = best + step
-        while 0 <= index < len(counts) and saved_cycles_of(
-            counts[index]
-        ) > saved_cycles_of(counts[best]):
-            best, index = index, index + step
-    return counts[best] if saved_cycles_of(counts[best]) > 0 else None
+    near = [each for each in counts if _is_near(each, counts[first])]
+    best = max(near, key=saved_cycles_of)
+    return best if saved_cycles_of(best) > 0 else None
+
+
+def _is_near(count: int, start_count: int) -> bool:
+    """Return `True` if a count is so near to the start that it is evaluated."""
+    ratio = REASSOCIATION.max_count_ratio
+    return start_count <= ratio * count and count <= ratio * start_count
 
 
 def min_tile_count_of_results(reductions: Collection[AccumulatingInterface]) -> int:

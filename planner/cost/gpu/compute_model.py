@@ -18,18 +18,28 @@ from tlf.analysis.work.vector_step_costs import (
     lane_steps,
     special_steps,
 )
-from tlf.dialects.interfaces import ContractionInterface, TilingInterface
+from tlf.dialects.interfaces import (
+    ContractionInterface,
+    MovementInterface,
+    TilingInterface,
+)
 from tlf.dialects.target import TargetSpec
 from tlf.dialects.types import itemsize_of, tensor_type
 from tlf.planner.cost.gpu.gpu_parameters import Chip
+from tlf.planner.cost.gpu.lane_product import LaneProduct
 from tlf.planner.cost.gpu.operand_swap import (
     OperandSwap,
+    has_depth_last,
     long_axis_roles_of,
     matmul_work_of,
 )
 from tlf.planner.cost.gpu.thread_layout import ThreadLayout
 from tlf.planner.cost.gpu.unit_cycles import NO_CYCLES, UnitCycles
-from tlf.planner.settings.gpu_calibration import MATRIX_INSTRUCTIONS, TRITON_CALIBRATION
+from tlf.planner.settings.gpu_calibration import (
+    LANE_PRODUCTS,
+    MATRIX_INSTRUCTIONS,
+    TRITON_CALIBRATION,
+)
 from tlf.support.affine.index_access import Box, accessed_box
 
 MATRIX = 2
@@ -129,17 +139,23 @@ class ComputeModel:
         shape = work.m, work.n
         if is_swapped := self.has_swapped_operands(tiled):
             shape = work.n, work.m
-        if op not in self.factor_kinds:
-            self.factor_kinds[op] = multiplication_type_of(op)
-        kind = self.factor_kinds[op]
+        kind = self._factor_kind_of(op)
         return MatrixProduct(*shape, work.k, work.batch, kind, width, is_swapped)
+
+    def _factor_kind_of(self, op: Operation) -> str:
+        """Return the element type or precision of the factors of a contraction."""
+        if op not in self.factor_kinds:
+            assert isinstance(op, ContractionInterface)
+            self.factor_kinds[op] = multiplication_type_of(op)
+        return self.factor_kinds[op]
 
     def has_swapped_operands(self, tiled: TiledOperation) -> bool:
         """Return `True` if the second operand of a contraction is the left factor."""
         if tiled.op not in self._swapped:
             sizes = self.chip.gpu.matrix_rows, self.target.tiling.matrix_minimum
+            is_by_lanes = self.chip.matrix_rate(self._factor_kind_of(tiled.op)) is None
             self._swapped[tiled.op] = OperandSwap(
-                self.tiling, tiled, *sizes
+                self.tiling, tiled, *sizes, is_by_lanes
             ).has_swapped_operands
         return self._swapped[tiled.op]
 
@@ -343,11 +359,11 @@ class ComputeModel:
         matrix instructions cannot compute it.
         """
         product = self.matrix_product_of(tiled)
+        if self.is_multiply_add_by_lanes(product):
+            return self._cycles_of_lane_product(tiled, warps)
         rate = self.chip.matrix_rate(product.element_type)
         if rate is None or not self.has_mma_shape(product):
-            # A fused multiply-add is one step.
-            fused = 2 if self.has_mma_shape(product) else 1
-            return self._cycles_of_lane_steps(product.flops / fused)
+            return self._cycles_of_lane_steps(product.flops)
         shared = (
             self._shared_memory_read_bytes(product, warps)
             + product.total_operand_bytes
@@ -357,6 +373,59 @@ class ComputeModel:
             matrix=product.flops / (rate * self._fraction_of_full_rate(product)),
             shared=shared / self.chip.gpu.shared_bandwidth,
         )
+
+    def _cycles_of_lane_product(self, tiled: TiledOperation, warps: int) -> UnitCycles:
+        """
+        Return the cycles of a product's tile that lanes compute from shared memory: a
+        fused multiply-add is one step, and lanes wait for a part of the reads.
+        """
+        product = self.matrix_product_of(tiled)
+        bytes_ = product.total_operand_bytes + self._shared_bytes_of_collapsing(tiled)
+        distribution = self.lane_product_of(tiled, warps)
+        reads = distribution.read_cycles
+        steps = product.flops / 2 * distribution.slowdown
+        return UnitCycles(
+            lanes=steps / (self.chip.lanes * LANE_PRODUCTS.reached)
+            + LANE_PRODUCTS.read_wait * reads,
+            shared=bytes_ / self.chip.gpu.shared_bandwidth + reads,
+        )
+
+    def lane_product_of(self, tiled: TiledOperation, warps: int) -> LaneProduct:
+        """Return the distribution of a product's tile over the lanes of `warps`."""
+        product = self.matrix_product_of(tiled)
+        left = int(product.has_swapped_operands)
+        return LaneProduct(
+            product.batch,
+            product.rows,
+            product.columns,
+            product.depth,
+            product.width,
+            (
+                self._is_depth_contiguous(tiled, left),
+                self._is_depth_contiguous(tiled, 1 - left),
+            ),
+            self.chip.gpu.warp,
+            warps,
+        )
+
+    def _is_depth_contiguous(self, tiled: TiledOperation, operand: int) -> bool:
+        """
+        Return `True` if the reduction axis of a factor is contiguous where it is read
+        from: a movement in the group loads it in the order of its source.
+        """
+        movement = tiled.op.operands[operand].owner
+        factor = tiled.facts.indexing_maps[operand]
+        if not isinstance(movement, MovementInterface) or not factor:
+            return has_depth_last(tiled, operand)
+        if movement not in self.tiling.gathered_operations:
+            return has_depth_last(tiled, operand)
+        moved = self.tiling.tiles[movement].facts.indexing_maps[0] or ()
+        roles = [
+            tiled.facts.iterator_roles[iterator]
+            for axis, _ in (moved[-1].terms if moved else ())
+            for iterator, _ in factor[axis].terms
+        ]
+        return roles == ["k"]
 
     def has_collapsed_axes(self, tiled: TiledOperation, operand: int) -> bool:
         """

@@ -41,6 +41,8 @@ class Chip:
 
     gpu: GpuProcessor
     processors: int
+    lanes: float
+    """Lane steps per cycle at the peak rate, which products reach."""
     lane_rate: float
     """Lane steps per cycle."""
     special_function_rate: float
@@ -75,6 +77,7 @@ class Chip:
         return Chip(
             gpu=gpu,
             processors=Engines.of(target).engine_count,
+            lanes=lanes,
             lane_rate=lanes * gpu.reached.vector,
             special_function_rate=figure_or_default(
                 engine_figures_of(target, "vector"), "special", 0.0

@@ -26,6 +26,8 @@ class OperandSwap:
     """Rows of the widest matrix instruction."""
     min_extent: int
     """Minimum extent of the axes of a product for matrix instructions."""
+    is_computed_by_lanes: bool = False
+    """True if there are no matrix instructions for the type of the product."""
 
     @property
     def has_swapped_operands(self) -> bool:
@@ -33,6 +35,10 @@ class OperandSwap:
         True if the backend makes the second operand the left factor, as predicted.
         """
         natural = self._has_column_axis_first
+        if self.is_computed_by_lanes:
+            left = int(natural)
+            is_slow = has_depth_last(self.tiled, 1 - left)
+            return natural != (is_slow and not has_depth_last(self.tiled, left))
         if not self._needs_recompute_as_left(
             int(natural)
         ) or self._needs_recompute_as_left(int(not natural)):
@@ -117,6 +123,11 @@ def long_axis_roles_of(tiled: TiledOperation, operand: int) -> list[str]:
         for iterator, _ in access.terms
         if tiled.box[iterator].tile_extent > 1
     ]
+
+
+def has_depth_last(tiled: TiledOperation, operand: int) -> bool:
+    """Return `True` if the reduction axis of an operand's tile is contiguous."""
+    return long_axis_roles_of(tiled, operand)[-1:] == ["k"]
 
 
 def matmul_work_of(tiled: TiledOperation) -> MatmulWork:

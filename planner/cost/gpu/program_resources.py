@@ -165,21 +165,45 @@ class ResourceDemand:
         registers = TRITON_CALIBRATION.base_registers + ceil(
             live / (self._thread_count * REGISTER)
         )
-        is_fused = any(
-            self.compute_model.is_multiply_add_by_lanes(each)
-            for each in self._matrix_products()
+        held = self._lane_factor_bytes() // REGISTER
+        is_looped = held or self.tiling.cascade is not None
+        return (
+            registers + held + TRITON_CALIBRATION.base_registers
+            if is_looped
+            else registers
         )
-        is_looped = is_fused or self.tiling.cascade is not None
-        return registers + TRITON_CALIBRATION.base_registers if is_looped else registers
+
+    def _lane_factor_bytes(self) -> int:
+        """
+        Return the most bytes that a thread holds of the factors of a product that lanes
+        compute; 0 without such products.
+        """
+        model, warps = self.compute_model, self.warp_count
+        return max(
+            (
+                model.lane_product_of(tiled, warps).register_bytes
+                for tiled in self.tiling.tiles.values()
+                if tiled.facts.is_product
+                and model.is_multiply_add_by_lanes(model.matrix_product_of(tiled))
+            ),
+            default=0,
+        )
 
     def _largest_product_elements(self) -> int:
         """
-        Return the elements of the largest matrix product if a program also reduces.
+        Return the elements of the largest matrix product that lanes compute, or of any
+        matrix product if a program also reduces.
         """
-        if not any(isinstance(op, ReductionInterface) for op in self.tiling.tiles):
-            return 0
-        products = filter(self.compute_model.has_mma_shape, self._matrix_products())
-        return max((p.batch * p.rows * p.columns for p in products), default=0)
+        is_reducing = any(
+            isinstance(op, ReductionInterface) for op in self.tiling.tiles
+        )
+        sizes = (
+            p.batch * p.rows * p.columns
+            for p in self._matrix_products()
+            if self.compute_model.is_multiply_add_by_lanes(p)
+            or (is_reducing and self.compute_model.has_mma_shape(p))
+        )
+        return max(sizes, default=0)
 
     def _matrix_products(self) -> Iterator[MatrixProduct]:
         for tiled in self.tiling.tiles.values():

@@ -134,19 +134,19 @@ func.func @pooled(%x: tensor<64x256x512xbf16>, %w: tensor<512x1024xbf16> {tlf.pa
 // -----
 
 // Windows of products of 1x1 filters are products of windows, and what is added counts once for each of
-// the four elements.
+// the sixteen elements.
 // CHECK-LABEL: func.func @windows
 // CHECK-SAME:    "sum_pool2d sums the factors of products"
-// CHECK:         [[M:%.*]] = graph.sum_pool2d {{.*}} kernel [2, 2] strides [2, 2] : (tensor<4x64x32x32xf32>)
-// CHECK:         graph.contract [[M]], {{.*}} -> tensor<4x128x16x16xf32>
+// CHECK:         [[M:%.*]] = graph.sum_pool2d {{.*}} kernel [4, 4] strides [4, 4] : (tensor<4x64x32x32xf32>)
+// CHECK:         graph.contract [[M]], {{.*}} -> tensor<4x128x8x8xf32>
 // NOTHING-LABEL: func.func @windows
 // NOTHING:         graph.conv2d {{.*}} -> tensor<4x128x32x32xf32>
 // NOTHING:         graph.sum_pool2d {{.*}} : (tensor<4x128x32x32xbf16>)
-func.func @windows(%x: tensor<4x64x32x32xbf16>, %w: tensor<128x64x1x1xbf16> {tlf.parameter}, %b: tensor<128x1x1xbf16> {tlf.parameter}) -> tensor<4x128x16x16xbf16> {
+func.func @windows(%x: tensor<4x64x32x32xbf16>, %w: tensor<128x64x1x1xbf16> {tlf.parameter}, %b: tensor<128x1x1xbf16> {tlf.parameter}) -> tensor<4x128x8x8xbf16> {
   %s = graph.conv2d %x, %w : (tensor<4x64x32x32xbf16>, tensor<128x64x1x1xbf16>) -> tensor<4x128x32x32xbf16>
   %t = graph.add %s, %b : (tensor<4x128x32x32xbf16>, tensor<128x1x1xbf16>) -> tensor<4x128x32x32xbf16>
-  %y = graph.avg_pool2d %t kernel [2, 2] strides [2, 2] : (tensor<4x128x32x32xbf16>) -> tensor<4x128x16x16xbf16>
-  func.return %y : tensor<4x128x16x16xbf16>
+  %y = graph.avg_pool2d %t kernel [4, 4] strides [4, 4] : (tensor<4x128x32x32xbf16>) -> tensor<4x128x8x8xbf16>
+  func.return %y : tensor<4x128x8x8xbf16>
 }
 
 // -----

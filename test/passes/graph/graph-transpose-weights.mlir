@@ -23,7 +23,7 @@ func.func @left(%w: tensor<32x64xf32> {tlf.parameter}, %x: tensor<64x48xf32>) ->
   func.return %y : tensor<32x48xf32>
 }
 
-// Kept: a factor that is known at a call only, a row of a few elements, matrix
+// Kept: a small factor that is known at a call only, a row of a few elements, matrix
 // instructions of narrower types and of tf32, and rows that run along the result.
 // CHECK-LABEL: func.func @kept
 // CHECK-NOT:     graph.transpose
@@ -41,4 +41,19 @@ func.func @kept(%x: tensor<32x64xf32>, %v: tensor<48x64xf32>, %one: tensor<1x64x
   %4 = graph.contract %x, %t maps [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (k, j)>, affine_map<(i, j, k) -> (i, j)>]
     : (tensor<32x64xf32>, tensor<64x48xf32>) -> tensor<32x48xf32>
   func.return %0, %1, %2, %3, %4 : tensor<32x48xf32>, tensor<1x48xf32>, tensor<32x48xbf16>, tensor<32x48xf32>, tensor<32x48xf32>
+}
+
+// Factors that are known at a call only are copied if that takes less time. Batches stay first.
+// CHECK-LABEL: func.func @varying
+// CHECK-NEXT:    [[V:%.*]] = graph.transpose %v permutation [0, 2, 1] : (tensor<2x1024x4096xf32>) -> tensor<2x4096x1024xf32>
+// CHECK-NEXT:    [[X:%.*]] = graph.transpose %x permutation [0, 2, 1]
+// CHECK-NEXT:    graph.contract [[X]], [[V]]
+// CHECK-NEXT:    graph.contract %h, %t
+func.func @varying(%x: tensor<2x2048x4096xf32>, %v: tensor<2x1024x4096xf32>, %h: tensor<2048x64xf32>, %t: tensor<64x2048xf32>)
+    -> (tensor<2x2048x1024xf32>, tensor<2048x2048xf32>) {
+  %0 = graph.contract %x, %v maps [affine_map<(b, i, j, k) -> (b, i, k)>, affine_map<(b, i, j, k) -> (b, j, k)>, affine_map<(b, i, j, k) -> (b, i, j)>]
+    : (tensor<2x2048x4096xf32>, tensor<2x1024x4096xf32>) -> tensor<2x2048x1024xf32>
+  %1 = graph.contract %h, %t maps [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (k, j)>, affine_map<(i, j, k) -> (i, j)>]
+    : (tensor<2048x64xf32>, tensor<64x2048xf32>) -> tensor<2048x2048xf32>
+  func.return %0, %1 : tensor<2x2048x1024xf32>, tensor<2048x2048xf32>
 }

@@ -1,0 +1,43 @@
+"""Factors of products whose axes are contiguous: loaded as one axis."""
+
+import pytest
+from differential import check, compiled_text, make_case
+
+PROGRAM = """
+func.func @f(%x: tensor<40x64x{T}>, %w: tensor<{w}x{T}>) -> tensor<40x{n}x16xf32> {{
+  %y = graph.group ins(%u = %x, %v = %w : tensor<40x64x{T}>, tensor<{w}x{T}>)
+      plan #graph.plan<L1, tile [32, 4, 16], reduce [32], mapping grid>
+      -> (tensor<40x{n}x16xf32>) {{
+    %z = graph.contract %u, %v
+        maps [affine_map<(i, a, b, k) -> (i, k)>, affine_map<(i, a, b, k) -> ({axes})>,
+              affine_map<(i, a, b, k) -> (i, a, b)>] acc f32
+        : (tensor<40x64x{T}>, tensor<{w}x{T}>) -> tensor<40x{n}x16xf32>
+    graph.yield %z : tensor<40x{n}x16xf32>
+  }}
+  func.return %y : tensor<40x{n}x16xf32>
+}}"""
+
+
+def program(element: str, n: int, *, is_depth_last: bool = False) -> str:
+    axes, shape = (
+        ("a, b, k", f"{n}x16x64") if is_depth_last else ("k, a, b", f"64x{n}x16")
+    )
+    return PROGRAM.format(T=element, w=shape, axes=axes, n=n)
+
+
+@pytest.mark.one_in(3)
+@pytest.mark.parametrize("is_depth_last", [False, True])
+@pytest.mark.parametrize("n", [8, 6])
+@pytest.mark.parametrize("element", ["f32", "bf16"])
+def test_values(element: str, n: int, *, is_depth_last: bool):
+    case = make_case(program(element, n, is_depth_last=is_depth_last))
+    assert check(case, "h200", stages=False) is None
+
+
+@pytest.mark.parametrize("n", [8, 6])
+def test_the_axes_are_loaded_as_one(n: int):
+    text = compiled_text(program("f32", n), "h200")
+    (load,) = {line for line in text.splitlines() if line.endswith("  # %v")}
+    assert "[None, None, :]" not in load
+    # Columns beyond the last row are masked as one axis.
+    assert ("mask=" in load) == (n == 6)
