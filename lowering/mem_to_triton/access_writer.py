@@ -23,6 +23,11 @@ from tlf.lowering.mem_to_triton.element_types import (
 )
 from tlf.lowering.mem_to_triton.index_expressions import IndexExpr, IndexTable
 from tlf.lowering.mem_to_triton.python_source import PythonSource
+from tlf.lowering.mem_to_triton.thread_order import (
+    find_thread_order,
+    invert_order,
+    permute_text,
+)
 
 OFFSET_LIMIT = 2**31 - 1
 """Largest offset of 32-bit index arithmetic."""
@@ -161,12 +166,12 @@ class AccessWriter:
                 f"tl.broadcast_to({address}, {list(tile_shape)})",
                 [],
             )
-        text = f"tl.load({address})"
-        if mask is not None:
-            text = masked_load(op, address, mask)
-        return (
-            f"tl.broadcast_to({text}, {list(tile_shape)})" if invariant_dims else text
-        )
+        if invariant_dims:
+            text = load_in_order(op, address, mask)
+            return f"tl.broadcast_to({text}, {list(tile_shape)})"
+        steps = positions.steps_in_memory(view.strides)
+        order = find_thread_order(tile_shape, steps)
+        return load_in_order(op, address, mask, order)
 
     def write_store(self, op: mem.StoreOp, value: str) -> None:
         """Write a `tl.store` of `value`, masked unless all elements are in bounds."""
@@ -323,6 +328,24 @@ def _is_validity_implied_by_bounds(
         and position.offset.low + extents.valid[dim] >= limit
         for position, limit in zip(positions.along, extents.limits, strict=True)
     )
+
+
+def load_in_order(
+    op: mem.LoadOp | mem.Im2colOp,
+    address: str,
+    mask: str | None,
+    order: Sequence[int] | None = None,
+) -> str:
+    """
+    Return the expression of a load, masked if there is a mask, whose tile the threads
+    fill in an order of its dims, if given.
+    """
+    address = permute_text(address, order)
+    if mask is None:
+        text = f"tl.load({address})"
+    else:
+        text = masked_load(op, address, permute_text(mask, order))
+    return text if order is None else permute_text(text, invert_order(order))
 
 
 def masked_load(
