@@ -10,14 +10,17 @@ from collections.abc import Mapping, Sequence
 from math import prod
 
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import BFloat16Type, f32
+from xdsl.dialects.builtin import BFloat16Type, Float16Type, f32
 from xdsl.ir import Operation
 
 from tlf.analysis.work.vector_step_costs import is_approximate_function
 from tlf.dialects import mem
 from tlf.dialects.types import is_16_bit_float
+from tlf.lowering.mem_to_triton.element_types import bit_width
+from tlf.lowering.mem_to_triton.sine_and_cosine import SINE_AND_COSINE
 
 DEVICE_FUNCTIONS: Mapping[str, str] = {
+    **SINE_AND_COSINE,
     "tanh_f32": """\
 @triton.jit
 def tanh_f32(x):
@@ -150,6 +153,8 @@ def device_function_of(op: Operation, shape: Sequence[int]) -> str | None:
             return "expm1_approx"
         case math.ExpM1Op() if type_ == f32:
             return "expm1_f32"
+        case math.SinOp() | math.CosOp() if shape and bit_width(type_) < 64:
+            return f"{op.name.removeprefix('math.')}_{_sine_suffix(op)}"
         case mem.RemFOp() if type_ == f32 or isinstance(type_, BFloat16Type):
             return "fmod_wide"
         case arith.TruncFOp() if (
@@ -158,6 +163,13 @@ def device_function_of(op: Operation, shape: Sequence[int]) -> str | None:
             return f"to_{type_}x2"
         case _:
             return None
+
+
+def _sine_suffix(op: math.SinOp | math.CosOp) -> str:
+    """Return the suffix of the function for a sine or cosine of at most 32 bits."""
+    if isinstance(op.result.type, Float16Type):
+        return "f16"
+    return "short" if is_approximate_function(op) else "f32"
 
 
 def device_function_sources_in(kernel_text: str) -> list[str]:
