@@ -263,7 +263,8 @@ def test_only_wide_types_have_angles_beyond_the_limit(
 
 
 @pytest.mark.parametrize(
-    ("name", "turn", "end", "most"), [("tanh", 0.69, 11, 2), ("expm1", 0.49, 1, 3)]
+    ("name", "turn", "end", "most"),
+    [("tanh", 0.69, 11, 2), ("expm1", 0.49, 1, 3), ("erf", 0.95, 5, 1.5)],
 )
 def test_functions_of_two_parts(
     check: Check, name: str, turn: float, end: float, most: int
