@@ -230,13 +230,17 @@ class TrafficModel:
             lane_steps=(TRITON_CALIBRATION.address_steps + mask) * payload / width,
         )
         own = cover_box_over_iterations(box, self.within)
-        reach, line = min(run, self.warp_size * width), TRITON_CALIBRATION.line_bytes
+        row, warp = read.footprint_row_bytes(own), self.warp_size * width
         totals = self._serve_repeated_reads(
             totals,
             footprint=read.footprint_bytes(own),
-            row_bytes=run,
-            sectors_per_byte=read.sector_bytes_per_byte(run, self.sector_bytes),
-            lines_per_byte=read.sector_bytes_per_byte(reach, line),
+            row_bytes=max(row, run),
+            sectors_per_byte=read.sector_bytes_per_byte(
+                max(row, run), self.sector_bytes
+            ),
+            lines_per_byte=read.line_bytes_per_byte(
+                box, warp, TRITON_CALIBRATION.line_bytes
+            ),
         )
         return self._window_traffic(read, totals, box)
 
