@@ -16,6 +16,7 @@ from tlf.dialects import mem
 from tlf.dialects.types import memref_type
 from tlf.lowering.mem_to_triton.element_positions import ElementPositions, Position
 from tlf.lowering.mem_to_triton.element_types import (
+    bit_width,
     element_type_of,
     python_literal_of,
     shape_of,
@@ -28,6 +29,9 @@ from tlf.lowering.mem_to_triton.thread_order import (
     invert_order,
     permute_text,
 )
+
+VECTOR_BYTES = 16
+"""Bytes of the widest load of a thread."""
 
 OFFSET_LIMIT = 2**31 - 1
 """Largest offset of 32-bit index arithmetic."""
@@ -94,6 +98,7 @@ class AccessWriter:
         self.source = source
         self.indices = indices
         self.wide = wide
+        self.is_unrolled = False
         self.greatest = 0
         self.views: dict[SSAValue, PointerView] = {}
 
@@ -171,6 +176,10 @@ class AccessWriter:
             return f"tl.broadcast_to({text}, {list(tile_shape)})"
         steps = positions.steps_in_memory(view.strides)
         order = find_thread_order(tile_shape, steps)
+        if self.is_unrolled and any(step.is_contiguous for step in steps.values()):
+            item = bit_width(element_type_of(op.value)) // 8
+            known = math.gcd(VECTOR_BYTES, item * _known_alignment(view, positions))
+            address = _limit_alignment(address, known, len(tile_shape))
         return load_in_order(op, address, mask, order)
 
     def write_store(self, op: mem.StoreOp, value: str) -> None:
@@ -314,6 +323,30 @@ class AccessWriter:
             if high >= limit:
                 conditions.append(_position_comparison_expression(tile, f"< {limit}"))
         return " & ".join(conditions) if conditions else None
+
+
+def _limit_alignment(address: str, known_bytes: int, rank: int) -> str:
+    """
+    Return the pointers of a tile in an unrolled loop, aligned as known for all its
+    iterations: tiles of iterations that are aligned better would have other layouts.
+    """
+    if known_bytes == VECTOR_BYTES:
+        return address
+    return f"tl.multiple_of({address}, {[known_bytes] * rank})"
+
+
+def _known_alignment(view: PointerView, positions: ElementPositions) -> int:
+    """
+    Return a number of elements that the starts of all rows are multiples of; 0 if they
+    start at the beginning of the buffer.
+    """
+    alignment = view.offset.divisor
+    for position, stride in zip(positions.along, view.strides, strict=True):
+        alignment = math.gcd(alignment, position.offset.divisor * stride)
+        for _, factor in position.terms:
+            if abs(step := factor * stride) != 1:
+                alignment = math.gcd(alignment, step)
+    return alignment
 
 
 def _is_validity_implied_by_bounds(
