@@ -252,8 +252,12 @@ class TrafficModel:
         loops = frozenset([loop for loop in self.outer if loop in symbols])
         whole = cover_box_over_iterations(box, (*self.outer, *self.within))
         kernel = min(read.footprint_bytes(whole), payload)
-        # Neighbours, which run at the same time, share what their windows overlap.
-        program = kernel / prod(loop.trips for loop in loops)
+        if self._has_products:
+            own = cover_box_over_iterations(box, self.within)
+            program = read.footprint_bytes(own)
+        else:
+            # Neighbours, which run at the same time, share what their windows overlap.
+            program = kernel / prod(loop.trips for loop in loops)
         return TileTraffic(
             totals=totals,
             program_footprint=min(program, payload / self.programs),
