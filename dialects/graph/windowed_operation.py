@@ -12,6 +12,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import IRDLOperation, prop_def
 from xdsl.utils.exceptions import VerifyException
 
+from tlf.dialects.graph.cast import CastOp
 from tlf.dialects.graph.image_windows import Window
 from tlf.dialects.graph.reduction import ReduceKind, ReduceOp, neutral_element_of
 from tlf.dialects.graph.stored_images import StoredImages
@@ -20,6 +21,7 @@ from tlf.dialects.graph.tensor_types import (
     format_shape,
     to_integers_attribute,
 )
+from tlf.dialects.types import accumulator_type_of
 
 ONES = to_integers_attribute((1, 1))
 ZEROS = to_integers_attribute((0, 0, 0, 0))
@@ -113,14 +115,19 @@ def build_window_rows_reduction(
     """
     Build the reduction of every window of stored images as a matrix, windows x
     channels, or as images x channels x windows, with the element type of `result`.
+    16-bit floats accumulate in f32, in which kernels compute them.
     """
     fill = neutral_element_of(kind, element_type_of_value(images.value))
     taps = images.gather_taps(builder, window, fill)
     element = element_type_of_value(result)
-    reduced = ReduceOp(
-        taps, kind, [images.tap_axis], init=init, acc=acc, element=element
-    )
-    return builder.insert(reduced).result
+    wide = accumulator_type_of(element)
+    if init is not None or acc is not None or wide == element:
+        reduced = ReduceOp(
+            taps, kind, [images.tap_axis], init=init, acc=acc, element=element
+        )
+        return builder.insert(reduced).result
+    total = ReduceOp(taps, kind, [images.tap_axis], acc=wide, element=wide)
+    return builder.insert(CastOp(builder.insert(total).result, element)).result
 
 
 def build_window_reduction(

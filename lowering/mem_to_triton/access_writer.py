@@ -16,6 +16,7 @@ from tlf.dialects import mem
 from tlf.dialects.types import memref_type
 from tlf.lowering.mem_to_triton.element_positions import ElementPositions, Position
 from tlf.lowering.mem_to_triton.element_types import (
+    bit_width,
     element_type_of,
     python_literal_of,
     shape_of,
@@ -23,7 +24,15 @@ from tlf.lowering.mem_to_triton.element_types import (
 )
 from tlf.lowering.mem_to_triton.index_expressions import IndexExpr, IndexTable
 from tlf.lowering.mem_to_triton.python_source import PythonSource
+from tlf.lowering.mem_to_triton.thread_order import (
+    find_thread_order,
+    invert_order,
+    permute_text,
+)
 from tlf.support.affine.linear_access import is_identity
+
+VECTOR_BYTES = 16
+"""Bytes of the widest load of a thread."""
 
 OFFSET_LIMIT = 2**31 - 1
 """Largest offset of 32-bit index arithmetic."""
@@ -90,6 +99,7 @@ class AccessWriter:
         self.source = source
         self.indices = indices
         self.wide = wide
+        self.is_unrolled = False
         self.greatest = 0
         self.views: dict[SSAValue, PointerView] = {}
 
@@ -208,12 +218,16 @@ class AccessWriter:
                 f"tl.broadcast_to({address}, {list(tile_shape)})",
                 [],
             )
-        text = f"tl.load({address})"
-        if mask is not None:
-            text = masked_load(op, address, mask)
-        return (
-            f"tl.broadcast_to({text}, {list(tile_shape)})" if invariant_dims else text
-        )
+        if invariant_dims:
+            text = load_in_order(op, address, mask)
+            return f"tl.broadcast_to({text}, {list(tile_shape)})"
+        steps = positions.steps_in_memory(view.strides)
+        order = find_thread_order(tile_shape, steps)
+        if self.is_unrolled and any(step.is_contiguous for step in steps.values()):
+            item = bit_width(element_type_of(op.value)) // 8
+            known = math.gcd(VECTOR_BYTES, item * _known_alignment(view, positions))
+            address = _limit_alignment(address, known, len(tile_shape))
+        return load_in_order(op, address, mask, order)
 
     def write_store(self, op: mem.StoreOp, value: str) -> None:
         """Write a `tl.store` of `value`, masked unless all elements are in bounds."""
@@ -364,6 +378,30 @@ def _merge_extents(extents: Sequence[int], axis: int) -> tuple[int, ...]:
     return (*extents[:axis], product, *extents[axis + 2 :])
 
 
+def _limit_alignment(address: str, known_bytes: int, rank: int) -> str:
+    """
+    Return the pointers of a tile in an unrolled loop, aligned as known for all its
+    iterations: tiles of iterations that are aligned better would have other layouts.
+    """
+    if known_bytes == VECTOR_BYTES:
+        return address
+    return f"tl.multiple_of({address}, {[known_bytes] * rank})"
+
+
+def _known_alignment(view: PointerView, positions: ElementPositions) -> int:
+    """
+    Return a number of elements that the starts of all rows are multiples of; 0 if they
+    start at the beginning of the buffer.
+    """
+    alignment = view.offset.divisor
+    for position, stride in zip(positions.along, view.strides, strict=True):
+        alignment = math.gcd(alignment, position.offset.divisor * stride)
+        for _, factor in position.terms:
+            if abs(step := factor * stride) != 1:
+                alignment = math.gcd(alignment, step)
+    return alignment
+
+
 def _is_validity_implied_by_bounds(
     positions: ElementPositions, extents: ValidExtents, dim: int
 ) -> bool:
@@ -376,6 +414,24 @@ def _is_validity_implied_by_bounds(
         and position.offset.low + extents.valid[dim] >= limit
         for position, limit in zip(positions.along, extents.limits, strict=True)
     )
+
+
+def load_in_order(
+    op: mem.LoadOp | mem.Im2colOp,
+    address: str,
+    mask: str | None,
+    order: Sequence[int] | None = None,
+) -> str:
+    """
+    Return the expression of a load, masked if there is a mask, whose tile the threads
+    fill in an order of its dims, if given.
+    """
+    address = permute_text(address, order)
+    if mask is None:
+        text = f"tl.load({address})"
+    else:
+        text = masked_load(op, address, permute_text(mask, order))
+    return text if order is None else permute_text(text, invert_order(order))
 
 
 def masked_load(

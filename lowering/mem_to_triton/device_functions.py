@@ -10,26 +10,32 @@ from collections.abc import Mapping, Sequence
 from math import prod
 
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import BFloat16Type, f32
+from xdsl.dialects.builtin import BFloat16Type, Float16Type, f32
 from xdsl.ir import Operation
 
 from tlf.analysis.work.vector_step_costs import is_approximate_function
 from tlf.dialects import mem
 from tlf.dialects.types import is_16_bit_float
+from tlf.lowering.mem_to_triton.element_types import bit_width
+from tlf.lowering.mem_to_triton.sine_and_cosine import SINE_AND_COSINE
 
 DEVICE_FUNCTIONS: Mapping[str, str] = {
+    **SINE_AND_COSINE,
     "tanh_f32": """\
 @triton.jit
 def tanh_f32(x):
     size = tl.abs(x)
-    far = 1.0 - 2.0 / (tl.exp2(size * 2.8853900817779268) + 1.0)
+    text: tl.constexpr = "rcp.approx.ftz.f32 $0, $1;"
+    sums = [tl.exp2(size * 2.8853900817779268) + 1.0]
+    inverse = tl.inline_asm_elementwise(text, "=r,r", sums, tl.float32, True, pack=1)
+    far = 1.0 - 2.0 * inverse
     square = x * x
     series = square * -0.005138660781085491 + 0.020091969519853592
     series = square * series - 0.05355885997414589
     series = square * series + 0.1332911103963852
     series = square * series - 0.3333319127559662
     near = x * (square * series + 1.0)
-    return tl.where(size < 0.7, near, tl.where(x < 0.0, -1.0 * far, far))
+    return tl.where(size < 0.7, near, libdevice.copysign(far, x))
 """,
     "tanh_approx": """\
 @triton.jit
@@ -70,6 +76,26 @@ def expm1_approx(x):
     far = tl.exp2(wide * 1.4426950408889634) - 1.0
     near = wide * (wide * 0.5 + 1.0)
     return tl.where(tl.abs(wide) < 0.015625, near, far).to(x.dtype)
+""",
+    "erf_f32": """\
+@triton.jit
+def erf_f32(x):
+    wide = x.to(tl.float32)
+    size = tl.abs(wide)
+    far = tl.fma(size, -0.001743681845255196, 0.021989991888403893)
+    far = tl.fma(size, far, -0.1299571394920349)
+    far = tl.fma(size, far, -0.9410569667816162)
+    far = tl.fma(size, far, -1.614480972290039)
+    far = 1.0 - tl.exp2(tl.fma(size, far, -0.003167819930240512))
+    square = wide * wide
+    series = tl.fma(square, -0.0005862060934305191, 0.004967501852661371)
+    series = tl.fma(square, series, -0.026748860254883766)
+    series = tl.fma(square, series, 0.11281320452690125)
+    series = tl.fma(square, series, -0.37612447142601013)
+    series = tl.fma(square, series, 0.12837913632392883)
+    near = tl.fma(series, wide, wide)
+    y = tl.where(size < 0.95, near, libdevice.copysign(far, wide))
+    return y.to(x.dtype)
 """,
     "fmod_wide": """\
 @triton.jit
@@ -127,6 +153,9 @@ Sources of device functions by name.
 - `expm1_f32`: likewise, with a polynomial fitted to `(expm1(x) / x - 1) / x`. The error
   is below 3 ulp from -1 to 1; beyond, it is that of the exponential.
 - `expm1_approx`: for 16 bits, with two terms of the series.
+- `erf_f32`: branch-free, without libdevice's selection of coefficients. Near 0 it is a
+  polynomial fitted to `erf(x) / x`; elsewhere an exponential of one fitted to
+  `log2(1 - erf(x))`. The error is below 1.5 ulp.
 - `fmod_wide`: `fmod` in f64, because `fmod` in f32 flushes denormals to 0. The result
   is exact in the narrower type.
 - `maximum_nan`, `minimum_nan`: NaN where an operand is NaN. `maximum_num`,
@@ -150,6 +179,10 @@ def device_function_of(op: Operation, shape: Sequence[int]) -> str | None:
             return "expm1_approx"
         case math.ExpM1Op() if type_ == f32:
             return "expm1_f32"
+        case math.SinOp() | math.CosOp() if shape and bit_width(type_) < 64:
+            return f"{op.name.removeprefix('math.')}_{_sine_suffix(op)}"
+        case math.ErfOp() if bit_width(type_) < 64:
+            return "erf_f32"
         case mem.RemFOp() if type_ == f32 or isinstance(type_, BFloat16Type):
             return "fmod_wide"
         case arith.TruncFOp() if (
@@ -158,6 +191,13 @@ def device_function_of(op: Operation, shape: Sequence[int]) -> str | None:
             return f"to_{type_}x2"
         case _:
             return None
+
+
+def _sine_suffix(op: math.SinOp | math.CosOp) -> str:
+    """Return the suffix of the function for a sine or cosine of at most 32 bits."""
+    if isinstance(op.result.type, Float16Type):
+        return "f16"
+    return "short" if is_approximate_function(op) else "f32"
 
 
 def device_function_sources_in(kernel_text: str) -> list[str]:

@@ -10,6 +10,7 @@ from xdsl.ir.affine import AffineMap
 
 from tlf.dialects import mem
 from tlf.lowering.mem_to_triton.index_expressions import IndexExpr
+from tlf.lowering.mem_to_triton.thread_order import DimStep
 from tlf.support.affine.index_access import IndexAccess
 
 
@@ -63,6 +64,14 @@ class ElementPositions:
             terms = tuple(term for term in access.terms if term[0] in nonunit)
             along.append(Position(offset + IndexExpr.of_constant(access.offset), terms))
         return ElementPositions(tuple(tile_shape), tuple(along))
+
+    def steps_in_memory(self, strides: Sequence[int]) -> dict[int, DimStep]:
+        """Return the steps along the tile's dims, given the strides of the buffer."""
+        steps: dict[int, int] = {}
+        for position, stride in zip(self.along, strides, strict=True):
+            for dim, factor in position.terms:
+                steps[dim] = steps.get(dim, 0) + factor * stride
+        return {dim: DimStep(step, self.tile_shape[dim]) for dim, step in steps.items()}
 
     @property
     def invariant_dims(self) -> list[int]:

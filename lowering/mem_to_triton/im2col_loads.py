@@ -11,15 +11,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import gcd
 
 from tlf.dialects import mem
 from tlf.lowering.mem_to_triton.access_writer import (
     AccessWriter,
     broadcast_vector_along_dim,
-    masked_load,
+    load_in_order,
 )
 from tlf.lowering.mem_to_triton.element_types import shape_of
 from tlf.lowering.mem_to_triton.index_expressions import IndexExpr
+from tlf.lowering.mem_to_triton.thread_order import DimStep, find_thread_order
 from tlf.lowering.mem_to_triton.tile_sums import TileSum
 from tlf.support.affine.delinearized_access import DelinearizedAccess, Digit
 
@@ -72,9 +74,9 @@ class _WindowLoad:
             *self._conditions_within_value(),
             *self._conditions_within_source(),
         ]
-        if not conditions:
-            return f"tl.load({address})"
-        return masked_load(self.op, address, " & ".join(dict.fromkeys(conditions)))
+        mask = " & ".join(dict.fromkeys(conditions)) or None
+        order = find_thread_order(self.tile_shape, self._steps_in_memory())
+        return load_in_order(self.op, address, mask, order)
 
     def _value_of_digit(self, digit: Digit) -> TileSum:
         """Return the value of a digit for the tile's elements, as a scalar if known."""
@@ -124,14 +126,10 @@ class _WindowLoad:
     def _pointer_expression(self) -> str:
         """Return the pointers to the tile's elements, of its shape."""
         view = self.access.views[self.op.source]
-        strides = [0] * len(self.digits)
-        constant = 0
-        for access, stride in zip(self.window.accesses, view.strides, strict=True):
-            constant += access.offset * stride
-            for dimension, factor in access.terms:
-                strides[dimension] += factor * stride
+        pairs = zip(self.window.accesses, view.strides, strict=True)
+        constant = sum(access.offset * stride for access, stride in pairs)
         starts = [(TileSum.of_scalar(each), 1) for each in (view.offset, constant)]
-        terms = [*starts, *zip(self.digits, strides, strict=True)]
+        terms = [*starts, *zip(self.digits, self._digit_strides(), strict=True)]
         offset = TileSum.of_terms(terms).add_constant_to_vectors()
         self.access.record_offset_magnitude(offset.magnitude + abs(constant))
         texts = [view.pointer]
@@ -143,6 +141,27 @@ class _WindowLoad:
         if shape and (not offset.vectors or varying - set(offset.vectors)):
             return f"tl.broadcast_to({address}, {list(shape)})"
         return address
+
+    def _digit_strides(self) -> list[int]:
+        """Return the distance in memory of neighbouring values of each digit."""
+        view = self.access.views[self.op.source]
+        strides = [0] * len(self.digits)
+        for access, stride in zip(self.window.accesses, view.strides, strict=True):
+            for dimension, factor in access.terms:
+                strides[dimension] += factor * stride
+        return strides
+
+    def _steps_in_memory(self) -> dict[int, DimStep]:
+        """Return the steps along the tile's dims, which are those of inner digits."""
+        steps: dict[int, DimStep] = {}
+        for digit, stride in zip(
+            self.window.digits, self._digit_strides(), strict=True
+        ):
+            size = self.tile_shape[digit.axis]
+            if size > 1 and digit.stride == 1 and digit.extent > 1:
+                run = size if digit.is_outermost else gcd(size, digit.extent)
+                steps[digit.axis] = DimStep(stride, run)
+        return steps
 
     def _broadcast_vectors(self, vectors: Mapping[int, IndexExpr]) -> list[str]:
         """Return vectors as variables that are broadcast to the rank of the tile."""

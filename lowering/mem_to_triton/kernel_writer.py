@@ -295,7 +295,9 @@ class KernelWriter:
         with self.source.indent_block():
             self._bind_induction_variable(variable, index)
             self.names.update(zip(arguments, names, strict=True))
+            self.access.is_unrolled = is_unrolled
             self._write_block(op.body.block)
+            self.access.is_unrolled = False
             terminator = op.body.block.last_op
             assert isinstance(terminator, scf.YieldOp)
             self._assign_carried_values(

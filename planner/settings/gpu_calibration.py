@@ -94,6 +94,15 @@ class TritonCalibration:
     Cost of reading windows by parts of lines, in whole lines: measured with 3x3
     convolutions in steps of 32 and 64 channels of 16 bits.
     """
+    first_cache_bytes: int = 32 * 1024
+    """
+    Bytes that the first cache of a processor retains for a program: an eighth of it.
+    """
+    unrolled_window_steps: int = 3
+    """
+    Lane steps for the address and the mask of a load of a window in an unrolled loop:
+    counted in the machine code of poolings with 8 to 27 elements per window.
+    """
     window_mask_steps: int = 3
     """Lane steps for the mask of a load of a window, per axis that is padded."""
     max_unrolled_iterations: int = 32

@@ -52,6 +52,7 @@ FUNCTIONS: Mapping[str, Callable[..., np.ndarray]] = {
 }
 
 INSTRUCTIONS: Mapping[str, Callable[..., np.ndarray]] = {
+    "rcp.approx.ftz.f32": np.reciprocal,
     "tanh.approx.f32": np.tanh,
     "cvt.rn.f16x2.f32": np.positive,
     "cvt.rn.bf16x2.f32": np.positive,

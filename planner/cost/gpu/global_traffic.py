@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
+from functools import cached_property
 from math import gcd, prod
 
 from xdsl.ir import SSAValue
@@ -19,29 +20,12 @@ from tlf.analysis.tiling.group_tiling import (
 from tlf.dialects.interfaces import DelinearizedReadInterface
 from tlf.dialects.types import tensor_type
 from tlf.planner.cost.covered_extents import covered_index_count
+from tlf.planner.cost.gpu.access_totals import AccessTotals
+from tlf.planner.cost.gpu.first_cache import RepeatedRead
 from tlf.planner.cost.gpu.global_tensor import GlobalTensor, global_tensor_of
 from tlf.planner.cost.gpu.window_read import WindowRead
 from tlf.planner.settings.gpu_calibration import TRITON_CALIBRATION
 from tlf.support.affine.index_access import Box, IndexAccess, accessed_box
-
-
-@dataclass(frozen=True)
-class AccessTotals:
-    """
-    Memory accesses of all programs for one tile, in bytes unless stated otherwise.
-    """
-
-    payload: float
-    bus_bytes: float
-    """Bytes in whole sectors."""
-    cache_bytes: float
-    """Bytes of all requests between processors and the cache, in whole sectors."""
-    row_count: float
-    """Number of contiguous rows."""
-    access_count: float
-    """Number of loads or stores by threads."""
-    lane_steps: float
-    """Lane steps for addresses and masks."""
 
 
 @dataclass(frozen=True)
@@ -157,6 +141,20 @@ class TrafficModel:
             )
             * tensor.item_bytes
         )
+        box = accessed_box(accesses, tiled.box)
+        return self._make_tile_traffic(
+            tensor,
+            box,
+            _offset_symbols_of(box),
+            self._gather_totals(tiled, tensor, box, payload),
+            is_read=True,
+        )
+
+    def _gather_totals(
+        self, tiled: TiledOperation, tensor: GlobalTensor, box: Box, payload: float
+    ) -> AccessTotals:
+        """Return the accesses of a movement's tile that read a box of a tensor."""
+        accesses = tiled.facts.indexing_maps[0] or ()
         run = _contiguous_gather_bytes(accesses, tiled.box, tensor)
         is_whole = run % self.sector_bytes == 0 and _has_single_iterator_axes(accesses)
         extra = 0 if is_whole else self.sector_bytes - tensor.item_bytes
@@ -164,21 +162,49 @@ class TrafficModel:
         terms = sum(1 + len(access.terms) for access in accesses)
         # Every element has its own address.
         bus = payload * (run + extra) / run
-        box = accessed_box(accesses, tiled.box)
-        return self._make_tile_traffic(
-            tensor,
-            box,
-            _offset_symbols_of(box),
-            AccessTotals(
-                payload=payload,
-                bus_bytes=bus,
-                cache_bytes=bus,
-                row_count=payload / max(self.sector_bytes, run),
-                access_count=payload / width,
-                lane_steps=terms * payload / (width if is_whole else tensor.item_bytes),
-            ),
-            is_read=True,
+        totals = AccessTotals(
+            payload=payload,
+            bus_bytes=bus,
+            cache_bytes=bus,
+            row_count=payload / max(self.sector_bytes, run),
+            access_count=payload / width,
+            lane_steps=terms * payload / (width if is_whole else tensor.item_bytes),
         )
+        if is_whole:
+            return totals
+        own = cover_box_over_iterations(box, self.within)
+        span = self.warp_size * tensor.item_bytes * _least_step(accesses, tensor)
+        lines = span + TRITON_CALIBRATION.line_bytes - tensor.item_bytes
+        return self._serve_repeated_reads(
+            totals,
+            footprint=tensor.bytes_of_constant_box(own),
+            row_bytes=tensor.contiguous_bytes_of_box(own),
+            sectors_per_byte=tensor.sector_bytes_per_byte(own, self.sector_bytes),
+            lines_per_byte=lines / (self.warp_size * width),
+        )
+
+    def _serve_repeated_reads(
+        self,
+        totals: AccessTotals,
+        *,
+        footprint: float,
+        row_bytes: int,
+        sectors_per_byte: float,
+        lines_per_byte: float,
+    ) -> AccessTotals:
+        """
+        Return the accesses of a tile without the requests that the first cache serves.
+        Factors of products are copied to shared memory past it.
+        """
+        if self._has_products:
+            return totals
+        iterations = prod(loop.trips for loop in self.within)
+        read = RepeatedRead(
+            footprint, row_bytes, sectors_per_byte, lines_per_byte, iterations
+        )
+        if not read.is_served:
+            return totals
+        return read.limit_accesses(totals, self.programs, self.sector_bytes)
 
     def _traffic_of_windows(
         self, op: DelinearizedReadInterface, box: Box, is_inner: bool
@@ -192,9 +218,9 @@ class TrafficModel:
         run = read.contiguous_bytes(box)
         width = self._bytes_per_window_load(read, box)
         bus = payload * read.sector_bytes_per_byte(run, self.sector_bytes)
+        mask = TRITON_CALIBRATION.window_mask_steps * read.padded_axis_count
         is_partial = run < TRITON_CALIBRATION.line_bytes
         line_cost = TRITON_CALIBRATION.partial_line_cost if is_partial else 1.0
-        mask = TRITON_CALIBRATION.window_mask_steps * read.padded_axis_count
         totals = AccessTotals(
             payload=payload,
             bus_bytes=bus,
@@ -203,16 +229,45 @@ class TrafficModel:
             access_count=payload / width,
             lane_steps=(TRITON_CALIBRATION.address_steps + mask) * payload / width,
         )
-        program, kernel = (
-            read.footprint_bytes(cover_box_over_iterations(box, loops))
-            for loops in (self.within, (*self.outer, *self.within))
+        own = cover_box_over_iterations(box, self.within)
+        row, warp = read.footprint_row_bytes(own), self.warp_size * width
+        totals = self._serve_repeated_reads(
+            totals,
+            footprint=read.footprint_bytes(own),
+            row_bytes=max(row, run),
+            sectors_per_byte=read.sector_bytes_per_byte(
+                max(row, run), self.sector_bytes
+            ),
+            lines_per_byte=read.line_bytes_per_byte(
+                box, warp, TRITON_CALIBRATION.line_bytes
+            ),
         )
+        return self._window_traffic(read, totals, box)
+
+    def _window_traffic(
+        self, read: WindowRead, totals: AccessTotals, box: Box
+    ) -> TileTraffic:
+        """Return the traffic of a tile of windows with its footprints."""
+        symbols, payload = _offset_symbols_of(box), totals.payload
+        loops = frozenset([loop for loop in self.outer if loop in symbols])
+        whole = cover_box_over_iterations(box, (*self.outer, *self.within))
+        kernel = min(read.footprint_bytes(whole), payload)
+        if self._has_products:
+            own = cover_box_over_iterations(box, self.within)
+            program = read.footprint_bytes(own)
+        else:
+            # Neighbours, which run at the same time, share what their windows overlap.
+            program = kernel / prod(loop.trips for loop in loops)
         return TileTraffic(
             totals=totals,
             program_footprint=min(program, payload / self.programs),
-            kernel_footprint=min(kernel, payload),
-            program_loops=frozenset([loop for loop in self.outer if loop in symbols]),
+            kernel_footprint=kernel,
+            program_loops=loops,
         )
+
+    @cached_property
+    def _has_products(self) -> bool:
+        return any(tiled.facts.is_product for tiled in self.tiling.tiles.values())
 
     def _window_read_of(self, op: DelinearizedReadInterface) -> WindowRead:
         tensor = self._memoized_tensor_of(op.operands[0])
@@ -333,6 +388,13 @@ def _contiguous_gather_bytes(
         return tensor.item_bytes
     sizes = [box[iterator].size for iterator, step in last.terms if abs(step) == 1]
     return tensor.item_bytes * max(sizes, default=1)
+
+
+def _least_step(accesses: Sequence[IndexAccess], tensor: GlobalTensor) -> int:
+    """Return the least distance along the innermost axis of a gather's elements."""
+    long = [axis for axis in tensor.axis_order if tensor.shape[axis] > 1]
+    terms = accesses[long[-1]].terms if accesses and long else ()
+    return min((abs(step) for _, step in terms), default=1)
 
 
 def _has_single_iterator_axes(accesses: Sequence[IndexAccess]) -> bool:

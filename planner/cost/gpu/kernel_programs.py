@@ -228,11 +228,12 @@ class KernelPrograms:
         accesses = sum(each.totals.access_count for each in moves) / count
         steps = sum(each.totals.lane_steps for each in moves) / count
         cached = sum(each.totals.cache_bytes for each in moves) / count
+        lines = sum(each.totals.first_cache_bytes for each in moves) / count
         gpu = self.chip.gpu
         return UnitCycles(
             lanes=steps / self.chip.lane_rate,
             # Requests for non-contiguous data take longer.
-            load_store=max(accesses / gpu.load_lanes, cached / gpu.shared_bandwidth),
+            load_store=max(accesses / gpu.load_lanes, lines / gpu.shared_bandwidth),
             cache_port=cached / gpu.port,
         )
 

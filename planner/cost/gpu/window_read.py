@@ -65,6 +65,36 @@ class WindowRead:
         inside = map(min, tile, self.access.shape)
         return float(min(count, prod(inside)) * self.tensor.item_bytes)
 
+    def footprint_row_bytes(self, box: Box) -> int:
+        """Return the contiguous bytes of the smallest box around all elements."""
+        item, axis = self.tensor.item_bytes, self._contiguous_axis
+        if axis is None:
+            return item
+        spans = self.access.digit_spans([interval.size for interval in box])
+        low, high = self.access.accesses[axis].index_bounds(spans)
+        return min(self.tensor.shape[axis], high - low + 1) * item
+
+    def line_bytes_per_byte(self, box: Box, warp_bytes: int, line_bytes: int) -> float:
+        """
+        Return the bytes of the lines that the threads of a warp access at once, divided
+        by the `warp_bytes` that they load, at most.
+        """
+        step = self._innermost_step
+        if step <= 1:
+            run = min(self.contiguous_bytes(box), warp_bytes)
+            return self.sector_bytes_per_byte(run, line_bytes)
+        spans = self.access.digit_spans([interval.size for interval in box])
+        loaded = min(spans[-1] * self.tensor.item_bytes, warp_bytes)
+        return (loaded * step + line_bytes - self.tensor.item_bytes) / loaded
+
+    @cached_property
+    def _innermost_step(self) -> int:
+        """Distance along the contiguous axis of neighbours along the last digit."""
+        if self._contiguous_axis is None:
+            return 1
+        access = self.access.accesses[self._contiguous_axis]
+        return abs(access.coefficient_of(len(self.access.digits) - 1))
+
     @property
     def padded_axis_count(self) -> int:
         """Number of axes along which elements are read from outside of the tensor."""

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from tlf.lowering.mem_to_triton.scalar_expressions import SUPPORTED_OPERATIONS
+from tlf.runtime.triton.launch_plan import Plan
 
 Check = Callable[[str, Mapping[str, np.ndarray]], Mapping[str, np.ndarray]]
 
@@ -92,6 +93,10 @@ INTEGER: dict[str, Binary] = {
     "arith.subi": np.subtract,
     "arith.xori": np.bitwise_xor,
 }
+
+ANGLES: dict[str, Unary] = {"sin": np.sin, "cos": np.cos}
+
+NANS = (np.nan, np.nan)
 
 FLOAT_PREDICATES: dict[str, Binary] = {
     "oeq": lambda x, y: x == y,
@@ -215,8 +220,51 @@ def test_domains_of_hyperbolic_functions(check: Check, dtype: str) -> None:
         assert_rounded(got[f"out{number}"], expected, dtype, f"out{number}")
 
 
+@pytest.mark.parametrize(("dtype", "limit"), [("f32", 2.5), ("bf16", 0.51)])
+def test_angles_within_the_limit_and_beyond(
+    check: Check, dtype: str, limit: float
+) -> None:
+    lines = [f"%z{n} = math.{name} %a0 : {dtype}" for n, name in enumerate(ANGLES)]
+    text = program([dtype], [dtype] * 2, lines)
+    near, far = values(dtype, 0, -1e5, 1e5), values(dtype, 1, -1e30, 1e30)
+    near[:40] = np.arange(-20, 20) * np.pi / 2
+    for x in (near, far):
+        got = check(text, {"in0": x})
+        for number, function in enumerate(ANGLES.values()):
+            expected = function(x.astype(np.longdouble)).astype(np.float64)
+            error = np.abs(got[f"out{number}"].astype(np.float64) - expected)
+            if x is far:  # numpy computes sines of f32 less exactly
+                assert (error <= 2.0**-7).all()
+            else:
+                assert (error <= limit * ulp(expected, dtype)).all()
+
+
+@pytest.mark.parametrize("dtype", ["f32", "f16", "bf16"])
+def test_angles_of_special_values(check: Check, dtype: str) -> None:
+    lines = [f"%z{n} = math.{name} %a0 : {dtype}" for n, name in enumerate(ANGLES)]
+    text = program([dtype], [dtype] * 2, lines)
+    smallest = 2.0**-24
+    x = np.zeros(100, NUMPY[dtype])
+    x[:6] = [0.0, -0.0, smallest, -smallest, np.nan, np.inf]
+    got = check(text, {"in0": x})
+    sines, cosines = (got[f"out{n}"].astype(np.float64) for n in range(2))
+    np.testing.assert_array_equal(sines[:6], [0.0, 0.0, smallest, -smallest, *NANS])
+    assert np.signbit(sines[:2]).tolist() == [False, True]
+    np.testing.assert_array_equal(cosines[:6], [1, 1, 1, 1, *NANS])
+
+
+@pytest.mark.parametrize(("dtype", "has_branch"), [("bf16", True), ("f16", False)])
+def test_only_wide_types_have_angles_beyond_the_limit(
+    plan_of: Callable[[str], Plan], dtype: str, has_branch: bool
+) -> None:
+    text = program([dtype], [dtype], [f"%z0 = math.sin %a0 : {dtype}"])
+    (kernel,) = plan_of(text).kernels
+    assert ("tl.sin(" in kernel.source) == has_branch
+
+
 @pytest.mark.parametrize(
-    ("name", "turn", "end", "most"), [("tanh", 0.69, 11, 2), ("expm1", 0.49, 1, 3)]
+    ("name", "turn", "end", "most"),
+    [("tanh", 0.69, 11, 2), ("expm1", 0.49, 1, 3), ("erf", 0.95, 5, 1.5)],
 )
 def test_functions_of_two_parts(
     check: Check, name: str, turn: float, end: float, most: int

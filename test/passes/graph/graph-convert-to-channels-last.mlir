@@ -113,6 +113,15 @@ func.func @pools(%x: tensor<1x8x4x6x2xf32>, %z: tensor<1x8x4x6xf32>) -> (tensor<
   func.return %0, %1 : tensor<1x8x2x3x1xf32>, tensor<1x8x2x3xf32>
 }
 
+// Maxima of 16-bit floats are rounded once.
+// CHECK-LABEL: func.func @narrow_pool
+// CHECK:         [[M:%.*]] = graph.reduce {{.*}} <max> axes [2] acc f32 : (tensor<1x8x4x6xbf16>) -> tensor<1x8x6xf32>
+// CHECK-NEXT:    graph.cast [[M]] : (tensor<1x8x6xf32>) -> tensor<1x8x6xbf16>
+func.func @narrow_pool(%x: tensor<1x8x4x6xbf16>) -> tensor<1x8x2x3xbf16> {
+  %0 = graph.max_pool2d %x kernel [2, 2] strides [2, 2] : (tensor<1x8x4x6xbf16>) -> tensor<1x8x2x3xbf16>
+  func.return %0 : tensor<1x8x2x3xbf16>
+}
+
 // An image that is a transpose of channels last is read where it lies.
 // CHECK-LABEL: func.func @transposed
 // CHECK-NEXT:    [[R:%.*]] = graph.reshape %x : (tensor<1x9x9x8xf32>) -> tensor<81x8xf32>

@@ -92,3 +92,20 @@ def test_runs_of_windows():
     assert read.contiguous_bytes(box_of((8, 4))) == 8 * BYTES
     assert read.aligned_load_bytes(box_of((8, 4))) == BYTES
     assert read.sector_bytes_per_byte(32, 32) == (32 + 32 - BYTES) / 32
+
+
+def test_rows_of_strided_windows():
+    accesses = (IndexAccess.of_iterator(0), IndexAccess(((1, 1), (2, 2)), -1))
+    access = DelinearizedAccess(accesses, ((8,), (3,), (128,)))
+    read = window_read(access, (8, 256))
+    # Windows of 64 pixels and of one element, or of all three.
+    assert read.footprint_row_bytes(box_of((1, 1, 64))) == 127 * BYTES
+    assert read.footprint_row_bytes(box_of((1, 4, 64))) == 129 * BYTES
+    assert read.line_bytes_per_byte(box_of((1, 1, 64)), 128, 128) == 380 / 128
+    assert read.line_bytes_per_byte(box_of((1, 1, 8)), 128, 128) == 188 / 32
+
+
+def test_lines_of_contiguous_windows():
+    read = window_read(*convolution(4, 8, 64, 3))
+    assert read.line_bytes_per_byte(box_of((16, 64)), 512, 128) == 1
+    assert read.line_bytes_per_byte(box_of((16, 16)), 512, 128) == (64 + 124) / 64

@@ -1,0 +1,58 @@
+"""Order in which the threads of a program fill a loaded tile."""
+
+from collections.abc import Callable
+
+import pytest
+
+from tlf.lowering.mem_to_triton.thread_order import (
+    DimStep,
+    find_thread_order,
+    invert_order,
+)
+from tlf.runtime.triton.launch_plan import Plan
+
+PIXELS = """
+func.func @f(%x: memref<8x7x7xf32, "L3">, %y: memref<8x32xf32, "L3">)
+    attributes {{tlf.results = 1 : i64}} {{
+  %v = mem.im2col %x[0, 0] map affine_map<(c, h, w) -> (c, h, w)>
+      basis [[8], [{basis}]] size [8, 32]
+      : memref<8x7x7xf32, "L3"> -> tensor<8x32xf32>
+  mem.store %v to %y[0, 0] : tensor<8x32xf32> to memref<8x32xf32, "L3">
+  func.return
+}}"""
+
+
+def test_threads_fill_the_dim_of_least_step_first():
+    steps = {0: DimStep(49), 2: DimStep(2), 3: DimStep(7)}
+    assert find_thread_order([4, 1, 8, 8], steps) == [2, 3, 0, 1]
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        {0: DimStep(49), 2: DimStep(1, 4)},
+        {0: DimStep(2), 2: DimStep(7)},
+        {2: DimStep(3)},
+    ],
+)
+def test_order_is_kept_if_threads_load_neighbours(steps: dict[int, DimStep]):
+    assert find_thread_order([4, 1, 8], steps) is None
+
+
+def test_inverse_restores_the_dims():
+    order = [2, 0, 3, 1]
+    inverse = invert_order(order)
+    assert [order[dim] for dim in inverse] == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("basis", "is_permuted"), [("7, 7", True), ("6, 8", False), ("49", False)]
+)
+def test_pixels_of_odd_rows_are_loaded_first(
+    basis: str, is_permuted: bool, plan_of: Callable[[str], Plan]
+):
+    text = PIXELS.format(basis=basis)
+    if basis == "49":
+        text = text.replace("7x7x", "49x").replace("(c, h, w)", "(c, w)")
+    (kernel,) = plan_of(text).kernels
+    assert ("tl.permute" in kernel.source) == is_permuted
