@@ -55,7 +55,7 @@ PIPELINES: Mapping[str, str] = {
         "graph-convert-to-channels-last,tidy,"
         "graph-hoist-reshapes,tidy,graph-hoist-scales,"
         "graph-fold-transposes,graph-hoist-scales,graph-fold-constants,tidy,"
-        "graph-expose-cascaded-reductions,tidy,"
+        "graph-recompute-rows,graph-expose-cascaded-reductions,tidy,"
         "graph-split-k-reductions,tidy,graph-transpose-weights,tidy,"
         "graph-outline-prepare,tidy"
     ),

@@ -69,6 +69,7 @@ PASSES: Mapping[str, tuple[str, str]] = {
     "graph-hoist-reshapes": ("graph.graph_hoist_reshapes", "GraphHoistReshapesPass"),
     "graph-mark-in-place": ("plan.graph_mark_in_place", "GraphMarkInPlacePass"),
     "graph-merge-matmuls": ("graph.graph_merge_matmuls", "GraphMergeMatmulsPass"),
+    "graph-recompute-rows": ("graph.graph_recompute_rows", "GraphRecomputeRowsPass"),
     "graph-simplify": ("graph.graph_simplify", "GraphSimplifyPass"),
     "graph-hoist-scales": ("graph.graph_hoist_scales", "GraphHoistScalesPass"),
     "graph-int-range-narrowing": (
