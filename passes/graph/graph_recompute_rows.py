@@ -101,7 +101,9 @@ class _RowRebuilder:
         for each in computing:
             result = each.results[0]
             operands = [
-                values[value] if value in values else self._reshape(value, axes, builder)
+                values[value]
+                if value in values
+                else self._reshape(value, axes, builder)
                 for value in each.operands
             ]
             if not isinstance(each, ElementwiseInterface):

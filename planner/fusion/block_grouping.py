@@ -51,6 +51,10 @@ from tlf.planner.fusion.remark_collector import (
     describe_other_groups,
     operation_limit_remark,
 )
+from tlf.planner.fusion.sibling_reductions import (
+    collect_sibling_reductions,
+    divide_groups_between,
+)
 from tlf.planner.fusion.view_barriers import explain_view_barriers, is_unit_reshape
 from tlf.planner.settings.search_budgets import PARTITION
 
@@ -152,6 +156,7 @@ class BlockGrouping:
         self._sink_elementwise_into_readers(groups, missed)
         self._merge_elementwise_siblings(groups)
         self._merge_reductions_into_loops(groups)
+        self._merge_sibling_reductions(groups)
         parts = {id(members): members for members in groups.values()}.values()
         computing = [members for members in parts if not _has_only_views(members)]
         if self.collects_remarks:
@@ -312,6 +317,36 @@ class BlockGrouping:
             operations.sort(key=self.dependences.position.__getitem__)
             if self.dependences.is_convex(operations, groups):
                 yield parts, group_members_of(operations, op_facts)
+
+    def _merge_sibling_reductions(self, groups: Groups) -> None:
+        """
+        Merge groups whose reductions read the same tensor into one loop, if that is
+        profitable. A group that one of them needs and that needs the other one is
+        divided.
+        """
+        if self.cascade_fusion is None:
+            return
+        for parts in collect_sibling_reductions(groups, self.op_facts):
+            operations = [op for part in parts for op in part]
+            operations.sort(key=self.dependences.position.__getitem__)
+            divided = divide_groups_between(operations, groups, self.dependences)
+            if divided is None:
+                continue
+            halves = [half for _, *both in divided for half in both]
+            trial: Groups = dict(groups)
+            for part in (operations, *halves):
+                trial.update((op, part) for op in part)
+            if any(self.group_objection(half, trial) is not None for half in halves):
+                continue
+            members = group_members_of(operations, self.op_facts)
+            if (
+                self.dependences.is_convex(operations, trial)
+                and self._tiling_objection(members) is None
+                and self.cascade_fusion.is_fusion_profitable(
+                    members, parts, [part for part, *_ in divided], halves
+                )
+            ):
+                groups.update(trial)
 
     def _report_unfused_reductions(self, groups: Groups) -> None:
         """Add remarks on reductions that form no loop in tiles of any level."""

@@ -71,16 +71,35 @@ class CascadeFusion:
     )
 
     def is_fusion_profitable(
-        self, members: GroupMembers, separate_groups: Sequence[Part]
+        self,
+        members: GroupMembers,
+        separate_groups: Sequence[Part],
+        divided_groups: Sequence[Part] = (),
+        halves: Sequence[Part] = (),
     ) -> bool:
         """
-        Return `True` if groups run faster as one loop. This is always assumed for the
-        reduce stages of a loop for an outer level, as its tiles leave no room for
-        intermediate results between groups.
+        Return `True` if groups run faster as one loop, even if others have to be
+        divided into halves for it. This is always assumed for the reduce stages of a
+        loop for an outer level, as its tiles leave no room for intermediate results
+        between groups.
         """
         if is_reduce_stage_of_loop(members, members.root.parent_op()):
             return True
-        return self.fusion_cost_of(members, separate_groups).is_fusion_profitable
+        cost = self.fusion_cost_of(members, separate_groups)
+        if cost.fused_cycles is None or cost.separate_cycles is None:
+            return False
+        before, after = map(self._total_cycles_of, (divided_groups, halves))
+        if before is None or after is None:
+            return False
+        return CascadeCost(
+            cost.fused_cycles + after, cost.separate_cycles + before
+        ).is_fusion_profitable
+
+    def _total_cycles_of(self, groups: Sequence[Part]) -> int | None:
+        """Return the cycles of separate groups; None if one of them has no tiles."""
+        members = (group_members_of(part, self.op_facts) for part in groups)
+        cycles = [each for each in map(self.estimator.estimate_cycles, members) if each]
+        return sum(cycles) if len(cycles) == len(groups) else None
 
     def fusion_cost_of(
         self, members: GroupMembers, separate_groups: Sequence[Part]
@@ -102,11 +121,8 @@ class CascadeFusion:
         """
         if members.cascade is None and members.only_contraction is None:
             return CascadeCost(None, None)
-        groups = (group_members_of(part, self.op_facts) for part in separate_groups)
-        parts = [each for each in map(self.estimator.estimate_cycles, groups) if each]
-        if len(parts) < len(separate_groups):
+        if (separate := self._total_cycles_of(separate_groups)) is None:
             return CascadeCost(None, None)
-        separate = sum(parts)
         limit = (1 + PARTITION.cascade_slowdown) * separate
         return CascadeCost(self.estimator.estimate_cycles(members, limit), separate)
 

@@ -78,7 +78,8 @@ class RowRecomputation:
             current = pending.pop()
             if self._is_in_memory(current):
                 continue
-            assert isinstance(owner := current.owner, Operation)
+            owner = current.owner
+            assert isinstance(owner, Operation)
             computing.add(owner)
             pending += _wide_operands_of(owner)
         block = op.parent
