@@ -65,7 +65,8 @@ PIPELINES: Mapping[str, str] = {
         f"{INPUT_PASSES},graph-normalize-layouts,graph-pipeline,graph-unfold-windows,tidy,"
         "graph-group,graph-promote-intermediates,graph-materialize-concat-operands,"
         "graph-select-tile-sizes,dce,graph-mark-in-place,convert-graph-to-tile,tidy,"
-        "convert-tile-to-mem,tidy,mem-fold-unit-dims,tidy,mem-schedule-moves,"
+        "convert-tile-to-mem,tidy,mem-fold-unit-dims,tidy,mem-widen-accumulators,"
+        "mem-schedule-moves,"
         "convert-mem-to-triton"
     ),
 }

@@ -104,6 +104,10 @@ PASSES: Mapping[str, tuple[str, str]] = {
     "mem-pipeline": ("mem.mem_pipeline", "MemPipelinePass"),
     "mem-report-copies": ("report.mem_report_copies", "MemReportCopiesPass"),
     "mem-plan": ("mem.mem_plan", "MemPlanPass"),
+    "mem-widen-accumulators": (
+        "mem.mem_widen_accumulators",
+        "MemWidenAccumulatorsPass",
+    ),
     "mem-prefetch": ("mem.mem_prefetch", "MemPrefetchPass"),
     "mem-split-maps": ("mem.mem_split_maps", "MemSplitMapsPass"),
     "tile-fuse-loops": ("tile.tile_fuse_loops", "TileFuseLoopsPass"),
