@@ -63,7 +63,8 @@ class _RowRebuilder:
             axes = MergedAxes.of_single_axes(op)
         if not all(axes.can_rebuild(each) for each in computing):
             return
-        if axes.merges_none and not have_other_readers(computing, op):
+        has_copies = have_other_readers(computing, op)
+        if axes.merges_none and len(axes.reduced_axes) == 1 and not has_copies:
             return
         if computing:
             text = f"recomputes {len(computing)} operations for rows that do not fit"
@@ -72,16 +73,7 @@ class _RowRebuilder:
             mark_operation(stored, STORED)
         builder = Builder(InsertPoint.before(op))
         operand = self._recompute_operand(op, computing, axes, builder)
-        reduced = graph.ReduceOp(
-            operand,
-            op.reduce_kind,
-            axes.reduced_axes,
-            keepdims=not axes.merges_none or op.keepdims is not None,
-            acc=op.acc,
-            element=tensor_type(op.result).element_type,
-        )
-        reduced.location = op.location
-        result = builder.insert(reduced).result
+        result = _reduce_along_spans(op, operand, axes, builder)
         result.name_hint = op.result.name_hint
         reshape = reshape_to(result, tensor_type(op.result).get_shape(), builder)
         op.result.replace_all_uses_with(reshape)
@@ -126,6 +118,32 @@ class _RowRebuilder:
         if key not in self._reshaped:
             self._reshaped[key] = reshape_to(source, merged, builder)
         return self._reshaped[key]
+
+
+def _reduce_along_spans(
+    op: graph.ReduceOp, operand: SSAValue, axes: MergedAxes, builder: Builder
+) -> SSAValue:
+    """
+    Build the reduction of an operand along each of its reduced axes, the longest one
+    first, so that reductions of the same rows along one axis may run in one loop.
+    """
+    keepdims = not axes.merges_none or op.keepdims is not None
+    order = sorted(axes.reduced_axes, key=lambda axis: -axes.merged_shape[axis])
+    is_single = len(order) == 1
+    for axis in order:
+        is_last = axis == order[-1]
+        element = tensor_type(op.result).element_type
+        reduced = graph.ReduceOp(
+            operand,
+            op.reduce_kind,
+            [axis],
+            keepdims=keepdims or not is_single,
+            acc=op.accumulator_type if is_last else None,
+            element=element if is_last else op.accumulator_type,
+        )
+        reduced.location = op.location
+        operand = builder.insert(reduced).result
+    return operand
 
 
 def sink_reshape(reshape: SSAValue) -> None:

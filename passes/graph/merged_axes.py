@@ -51,7 +51,8 @@ class MergedAxes:
         """Return the axes of the operand of a reduction, each as a span."""
         shape = tensor_type(op.operand).get_shape()
         spans = tuple(range(axis, axis + 1) for axis in range(len(shape)))
-        return MergedAxes(shape, spans, op.axis_list)
+        long = tuple(axis for axis in op.axis_list if shape[axis] > 1)
+        return MergedAxes(shape, spans, long)
 
     @property
     def merges_none(self) -> bool:

@@ -51,10 +51,7 @@ from tlf.planner.fusion.remark_collector import (
     describe_other_groups,
     operation_limit_remark,
 )
-from tlf.planner.fusion.sibling_reductions import (
-    collect_sibling_reductions,
-    divide_groups_between,
-)
+from tlf.planner.fusion.sibling_reductions import collect_sibling_reductions
 from tlf.planner.fusion.view_barriers import explain_view_barriers, is_unit_reshape
 from tlf.planner.settings.search_budgets import PARTITION
 
@@ -320,31 +317,28 @@ class BlockGrouping:
 
     def _merge_sibling_reductions(self, groups: Groups) -> None:
         """
-        Merge groups whose reductions read the same tensor into one loop, if that is
-        profitable. A group that one of them needs and that needs the other one is
-        divided.
+        Let the reductions of two groups that read the same tensor run in one loop, if
+        that is profitable. Other operations of these groups, and of groups between
+        them, form groups of their own.
         """
         if self.cascade_fusion is None:
             return
-        for parts in collect_sibling_reductions(groups, self.op_facts):
-            operations = [op for part in parts for op in part]
-            operations.sort(key=self.dependences.position.__getitem__)
-            divided = divide_groups_between(operations, groups, self.dependences)
-            if divided is None:
-                continue
-            halves = [half for _, *both in divided for half in both]
+        for siblings in collect_sibling_reductions(
+            groups, self.dependences, self.op_facts
+        ):
+            operations, others = siblings.operations, siblings.others
             trial: Groups = dict(groups)
-            for part in (operations, *halves):
+            for part in (operations, *others):
                 trial.update((op, part) for op in part)
-            if any(self.group_objection(half, trial) is not None for half in halves):
+            if not self.dependences.is_convex(operations, trial) or any(
+                self.group_objection(part, trial) is not None for part in others
+            ):
                 continue
             members = group_members_of(operations, self.op_facts)
-            if (
-                self.dependences.is_convex(operations, trial)
-                and self._tiling_objection(members) is None
-                and self.cascade_fusion.is_fusion_profitable(
-                    members, parts, [part for part, *_ in divided], halves
-                )
+            if self._tiling_objection(
+                members
+            ) is None and self.cascade_fusion.is_regrouping_profitable(
+                members, others, siblings.replaced
             ):
                 groups.update(trial)
 

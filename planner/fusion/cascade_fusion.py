@@ -71,29 +71,34 @@ class CascadeFusion:
     )
 
     def is_fusion_profitable(
-        self,
-        members: GroupMembers,
-        separate_groups: Sequence[Part],
-        divided_groups: Sequence[Part] = (),
-        halves: Sequence[Part] = (),
+        self, members: GroupMembers, separate_groups: Sequence[Part]
     ) -> bool:
         """
-        Return `True` if groups run faster as one loop, even if others have to be
-        divided into halves for it. This is always assumed for the reduce stages of a
-        loop for an outer level, as its tiles leave no room for intermediate results
-        between groups.
+        Return `True` if groups run faster as one loop. This is always assumed for the
+        reduce stages of a loop for an outer level, as its tiles leave no room for
+        intermediate results between groups.
         """
         if is_reduce_stage_of_loop(members, members.root.parent_op()):
             return True
-        cost = self.fusion_cost_of(members, separate_groups)
-        if cost.fused_cycles is None or cost.separate_cycles is None:
+        return self.fusion_cost_of(members, separate_groups).is_fusion_profitable
+
+    def is_regrouping_profitable(
+        self, loop: GroupMembers, others: Sequence[Part], replaced: Sequence[Part]
+    ) -> bool:
+        """
+        Return `True` if a group with one loop and other groups run faster than the
+        groups that they replace.
+        """
+        if loop.cascade is None:
             return False
-        before, after = map(self._total_cycles_of, (divided_groups, halves))
+        before, after = map(self._total_cycles_of, (replaced, others))
         if before is None or after is None:
             return False
-        return CascadeCost(
-            cost.fused_cycles + after, cost.separate_cycles + before
-        ).is_fusion_profitable
+        fused = self.estimator.estimate_cycles(
+            loop, (1 + PARTITION.cascade_slowdown) * before
+        )
+        total = None if fused is None else fused + after
+        return CascadeCost(total, before).is_fusion_profitable
 
     def _total_cycles_of(self, groups: Sequence[Part]) -> int | None:
         """Return the cycles of separate groups; None if one of them has no tiles."""
