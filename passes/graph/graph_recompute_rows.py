@@ -129,21 +129,24 @@ def _reduce_along_spans(
     """
     keepdims = not axes.merges_none or op.keepdims is not None
     order = sorted(axes.reduced_axes, key=lambda axis: -axes.merged_shape[axis])
+    element, acc = tensor_type(op.result).element_type, op.accumulator_type
     is_single = len(order) == 1
     for axis in order:
-        is_last = axis == order[-1]
-        element = tensor_type(op.result).element_type
         reduced = graph.ReduceOp(
             operand,
             op.reduce_kind,
             [axis],
             keepdims=keepdims or not is_single,
-            acc=op.accumulator_type if is_last else None,
-            element=element if is_last else op.accumulator_type,
+            acc=op.acc if axis == order[0] else None,
+            element=element if is_single else acc,
         )
         reduced.location = op.location
         operand = builder.insert(reduced).result
-    return operand
+    if is_single or acc == element:
+        return operand
+    rounded = graph.CastOp(operand, element)
+    rounded.location = op.location
+    return builder.insert(rounded).result
 
 
 def sink_reshape(reshape: SSAValue) -> None:

@@ -5,7 +5,7 @@ division of the groups around them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.ir import Operation, SSAValue
@@ -31,7 +31,7 @@ class SiblingReductions:
     """Operations that may run in one loop, in program order."""
     others: list[list[TilingInterface]]
     """Other operations of the groups, by group; those that the loop needs are apart."""
-    replaced: list[Part]
+    replaced: Sequence[Part]
     """The groups."""
 
 

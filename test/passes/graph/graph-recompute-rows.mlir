@@ -79,3 +79,15 @@ func.func @kept(%s: tensor<64x4096xf32>, %x: tensor<64x100000xf32>, %y: tensor<6
   %5 = graph.mul %3, %4 : (tensor<64x100000xf32>, tensor<64x1xf32>) -> tensor<64x100000xf32>
   func.return %2, %5 : tensor<64x4096xf32>, tensor<64x100000xf32>
 }
+
+// Axes that are not adjacent are reduced one after the other, in the accumulator type.
+// CHECK-LABEL: func.func @apart
+// CHECK-NEXT:    [[X:%.*]] = graph.reshape %x : (tensor<64x8x40x50xbf16>) -> tensor<64x8x2000xbf16>
+// CHECK-NEXT:    [[P:%.*]] = graph.reduce [[X]] <sum> axes [2] keepdims : (tensor<64x8x2000xbf16>) -> tensor<64x8x1xf32>
+// CHECK-NEXT:    [[S:%.*]] = graph.reduce [[P]] <sum> axes [0] keepdims : (tensor<64x8x1xf32>) -> tensor<1x8x1xf32>
+// CHECK-NEXT:    [[C:%.*]] = graph.cast [[S]] {{.*}} tensor<1x8x1xbf16>
+// CHECK-NEXT:    {{.*}} = graph.reshape [[C]] : (tensor<1x8x1xbf16>) -> tensor<8xbf16>
+func.func @apart(%x: tensor<64x8x40x50xbf16>) -> tensor<8xbf16> {
+  %sum = graph.reduce %x <sum> axes [0, 2, 3] : (tensor<64x8x40x50xbf16>) -> tensor<8xbf16>
+  func.return %sum : tensor<8xbf16>
+}
