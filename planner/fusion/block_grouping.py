@@ -323,8 +323,10 @@ class BlockGrouping:
         """
         if self.cascade_fusion is None:
             return
+        caches = [each for each in self.target.levels.values() if each.kind == "cache"]
+        cached = max(each.capacity for each in (self.level, *caches))
         for siblings in collect_sibling_reductions(
-            groups, self.dependences, self.op_facts
+            groups, self.dependences, self.op_facts, cached
         ):
             operations, others = siblings.operations, siblings.others
             trial: Groups = dict(groups)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from xdsl.ir import Operation, SSAValue
 
 from tlf.analysis.operations.op_facts import OpFactsCache
+from tlf.analysis.work.flops_and_bytes import size_in_bytes
 from tlf.dialects.interfaces import (
     ContractionInterface,
     ElementwiseInterface,
@@ -39,14 +40,18 @@ def collect_sibling_reductions(
     groups: Mapping[Operation, list[TilingInterface]],
     dependences: DependenceOrder,
     op_facts: OpFactsCache,
+    cached_bytes: int,
 ) -> Iterator[SiblingReductions]:
     """
-    Yield pairs of groups with reductions along one axis of the same tensor, the last
-    readers first. Groups may be merged between two pairs.
+    Yield pairs of groups with reductions along one axis of the same tensor of more than
+    `cached_bytes`, the last readers first. A smaller tensor is in the cache when it is
+    read again. Groups may be merged between two pairs.
     """
     readers: dict[SSAValue, Operation] = {}
     for op in reversed(list(groups)):
         for value in op.operands:
+            if size_in_bytes([value]) <= cached_bytes:
+                continue
             part, other = groups[op], groups[readers.get(value, op)]
             if value.owner in part or not _reducing_operations(value, part, op_facts):
                 continue

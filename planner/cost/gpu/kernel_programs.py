@@ -443,9 +443,11 @@ class KernelPrograms:
     def _exchanges_per_execution(self, tiled: TiledOperation) -> float:
         """
         Return how often threads combine their partial results per computation of a
-        tile: once after the loop if the loop accumulates partial results.
+        tile: once after the loop if the loop accumulates partial results. Loops of
+        cascades are priced as if they combined them in each iteration.
         """
-        if tiled not in self.demand.widened_reductions:
+        is_widened = tiled in self.demand.widened_reductions
+        if self.tiling.cascade is not None or not is_widened:
             return 1.0
         return 1 / max(1.0, self._executions_per_program(tiled))
 
