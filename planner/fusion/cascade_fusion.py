@@ -13,13 +13,15 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
 from tlf.analysis.operations.op_facts import OpFactsCache
 from tlf.analysis.tiling.group_analysis import GroupMembers, group_members_of
+from tlf.analysis.tiling.group_results import results_used_outside
 from tlf.analysis.tiling.structural_keys import StructuralKeys
+from tlf.analysis.work.flops_and_bytes import size_in_bytes
 from tlf.dialects import tile
-from tlf.dialects.interfaces import AccumulatingInterface
+from tlf.dialects.interfaces import AccumulatingInterface, splat_attribute_of
 from tlf.dialects.target import TargetSpec
 from tlf.planner.estimator import Estimator
 from tlf.planner.fusion.producer_closure import (
@@ -37,15 +39,15 @@ class CascadeCost:
 
     fused_cycles: int | None
     separate_cycles: int | None
+    tolerance: float = PARTITION.cascade_slowdown
+    """Relative slowdown up to which one loop is preferred."""
 
     @property
     def is_fusion_profitable(self) -> bool:
-        """True if one loop is within `cascade_slowdown` of groups; False if unknown."""
+        """True if one loop is within `tolerance` of groups; False if unknown."""
         if self.fused_cycles is None or self.separate_cycles is None:
             return False
-        return (
-            self.fused_cycles < (1 + PARTITION.cascade_slowdown) * self.separate_cycles
-        )
+        return self.fused_cycles < (1 + self.tolerance) * self.separate_cycles
 
     @property
     def reason_against_fusion(self) -> str:
@@ -128,8 +130,35 @@ class CascadeFusion:
             return CascadeCost(None, None)
         if (separate := self._total_cycles_of(separate_groups)) is None:
             return CascadeCost(None, None)
-        limit = (1 + PARTITION.cascade_slowdown) * separate
-        return CascadeCost(self.estimator.estimate_cycles(members, limit), separate)
+        tolerance = _tolerated_slowdown(members, separate_groups)
+        fused = self.estimator.estimate_cycles(members, (1 + tolerance) * separate)
+        return CascadeCost(fused, separate, tolerance)
+
+
+def _tolerated_slowdown(
+    members: GroupMembers, separate_groups: Sequence[Part]
+) -> float:
+    """
+    Return the relative slowdown up to which one loop is preferred over separate groups:
+    none unless the values that groups store for each other have more bytes than what
+    the loop reads and returns.
+    """
+    results, operations = set[SSAValue](members.results), members.operations
+    inside = set[Operation](operations)
+    read = {
+        value
+        for op in operations
+        for value in op.operands
+        if value.owner not in inside and splat_attribute_of(value) is None
+    }
+    stored = [
+        value
+        for part in separate_groups
+        for value in results_used_outside(part)
+        if value not in results
+    ]
+    saves_memory = size_in_bytes(stored) > size_in_bytes({*read, *results})
+    return PARTITION.cascade_slowdown if saves_memory else 0.0
 
 
 def is_reduce_stage_of_loop(

@@ -347,7 +347,11 @@ class ComputeModel:
         if rate is None or not self.has_mma_shape(product):
             # A fused multiply-add is one step.
             fused = 2 if self.has_mma_shape(product) else 1
-            return self._cycles_of_lane_steps(product.flops / fused)
+            busy = self._cycles_of_lane_steps(product.flops / fused)
+            # Lanes wait for the collapsed factors.
+            collapsed = self._shared_bytes_of_collapsing(tiled)
+            waiting = collapsed / self.chip.gpu.shared_bandwidth
+            return busy + UnitCycles(lanes=waiting)
         shared = (
             self._shared_memory_read_bytes(product, warps)
             + product.total_operand_bytes
