@@ -21,7 +21,7 @@ from tlf.analysis.tiling.group_results import results_used_outside
 from tlf.analysis.tiling.structural_keys import StructuralKeys
 from tlf.analysis.work.flops_and_bytes import size_in_bytes
 from tlf.dialects import tile
-from tlf.dialects.interfaces import AccumulatingInterface, splat_attribute_of
+from tlf.dialects.interfaces import AccumulatingInterface
 from tlf.dialects.target import TargetSpec
 from tlf.planner.estimator import Estimator
 from tlf.planner.fusion.producer_closure import (
@@ -130,35 +130,30 @@ class CascadeFusion:
             return CascadeCost(None, None)
         if (separate := self._total_cycles_of(separate_groups)) is None:
             return CascadeCost(None, None)
-        tolerance = _tolerated_slowdown(members, separate_groups)
+        tolerance = self._tolerated_slowdown(members, separate_groups, separate)
         fused = self.estimator.estimate_cycles(members, (1 + tolerance) * separate)
         return CascadeCost(fused, separate, tolerance)
 
-
-def _tolerated_slowdown(
-    members: GroupMembers, separate_groups: Sequence[Part]
-) -> float:
-    """
-    Return the relative slowdown up to which one loop is preferred over separate groups:
-    none unless the values that groups store for each other have more bytes than what
-    the loop reads and returns.
-    """
-    results, operations = set[SSAValue](members.results), members.operations
-    inside = set[Operation](operations)
-    read = {
-        value
-        for op in operations
-        for value in op.operands
-        if value.owner not in inside and splat_attribute_of(value) is None
-    }
-    stored = [
-        value
-        for part in separate_groups
-        for value in results_used_outside(part)
-        if value not in results
-    ]
-    saves_memory = size_in_bytes(stored) > size_in_bytes({*read, *results})
-    return PARTITION.cascade_slowdown if saves_memory else 0.0
+    def _tolerated_slowdown(
+        self,
+        members: GroupMembers,
+        separate_groups: Sequence[Part],
+        separate_cycles: int,
+    ) -> float:
+        """
+        Return the relative slowdown up to which one loop is preferred over separate
+        groups, at most by the time of moving the values that these store for each
+        other.
+        """
+        results = set[SSAValue](members.results)
+        stored = [
+            value
+            for part in separate_groups
+            for value in results_used_outside(part)
+            if value not in results
+        ]
+        moved = 2 * size_in_bytes(stored) / self.target.outermost_level.bandwidth
+        return min(PARTITION.cascade_slowdown, moved / separate_cycles)
 
 
 def is_reduce_stage_of_loop(

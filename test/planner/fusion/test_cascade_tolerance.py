@@ -1,4 +1,4 @@
-"""One loop may be slower than separate groups only if it saves much memory."""
+"""One loop may be slower than separate groups by the time of the moves it saves."""
 
 from collections.abc import Sequence
 
@@ -32,10 +32,8 @@ def operations_of(text: str) -> Sequence[TilingInterface]:
     return [op for op in function.body.block.ops if isinstance(op, TilingInterface)]
 
 
-@pytest.mark.parametrize(
-    ("depth", "tolerance"), [(16, PARTITION.cascade_slowdown), (4096, 0.0)]
-)
-def test_slower_loops_save_memory(depth: int, tolerance: float):
+@pytest.mark.parametrize(("depth", "is_whole"), [(16, True), (8192, False)])
+def test_slower_loops_save_moves(depth: int, is_whole: bool):
     operations = operations_of(scores(4096, depth))
     estimator = select_estimator(H200, H200.tile_levels[0])
     assert estimator is not None
@@ -45,4 +43,5 @@ def test_slower_loops_save_memory(depth: int, tolerance: float):
 
     cost = fusion.fusion_cost_of(group_members_of(operations), [products, others])
 
-    assert cost.tolerance == tolerance
+    assert 0 < cost.tolerance <= PARTITION.cascade_slowdown
+    assert (cost.tolerance == PARTITION.cascade_slowdown) == is_whole
