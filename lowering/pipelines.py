@@ -55,7 +55,7 @@ PIPELINES: Mapping[str, str] = {
         "graph-convert-to-channels-last,tidy,"
         "graph-hoist-reshapes,tidy,graph-hoist-scales,"
         "graph-fold-transposes,graph-hoist-scales,graph-fold-constants,tidy,"
-        "graph-expose-cascaded-reductions,tidy,"
+        "graph-recompute-rows,graph-expose-cascaded-reductions,tidy,"
         "graph-split-k-reductions,tidy,graph-transpose-weights,tidy,"
         "graph-outline-prepare,tidy"
     ),
@@ -66,7 +66,7 @@ PIPELINES: Mapping[str, str] = {
         "graph-group,graph-promote-intermediates,graph-materialize-concat-operands,"
         "graph-select-tile-sizes,dce,graph-mark-in-place,convert-graph-to-tile,tidy,"
         "convert-tile-to-mem,tidy,mem-fold-unit-dims,mem-peel-iterations,"
-        "mem-split-accumulations,tidy,"
+        "mem-split-accumulations,tidy,mem-widen-accumulators,"
         "mem-schedule-moves,"
         "convert-mem-to-triton"
     ),

@@ -69,6 +69,7 @@ PASSES: Mapping[str, tuple[str, str]] = {
     "graph-hoist-reshapes": ("graph.graph_hoist_reshapes", "GraphHoistReshapesPass"),
     "graph-mark-in-place": ("plan.graph_mark_in_place", "GraphMarkInPlacePass"),
     "graph-merge-matmuls": ("graph.graph_merge_matmuls", "GraphMergeMatmulsPass"),
+    "graph-recompute-rows": ("graph.graph_recompute_rows", "GraphRecomputeRowsPass"),
     "graph-simplify": ("graph.graph_simplify", "GraphSimplifyPass"),
     "graph-hoist-scales": ("graph.graph_hoist_scales", "GraphHoistScalesPass"),
     "graph-int-range-narrowing": (
@@ -104,6 +105,10 @@ PASSES: Mapping[str, tuple[str, str]] = {
     "mem-report-copies": ("report.mem_report_copies", "MemReportCopiesPass"),
     "mem-peel-iterations": ("mem.mem_peel_iterations", "MemPeelIterationsPass"),
     "mem-plan": ("mem.mem_plan", "MemPlanPass"),
+    "mem-widen-accumulators": (
+        "mem.mem_widen_accumulators",
+        "MemWidenAccumulatorsPass",
+    ),
     "mem-prefetch": ("mem.mem_prefetch", "MemPrefetchPass"),
     "mem-split-accumulations": (
         "mem.mem_split_accumulations",

@@ -79,6 +79,11 @@ class TilingConstraints(Struct, frozen=True, forbid_unknown_fields=True):
     """Maximum number of elements of a tile."""
     tile_elements: Count | None = None
     """Preferred maximum number of elements of a tile."""
+    tile_bytes: Count | None = None
+    """
+    Preferred maximum number of bytes of a tile that is loaded or stored, in groups that
+    accumulate nothing.
+    """
     matrix_tile: dict[Precision, tuple[Count, Count, Count]] = {}
     """Preferred (rows, columns, depth) of a matrix product's tile, by element type."""
     programs: Count = 1

@@ -24,6 +24,7 @@ from tlf.dialects.interfaces import (
     TilingInterface,
 )
 from tlf.dialects.returned_values import copy_returned_values
+from tlf.dialects.storage_attributes import unmark_operation
 from tlf.dialects.target import TargetSpec
 from tlf.dialects.target.level_lookup import find_tile_level
 from tlf.dialects.topological_order import sort_topologically
@@ -68,6 +69,7 @@ def move_operations_into_group(
     for op in members.operations:
         op.detach()
         body.add_op(op)
+        unmark_operation(op)
         op.operands = [replacements.get(operand, operand) for operand in op.operands]
     body.add_op(graph.YieldOp(*members.results))
     return group

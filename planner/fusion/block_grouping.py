@@ -54,6 +54,7 @@ from tlf.planner.fusion.remark_collector import (
     describe_other_groups,
     operation_limit_remark,
 )
+from tlf.planner.fusion.sibling_reductions import collect_sibling_reductions
 from tlf.planner.fusion.view_barriers import explain_view_barriers, is_unit_reshape
 from tlf.planner.settings.search_budgets import PARTITION
 
@@ -155,6 +156,7 @@ class BlockGrouping:
         self._sink_elementwise_into_readers(groups, missed)
         self._merge_elementwise_siblings(groups)
         self._merge_reductions_into_loops(groups)
+        self._merge_sibling_reductions(groups)
         parts = {id(members): members for members in groups.values()}.values()
         computing = [members for members in parts if not _has_only_views(members)]
         if self.collects_remarks:
@@ -317,6 +319,35 @@ class BlockGrouping:
                 operations, groups
             ) and not reads_transposed_factor(operations):
                 yield parts, group_members_of(operations, op_facts)
+
+    def _merge_sibling_reductions(self, groups: Groups) -> None:
+        """
+        Let the reductions of two groups that read the same tensor run in one loop, if
+        that is profitable. Other operations of these groups, and of groups between
+        them, form groups of their own.
+        """
+        if self.cascade_fusion is None:
+            return
+        caches = [each for each in self.target.levels.values() if each.kind == "cache"]
+        cached = max(each.capacity for each in (self.level, *caches))
+        for siblings in collect_sibling_reductions(
+            groups, self.dependences, self.op_facts, cached
+        ):
+            operations, others = siblings.operations, siblings.others
+            trial: Groups = dict(groups)
+            for part in (operations, *others):
+                trial.update((op, part) for op in part)
+            if not self.dependences.is_convex(operations, trial) or any(
+                self.group_objection(part, trial) is not None for part in others
+            ):
+                continue
+            members = group_members_of(operations, self.op_facts)
+            if self._tiling_objection(
+                members
+            ) is None and self.cascade_fusion.is_regrouping_profitable(
+                members, others, siblings.replaced
+            ):
+                groups.update(trial)
 
     def _report_unfused_reductions(self, groups: Groups) -> None:
         """Add remarks on reductions that form no loop in tiles of any level."""

@@ -13,11 +13,13 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
 from tlf.analysis.operations.op_facts import OpFactsCache
 from tlf.analysis.tiling.group_analysis import GroupMembers, group_members_of
+from tlf.analysis.tiling.group_results import results_used_outside
 from tlf.analysis.tiling.structural_keys import StructuralKeys
+from tlf.analysis.work.flops_and_bytes import size_in_bytes
 from tlf.dialects import tile
 from tlf.dialects.interfaces import AccumulatingInterface
 from tlf.dialects.target import TargetSpec
@@ -37,15 +39,15 @@ class CascadeCost:
 
     fused_cycles: int | None
     separate_cycles: int | None
+    tolerance: float = PARTITION.cascade_slowdown
+    """Relative slowdown up to which one loop is preferred."""
 
     @property
     def is_fusion_profitable(self) -> bool:
-        """True if one loop is within `cascade_slowdown` of groups; False if unknown."""
+        """True if one loop is within `tolerance` of groups; False if unknown."""
         if self.fused_cycles is None or self.separate_cycles is None:
             return False
-        return (
-            self.fused_cycles < (1 + PARTITION.cascade_slowdown) * self.separate_cycles
-        )
+        return self.fused_cycles < (1 + self.tolerance) * self.separate_cycles
 
     @property
     def reason_against_fusion(self) -> str:
@@ -82,6 +84,30 @@ class CascadeFusion:
             return True
         return self.fusion_cost_of(members, separate_groups).is_fusion_profitable
 
+    def is_regrouping_profitable(
+        self, loop: GroupMembers, others: Sequence[Part], replaced: Sequence[Part]
+    ) -> bool:
+        """
+        Return `True` if a group with one loop and other groups run faster than the
+        groups that they replace.
+        """
+        if loop.cascade is None:
+            return False
+        before, after = map(self._total_cycles_of, (replaced, others))
+        if before is None or after is None:
+            return False
+        fused = self.estimator.estimate_cycles(
+            loop, (1 + PARTITION.cascade_slowdown) * before
+        )
+        total = None if fused is None else fused + after
+        return CascadeCost(total, before).is_fusion_profitable
+
+    def _total_cycles_of(self, groups: Sequence[Part]) -> int | None:
+        """Return the cycles of separate groups; None if one of them has no tiles."""
+        members = (group_members_of(part, self.op_facts) for part in groups)
+        cycles = [each for each in map(self.estimator.estimate_cycles, members) if each]
+        return sum(cycles) if len(cycles) == len(groups) else None
+
     def fusion_cost_of(
         self, members: GroupMembers, separate_groups: Sequence[Part]
     ) -> CascadeCost:
@@ -102,13 +128,32 @@ class CascadeFusion:
         """
         if members.cascade is None and members.only_contraction is None:
             return CascadeCost(None, None)
-        groups = (group_members_of(part, self.op_facts) for part in separate_groups)
-        parts = [each for each in map(self.estimator.estimate_cycles, groups) if each]
-        if len(parts) < len(separate_groups):
+        if (separate := self._total_cycles_of(separate_groups)) is None:
             return CascadeCost(None, None)
-        separate = sum(parts)
-        limit = (1 + PARTITION.cascade_slowdown) * separate
-        return CascadeCost(self.estimator.estimate_cycles(members, limit), separate)
+        tolerance = self._tolerated_slowdown(members, separate_groups, separate)
+        fused = self.estimator.estimate_cycles(members, (1 + tolerance) * separate)
+        return CascadeCost(fused, separate, tolerance)
+
+    def _tolerated_slowdown(
+        self,
+        members: GroupMembers,
+        separate_groups: Sequence[Part],
+        separate_cycles: int,
+    ) -> float:
+        """
+        Return the relative slowdown up to which one loop is preferred over separate
+        groups, at most by the time of moving the values that these store for each
+        other.
+        """
+        results = set[SSAValue](members.results)
+        stored = [
+            value
+            for part in separate_groups
+            for value in results_used_outside(part)
+            if value not in results
+        ]
+        moved = 2 * size_in_bytes(stored) / self.target.outermost_level.bandwidth
+        return min(PARTITION.cascade_slowdown, moved / separate_cycles)
 
 
 def is_reduce_stage_of_loop(

@@ -57,6 +57,23 @@ class DependenceOrder:
                 pending.append(producer)
         return True
 
+    def ancestors_of(self, operations: Sequence[Operation]) -> set[Operation]:
+        """Return the other operations of the block that operations depend on."""
+        found, pending = set(operations), list(operations)
+        while pending:
+            new = [op for op in self._operands[pending.pop()] if op not in found]
+            found.update(new)
+            pending += new
+        return found.difference(operations)
+
+    def descendants_of(self, operations: Sequence[Operation]) -> set[Operation]:
+        """Return the other operations of the block that depend on operations."""
+        found = set(operations)
+        for op, operands in self._operands.items():
+            if not found.isdisjoint(operands):
+                found.add(op)
+        return found.difference(operations)
+
     def externally_used_results_of(
         self, operations: Sequence[Operation]
     ) -> list[SSAValue]:

@@ -141,6 +141,8 @@ class TritonCalibration:
     """
     base_registers: int = 32
     """Registers per thread for addresses, masks and loops."""
+    wide_accumulator_registers: int = 48
+    """Maximum registers per thread for partial results of the reductions of a loop."""
     register_granularity: int = 8
     """Allocation granularity of a thread's registers."""
     shared_memory_fraction: float = 7 / 8

@@ -9,13 +9,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil, prod
 
+from xdsl.ir import SSAValue
+
 from tlf.analysis.tiling.group_analysis import GroupMembers, can_tiles_fit
 from tlf.analysis.tiling.group_tiling import GroupTiling, TileLoop, TilingError
 from tlf.analysis.tiling.tile_rules import TileRules
 from tlf.analysis.tiling.tileable_axes import TileableAxes
 from tlf.dialects.interfaces import AccumulatingInterface, ContractionInterface
 from tlf.dialects.target import Level, TargetSpec
-from tlf.dialects.types import tensor_type
+from tlf.dialects.types import element_count_of, itemsize_of, tensor_type
 from tlf.support.affine.index_access import Box
 
 
@@ -153,7 +155,7 @@ class TileSizeSelector:
         preferred = self._preferred_matrix_product_sizes(sizes)
         if preferred is not None and self._is_legal(preferred):
             return preferred
-        limit = self.target.tiling.tile_elements
+        limit = self._preferred_element_count()
         while (
             limit is not None
             and (largest := self._largest_value_elements(sizes)) > limit
@@ -167,6 +169,24 @@ class TileSizeSelector:
                 break
             sizes = first
         return sizes
+
+    def _preferred_element_count(self) -> int | None:
+        """Return the preferred maximum number of elements of a tile, if any."""
+        tiling, members = self.target.tiling, self.members
+        limits = [] if tiling.tile_elements is None else [tiling.tile_elements]
+        if tiling.tile_bytes is not None and not members.accumulating_operations:
+            results = set[SSAValue](members.results)
+            moved = [
+                value
+                for op in members.operations
+                for value in (*op.operands, *op.results)
+                if value in results or value.owner not in members.operations
+            ]
+            # Rows and scalars that are broadcast take few bytes.
+            largest = max(map(element_count_of, moved))
+            wide = [each for each in moved if element_count_of(each) == largest]
+            limits.append(max(1, tiling.tile_bytes // max(map(itemsize_of, wide))))
+        return min(limits, default=None)
 
     def _largest_value_elements(self, sizes: TileSizes) -> int:
         return self.tiling_with(sizes).max_tile_elements()

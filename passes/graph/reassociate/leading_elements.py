@@ -13,6 +13,7 @@ from xdsl.ir import Operation, SSAValue
 
 from tlf.dialects import graph
 from tlf.dialects.interfaces import ElementwiseInterface
+from tlf.dialects.storage_attributes import STORED
 from tlf.dialects.types import tensor_type
 from tlf.dialects.value_postorder import compute_in_postorder
 from tlf.passes.graph.contraction_product import Product
@@ -52,12 +53,12 @@ class LeadingElements:
     def _elementwise_producer(self, value: SSAValue) -> ElementwiseInterface | None:
         """
         Return the elementwise operation that computes a tensor of more than `count`
-        elements along the axis, or None.
+        elements along the axis, which is not stored, or None.
         """
         owner = value.owner
-        return (
-            owner if is_pointwise(owner) and self._is_longer_than_count(value) else None
-        )
+        if not is_pointwise(owner) or STORED in owner.attributes:
+            return None
+        return owner if self._is_longer_than_count(value) else None
 
     def _is_longer_than_count(self, value: SSAValue) -> bool:
         shape = tensor_type(value).get_shape()

@@ -363,7 +363,8 @@ class ComputeModel:
             return self._cycles_of_lane_product(tiled, warps)
         rate = self.chip.matrix_rate(product.element_type)
         if rate is None or not self.has_mma_shape(product):
-            return self._cycles_of_lane_steps(product.flops)
+            busy = self._cycles_of_lane_steps(product.flops)
+            return busy + self._wait_for_collapsed_factors(tiled)
         shared = (
             self._shared_memory_read_bytes(product, warps)
             + product.total_operand_bytes
@@ -384,11 +385,17 @@ class ComputeModel:
         distribution = self.lane_product_of(tiled, warps)
         reads = distribution.read_cycles
         steps = product.flops / 2 * distribution.slowdown
-        return UnitCycles(
+        busy = UnitCycles(
             lanes=steps / (self.chip.lanes * LANE_PRODUCTS.reached)
             + LANE_PRODUCTS.read_wait * reads,
             shared=bytes_ / self.chip.gpu.shared_bandwidth + reads,
         )
+        return busy + self._wait_for_collapsed_factors(tiled)
+
+    def _wait_for_collapsed_factors(self, tiled: TiledOperation) -> UnitCycles:
+        """Return the cycles for which lanes wait for factors with collapsed axes."""
+        collapsed = self._shared_bytes_of_collapsing(tiled)
+        return UnitCycles(lanes=collapsed / self.chip.gpu.shared_bandwidth)
 
     def lane_product_of(self, tiled: TiledOperation, warps: int) -> LaneProduct:
         """Return the distribution of a product's tile over the lanes of `warps`."""

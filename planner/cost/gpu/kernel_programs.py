@@ -276,7 +276,8 @@ class KernelPrograms:
                 cycles = self.arithmetic.cycles_of_tile(tiled, self.warps)
                 if tiled.facts.is_accumulating:
                     exchange = self.arithmetic.cross_warp_exchange_cycles
-                    cycles += exchange(tiled, self.warps)
+                    share = self._exchanges_per_execution(tiled)
+                    cycles += exchange(tiled, self.warps) * share
                 slow = (
                     TRITON_CALIBRATION.narrow_product_slowdown
                     if self._is_slowed_by_other_reductions(tiled)
@@ -435,10 +436,21 @@ class KernelPrograms:
         total = 0.0
         for tiled in self._accumulated_tiles:
             if self.arithmetic.needs_cross_thread_reduction(tiled):
-                total += self._executions_per_program(
-                    tiled
-                ) * self._reduction_latency_of(tiled)
+                executions = self._executions_per_program(tiled)
+                times = executions * self._exchanges_per_execution(tiled)
+                total += times * self._reduction_latency_of(tiled)
         return total
+
+    def _exchanges_per_execution(self, tiled: TiledOperation) -> float:
+        """
+        Return how often threads combine their partial results per computation of a
+        tile: once after the loop if the loop accumulates partial results. Loops of
+        cascades are priced as if they combined them in each iteration.
+        """
+        is_widened = tiled in self.demand.widened_reductions
+        if self.tiling.cascade is not None or not is_widened:
+            return 1.0
+        return 1 / max(1.0, self._executions_per_program(tiled))
 
     def _reduction_latency_of(self, tiled: TiledOperation) -> float:
         """Return the latency in cycles of the reduction of one tile in a program."""

@@ -38,6 +38,7 @@ from tlf.planner.cost.gpu.gpu_parameters import Chip
 from tlf.planner.cost.gpu.register_live_ranges import RegisterLiveRanges
 from tlf.planner.cost.gpu.register_loads import RegisterLoads
 from tlf.planner.cost.gpu.source_products import find_source_product
+from tlf.planner.cost.gpu.wide_accumulators import can_widen_accumulators
 from tlf.planner.settings.gpu_calibration import TRITON_CALIBRATION
 from tlf.support.affine.index_access import Box
 
@@ -143,6 +144,35 @@ class ResourceDemand:
             max(self._value_element_counts()), self._largest_product_elements()
         )
 
+    @cached_property
+    def widened_reductions(self) -> Sequence[TiledOperation]:
+        """
+        Reductions for which the loop accumulates tiles of partial results: all that no
+        other operation in the loop reads, if there is room for their tiles.
+        """
+        tiling = self.tiling
+        if not tiling.inner_loops or tiling.nested_loops:
+            return ()
+        reductions = [
+            tiled
+            for op, tiled in tiling.tiles.items()
+            if isinstance(op, ReductionInterface)
+            and self._is_in_loop(op)
+            and tiling.correction_of(op) is None
+            and tiling.restart_of(op) is None
+            and not any(self._is_in_loop(use.operation) for use in op.results[0].uses)
+        ]
+        sizes = [count_elements_of_box(each.box) for each in reductions]
+        fits = can_widen_accumulators(sizes, self.warp_count)
+        return reductions if fits else ()
+
+    def _is_in_loop(self, op: Operation) -> bool:
+        """Return `True` if an operation of the group is in the loop of the anchor."""
+        if op is self.tiling.anchor:
+            return True
+        tiled = self.tiling.tiles.get(op)
+        return tiled is not None and tiled.loop_level is not LoopLevel.OUTER
+
     @property
     def has_matrix_products(self) -> bool:
         """True if the group has a product that matrix instructions compute."""
@@ -161,7 +191,8 @@ class ResourceDemand:
         direct = (
             self._register_loads.factor_elements + self._register_loads.other_elements
         )
-        live = self._max_live_bytes() + REGISTER * direct
+        wide = sum(count_elements_of_box(each.box) for each in self.widened_reductions)
+        live = self._max_live_bytes() + REGISTER * (direct + wide)
         registers = TRITON_CALIBRATION.base_registers + ceil(
             live / (self._thread_count * REGISTER)
         )

@@ -38,7 +38,7 @@ func.func @turned(%x: tensor<5x100x300xf32>, %w: tensor<5x300x200xf32>) -> tenso
 
 // Other tiles have about 2048 elements.
 // CHECK-LABEL: func.func @chain
-// CHECK:         plan #graph.plan<L1, tile [4, 512], mapping grid>
+// CHECK:         plan #graph.plan<L1, tile [2, 512], mapping grid>
 func.func @chain(%x: tensor<100x300xf32>) -> tensor<100x300xf32> {
   %y = graph.group ins(%a = %x : tensor<100x300xf32>) -> (tensor<100x300xf32>) {
     %0 = graph.exp %a : tensor<100x300xf32>
