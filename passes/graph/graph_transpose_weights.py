@@ -4,6 +4,7 @@ Pass `graph-transpose-weights`: stores weights that lanes multiply with rows of 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from typing import cast
@@ -16,9 +17,10 @@ from xdsl.passes import ModulePass
 
 from tlf.dialects import graph
 from tlf.dialects.call_invariants import call_invariant_values_of
+from tlf.dialects.graph.packed_images import LOAD_BYTES
 from tlf.dialects.located_rewriting import located_rewriter_at
 from tlf.dialects.target import TargetSpec
-from tlf.dialects.types import tensor_type
+from tlf.dialects.types import itemsize_of, tensor_type
 from tlf.passes.graph.contraction_product import Product
 
 
@@ -31,7 +33,9 @@ class GraphTransposeWeightsPass(ModulePass):
     it then loads at once. `graph-outline-prepare` transposes weights before the first
     call.
 
-    Matrix instructions read factors of narrower types in both orders.
+    Matrix instructions read factors of narrower types in both orders. Their rows run
+    along the reduction afterwards if they have less than the bytes of one load, such as
+    the taps of a filter.
     """
 
     name = "graph-transpose-weights"
@@ -53,12 +57,30 @@ def _transpose_weights_of_block(block: Block, min_extent: int) -> None:
     invariant = call_invariant_values_of(block)
     for op in list(block.ops):
         product = Product.from_operation(op)
-        if product is None or not _is_computed_by_lanes(product, min_extent):
+        if product is None:
             continue
         for side in range(2):
             if product.values[side] in invariant:
-                _transpose_weight(op, product, side)
+                _transpose_weight_if_slow(op, product, side, min_extent)
                 break
+
+
+def _transpose_weight_if_slow(
+    op: Operation, product: Product, side: int, min_extent: int
+) -> None:
+    """Transpose a weight of a product if the product would read it more slowly."""
+    is_along_result = [axis in product.result for axis in product.axes[side]]
+    if _is_computed_by_lanes(product, min_extent):
+        _transpose_weight(op, product, side, is_along_result)
+    elif _has_short_rows(product.values[side]):
+        is_reduced = [not each for each in is_along_result]
+        _transpose_weight(op, product, side, is_reduced)
+
+
+def _has_short_rows(weight: SSAValue) -> bool:
+    """Return `True` if a load of a thread is longer than a row of a weight."""
+    rows = [extent for extent in tensor_type(weight).get_shape() if extent > 1]
+    return bool(rows) and rows[-1] * itemsize_of(weight) < LOAD_BYTES
 
 
 def _is_computed_by_lanes(product: Product, min_extent: int) -> bool:
@@ -75,13 +97,15 @@ def _is_computed_by_lanes(product: Product, min_extent: int) -> bool:
     return all(prod(extents[each] for each in part) >= min_extent for part in parts)
 
 
-def _transpose_weight(op: Operation, product: Product, side: int) -> None:
+def _transpose_weight(
+    op: Operation, product: Product, side: int, is_last: Sequence[bool]
+) -> None:
     """
-    Replace a product by one with a weight whose axes along the result are last, unless
-    they are.
+    Replace a product by one with a weight whose selected axes are last, unless the last
+    one is.
     """
     axes = product.axes[side]
-    order = sorted(range(len(axes)), key=lambda axis: axes[axis] in product.result)
+    order = sorted(range(len(axes)), key=lambda axis: is_last[axis])
     if order[-1] == len(axes) - 1:
         return
     rewriter = located_rewriter_at(op)
