@@ -50,7 +50,8 @@ PIPELINES: Mapping[str, str] = {
     "graph-pipeline": (
         "graph-simplify,tidy,graph-fold-affine-indices,tidy,"
         "graph-hoist-scales,graph-fold-batch-norm,"
-        "graph-merge-matmuls,graph-fold-constants,graph-distribute-over-concat,graph-decompose,"
+        "graph-merge-convolutions,graph-merge-matmuls,graph-fold-constants,"
+        "graph-distribute-over-concat,graph-decompose,"
         "tidy,graph-fold-comparisons,graph-int-range-narrowing,graph-reuse-concat,"
         "graph-convert-to-channels-last,tidy,"
         "graph-hoist-reshapes,tidy,graph-hoist-scales,"

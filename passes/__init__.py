@@ -68,6 +68,10 @@ PASSES: Mapping[str, tuple[str, str]] = {
     "graph-group": ("plan.graph_group", "GraphGroupPass"),
     "graph-hoist-reshapes": ("graph.graph_hoist_reshapes", "GraphHoistReshapesPass"),
     "graph-mark-in-place": ("plan.graph_mark_in_place", "GraphMarkInPlacePass"),
+    "graph-merge-convolutions": (
+        "graph.graph_merge_convolutions",
+        "GraphMergeConvolutionsPass",
+    ),
     "graph-merge-matmuls": ("graph.graph_merge_matmuls", "GraphMergeMatmulsPass"),
     "graph-recompute-rows": ("graph.graph_recompute_rows", "GraphRecomputeRowsPass"),
     "graph-simplify": ("graph.graph_simplify", "GraphSimplifyPass"),

@@ -11,6 +11,7 @@ from tlf.analysis.work.roofline import vector_operations_per_cycle
 from tlf.analysis.work.vector_step_costs import is_special_function, scalar_steps
 from tlf.dialects.interfaces import (
     ConstantInterface,
+    ContractionInterface,
     ElementwiseInterface,
     MovementInterface,
     ReferenceInterface,
@@ -69,17 +70,29 @@ def additions_per_byte(target: TargetSpec) -> float:
     return balance if target.gpu is not None else balance / OVERLAP_FACTOR
 
 
+def launch_bytes(target: TargetSpec) -> int:
+    """Return the bytes read in the time of a launch on a GPU; 0 for other targets."""
+    gpu = target.gpu
+    return 0 if gpu is None else int(gpu.launch * target.outermost_level.bandwidth)
+
+
 def is_precompute_profitable(
     value: SSAValue,
     candidates: set[SSAValue],
     additions: float = DEFAULT_ADDITIONS_PER_BYTE,
+    bytes_per_launch: int = 0,
 ) -> bool:
     """
     Return `True` if reading a precomputed value is cheaper than computing it from
     weights and constants, which must be read themselves. `additions` cost as much as
-    reading a byte.
+    reading a byte. Factors of products that are joined from padded values need a launch
+    of their own.
     """
     ops = list(producers_of(value, candidates))
+    is_factor = any(isinstance(e.operation, ContractionInterface) for e in value.uses)
+    if is_factor and size_in_bytes([value]) <= bytes_per_launch:
+        if _joins_padded_values(ops):
+            return True
     inputs = {
         operand
         for op in ops
@@ -91,6 +104,23 @@ def is_precompute_profitable(
     if all(isinstance(op, MovementInterface) for op in ops):
         bytes_read *= MOVEMENT_FACTOR
     return max(compute_cost, bytes_read) >= size_in_bytes([value])
+
+
+def _joins_padded_values(ops: Iterable[Operation]) -> bool:
+    """
+    Return `True` if an elementwise operation reads several tensors with padding, as a
+    concatenation in tiles that are registers does.
+    """
+    return any(
+        isinstance(op, ElementwiseInterface)
+        and sum(_is_padded(each.owner) for each in op.operands) > 1
+        for op in ops
+    )
+
+
+def _is_padded(owner: Operation | Block) -> bool:
+    """Return `True` if an operation adds padding to a tensor."""
+    return isinstance(owner, MovementInterface) and owner.padding_value(0) is not None
 
 
 def _is_stored_constant(op: Operation) -> bool:
@@ -117,6 +147,7 @@ def select_values_to_precompute(
     includes_views: bool = False,
     additions: float = DEFAULT_ADDITIONS_PER_BYTE,
     is_kept: Callable[[SSAValue], bool] = lambda _: False,
+    bytes_per_launch: int = 0,
 ) -> list[SSAValue]:
     """
     Return the values, among `roots` and their producers, that should be computed once:
@@ -136,7 +167,9 @@ def select_values_to_precompute(
         is_view = is_view and not includes_views
         is_better = size_in_bytes(
             [value]
-        ) <= max_small_bytes or is_precompute_profitable(value, candidates, additions)
+        ) <= max_small_bytes or is_precompute_profitable(
+            value, candidates, additions, bytes_per_launch
+        )
         if owner.operands and not is_view and is_better and not is_kept(value):
             selected.append(value)
         else:

@@ -27,6 +27,7 @@ from tlf.dialects.interfaces import (
 )
 from tlf.dialects.located_rewriting import rewrite_module
 from tlf.dialects.types import tensor_type, tensor_type_like
+from tlf.passes.graph.broadcast_gathers import BroadcastGatherPattern
 from tlf.passes.graph.contraction_product import Product
 from tlf.passes.graph.permutations import (
     inverse_permutation,
@@ -41,6 +42,10 @@ from tlf.passes.graph.reshape_for_residency import (
     has_residency_levels,
 )
 from tlf.passes.graph.sink_collapse import SinkCollapsePattern, SplitBatchDimsPattern
+from tlf.passes.graph.sink_interleaving import (
+    SinkInterleavingBelowReductionPattern,
+    SinkInterleavingPattern,
+)
 from tlf.passes.graph.split_axes import (
     PASS_NAME,
     AxisFactors,
@@ -346,6 +351,9 @@ class GraphHoistReshapesPass(ModulePass):
             SplitBatchDimsPattern(),
             SplitBeforeTransposePattern(),
             SinkCollapsePattern(),
+            BroadcastGatherPattern(),
+            SinkInterleavingPattern(),
+            SinkInterleavingBelowReductionPattern(),
             SliceBeforeTransposePattern(),
             *graph.ReshapeOp.get_canonicalization_patterns(),
             *graph.TransposeOp.get_canonicalization_patterns(),

@@ -19,6 +19,7 @@ from tlf.analysis.work.flops_and_bytes import size_in_bytes
 from tlf.analysis.work.precompute_profit import (
     DEFAULT_ADDITIONS_PER_BYTE,
     additions_per_byte,
+    launch_bytes,
     producers_of,
     select_values_to_precompute,
     values_used_outside,
@@ -50,6 +51,7 @@ def outline_preparation(
         invariant,
         additions=_additions_per_byte(target),
         is_kept=mask_filter_for(target),
+        bytes_per_launch=0 if target is None else launch_bytes(target),
     )
     if not values:
         return None

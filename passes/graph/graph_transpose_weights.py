@@ -18,10 +18,11 @@ from xdsl.passes import ModulePass
 
 from tlf.dialects import graph
 from tlf.dialects.call_invariants import call_invariant_values_of
+from tlf.dialects.graph.packed_images import LOAD_BYTES
 from tlf.dialects.interfaces import TilingInterface
 from tlf.dialects.located_rewriting import located_rewriter_at
 from tlf.dialects.target import TargetSpec
-from tlf.dialects.types import tensor_type
+from tlf.dialects.types import itemsize_of, tensor_type
 from tlf.passes.graph.contraction_product import Product
 from tlf.passes.graph.reassociate.change_evaluation import ChangeEvaluator
 from tlf.planner.fusion.block_grouping import Groups
@@ -39,7 +40,9 @@ class GraphTransposeWeightsPass(ModulePass):
 
     Call-invariant factors are transposed always; `graph-outline-prepare` does it before
     the first call. Others are transposed if the cost model estimates fewer cycles, copy
-    included. Matrix instructions read factors of narrower types in both orders.
+    included. Matrix instructions read factors of narrower types in both orders; rows of
+    weights run along the reduction if they have less than the bytes of one load, such
+    as the taps of a filter.
     """
 
     name = "graph-transpose-weights"
@@ -67,12 +70,26 @@ def _transpose_weights_of_block(block: Block, min_extent: int) -> None:
     invariant = call_invariant_values_of(block)
     for op in list(block.ops):
         product = Product.from_operation(op)
-        if product is None or not _is_computed_by_lanes(product, min_extent):
+        if product is None:
             continue
         for side in range(2):
             if product.values[side] in invariant:
-                _transpose_factor(product, side)
+                _transpose_weight_if_slow(product, side, min_extent)
                 break
+
+
+def _transpose_weight_if_slow(product: Product, side: int, min_extent: int) -> None:
+    """Transpose a weight of a product if the product would read it more slowly."""
+    if _is_computed_by_lanes(product, min_extent):
+        _transpose_factor(product, side)
+    elif _has_short_rows(product.values[side]):
+        _transpose_factor(product, side, along_result=False)
+
+
+def _has_short_rows(weight: SSAValue) -> bool:
+    """Return `True` if a load of a thread is longer than a row of a weight."""
+    rows = [extent for extent in tensor_type(weight).get_shape() if extent > 1]
+    return bool(rows) and rows[-1] * itemsize_of(weight) < LOAD_BYTES
 
 
 @dataclass(frozen=True)
@@ -158,18 +175,21 @@ def _is_computed_by_lanes(product: Product, min_extent: int) -> bool:
     return all(prod(extents[each] for each in part) >= min_extent for part in parts)
 
 
-def _transpose_factor(product: Product, side: int) -> Operation:
+def _transpose_factor(
+    product: Product, side: int, *, along_result: bool = True
+) -> Operation:
     """
-    Replace a product by one with a factor whose axes along the result are last, unless
-    they are, and return it.
+    Replace a product by one with a factor whose axes along the result, or along the
+    reduction, are last, unless one of them is, and return it.
     """
-    if _runs_along_result(product, side):
+    if _runs_along_result(product, side) == along_result:
         return product.op
     axes = product.axes[side]
     order = sorted(
         range(len(axes)),
         key=lambda axis: (
-            axes[axis] in product.result and not _is_batch(product, axes[axis]),
+            (axes[axis] in product.result) == along_result
+            and not _is_batch(product, axes[axis]),
             not _is_batch(product, axes[axis]),
         ),
     )

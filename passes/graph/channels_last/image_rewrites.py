@@ -19,6 +19,7 @@ from tlf.dialects.graph.stored_images import (
     WindowRowsInterface,
 )
 from tlf.dialects.interfaces import (
+    ContractionInterface,
     DelinearizedReadInterface,
     ElementwiseInterface,
     MovementInterface,
@@ -35,6 +36,7 @@ from tlf.passes.graph.channels_last.image_rows import (
     shape_of,
     to_channels_last,
 )
+from tlf.passes.graph.permuted_digits import PermutedDigits
 from tlf.passes.graph.pointwise import is_pointwise, rebuild_elementwise
 from tlf.support.affine.index_access import IndexAccess, identity_accesses
 
@@ -127,6 +129,8 @@ class ImageRewriter:
             return None
         same = [value for value in op.operands if shape_of(value) == shape]
         if not any(map(self.rows.has_rows, same)):
+            return None
+        if any(_is_computed_per_line(each, shape) for each in op.operands):
             return None
         operands = [self._operand_rows(builder, each, shape) for each in op.operands]
         rows = rebuild_elementwise(op, operands, rows_shape_of(shape), builder)
@@ -289,8 +293,9 @@ class ImageRewriter:
         self, op: graph.ReshapeOp, builder: Builder
     ) -> SSAValue | None:
         """
-        Gather the rows of an image whose axes are split, permuted and merged, such as a
-        pixel shuffle or a channel shuffle.
+        Move the rows of an image whose axes are split, permuted and merged, such as a
+        pixel shuffle or a channel shuffle: permute those of a product, which it can
+        write in this order, and gather others.
         """
         transpose = op.operand.owner
         if not isinstance(transpose, graph.TransposeOp):
@@ -301,7 +306,35 @@ class ImageRewriter:
         image = split.operand
         if len(shape_of(image)) < IMAGE_RANK or not self.rows.has_rows(image):
             return None
-        factors = _axis_factors(shape_of(image), shape_of(split.result))
+        rows = self._permute_product(op.result, builder)
+        rows = rows or self._gather_permuted_rows(op, builder, transpose, split)
+        if rows is None:
+            return None
+        return self.rows.build_image(builder, rows, shape_of(op.result))
+
+    @staticmethod
+    def _permute_product(image: SSAValue, builder: Builder) -> SSAValue | None:
+        """
+        Build the rows of an image from a product of which it is a permutation; None
+        unless nothing else reads the product.
+        """
+        permuted = PermutedDigits.of_chain(image)
+        if not isinstance(permuted.source.owner, ContractionInterface):
+            return None
+        images, channels, *pixels = permuted.axes
+        pixel_digits = tuple(digit for axis in (images, *pixels) for digit in axis)
+        rows = PermutedDigits(permuted.source, (pixel_digits, channels))
+        return rows.build(builder)
+
+    def _gather_permuted_rows(
+        self,
+        op: graph.ReshapeOp,
+        builder: Builder,
+        transpose: graph.TransposeOp,
+        split: graph.ReshapeOp,
+    ) -> SSAValue | None:
+        """Gather the rows of an image that is split, permuted and merged."""
+        factors = _axis_factors(shape_of(split.operand), shape_of(split.result))
         merged = _axis_factors(shape_of(op.result), shape_of(op.operand))
         if factors is None or merged is None:
             return None
@@ -309,11 +342,8 @@ class ImageRewriter:
         extents = [*shape_of(split.result), 1]
         order = to_channels_last(len(factors))
         view_dims = [dim for axis in order for dim in factors[axis]]
-        source = build_reshape(
-            builder,
-            self.rows.rows_of(builder, image),
-            [extents[dim] for dim in view_dims],
-        )
+        rows = self.rows.rows_of(builder, split.operand)
+        source = build_reshape(builder, rows, [extents[dim] for dim in view_dims])
         moved = transpose.axis_list
         *pixel_axes, channel_axis = to_channels_last(len(merged))
         pixels = [moved[dim] for axis in pixel_axes for dim in merged[axis]]
@@ -323,8 +353,20 @@ class ImageRewriter:
         accesses = tuple(IndexAccess.of_iterator(flat.index(dim)) for dim in view_dims)
         basis = tuple(tuple(extents[dim] for dim in axis) for axis in digits)
         gather = graph.Im2colOp(source, to_affine_map(accesses, len(flat)).data, basis)
-        rows = builder.insert(gather).result
-        return self.rows.build_image(builder, rows, shape_of(op.result))
+        return builder.insert(gather).result
+
+
+def _is_computed_per_line(value: SSAValue, image_shape: Sequence[int]) -> bool:
+    """
+    Return `True` if a value is computed for lines of pixels of images of a shape, such
+    as the statistics of a norm along rows, which are reduced with channels first.
+    """
+    shape = shape_of(value)
+    first = len(image_shape) - len(shape)
+    pixels = [n for axis, n in enumerate(shape) if first + axis > 1]
+    wanted = image_shape[len(image_shape) - len(pixels) :]
+    is_partial = max(pixels, default=1) > 1 and tuple(pixels) != tuple(wanted)
+    return is_partial and isinstance(value.owner, Operation)
 
 
 def _moves_channels_only(op: graph.SliceOp | graph.PadOp) -> bool:

@@ -129,7 +129,8 @@ class KernelSearch:
     def _neighbour_sizes(self, sizes: Sizes) -> Iterator[Sizes]:
         """
         Yield the sizes with one axis halved or doubled, then those with one axis
-        doubled and another one halved.
+        doubled and another one halved; a parallel axis also four times as long and
+        another one a quarter, if halves of its tiles would compute as much padding.
         """
         for axis in range(len(sizes)):
             for one in (self._halve_axis(sizes, axis), self._double_axis(sizes, axis)):
@@ -139,11 +140,24 @@ class KernelSearch:
             if (more := self._double_axis(sizes, axis)) is None:
                 continue
             for other in range(len(sizes)):
-                if (
-                    other != axis
-                    and (pair := self._halve_axis(more, other)) is not None
-                ):
-                    yield pair
+                if other == axis or (pair := self._halve_axis(more, other)) is None:
+                    continue
+                yield pair
+                is_parallel = max(axis, other) < len(self.axes.parallel)
+                if is_parallel and self._is_padded_in_halves(sizes, other):
+                    longer = self._double_axis(pair, axis)
+                    quarter = longer and self._halve_axis(longer, other)
+                    if quarter is not None:
+                        yield quarter
+
+    def _is_padded_in_halves(self, sizes: Sizes, axis: int) -> bool:
+        """
+        Return `True` if tiles pad an axis, and tiles of half the size pad it as much.
+        """
+        extent = (*self.axes.parallel, *self.axes.reduction)[axis]
+        tile = self.rules.padded_tile_extent(sizes[axis])
+        padding = -extent % tile
+        return tile > 2 and padding > 0 and padding == -extent % (tile // 2)
 
     def _halve_axis(self, sizes: Sizes, axis: int) -> Sizes | None:
         """

@@ -262,3 +262,63 @@ func.func @shared(%q: tensor<2x4x5x8xf32>, %k: tensor<2x2x5x8xf32>) -> tensor<2x
   %7 = graph.exp %6 : tensor<2x4x5x5xf32>
   func.return %7 : tensor<2x4x5x5xf32>
 }
+
+// Elementwise operations compute on the axes of a product that a reshape interleaves:
+// the product can write them in this order. So does a reduction of whole axes.
+// CHECK-LABEL: func.func @interleaved
+// CHECK:         [[P:%.*]] = graph.contract
+// CHECK:         [[T:%.*]] = graph.transpose {{.*}} -> tensor<5x2x8x3xf32>
+// CHECK-NEXT:    [[Z:%.*]] = graph.reshape %z : (tensor<10x24xf32>) -> tensor<5x2x8x3xf32>
+// CHECK-NEXT:    [[A:%.*]] = graph.add [[T]], [[Z]] : (tensor<5x2x8x3xf32>, tensor<5x2x8x3xf32>)
+// CHECK-NEXT:    [[B:%.*]] = graph.reshape %b : (tensor<10x1xf32>) -> tensor<5x2x1x1xf32>
+// CHECK-NEXT:    [[M:%.*]] = graph.mul [[A]], [[B]] : (tensor<5x2x8x3xf32>, tensor<5x2x1x1xf32>)
+// CHECK-DAG:     [[Y:%.*]] = graph.reshape [[M]] : (tensor<5x2x8x3xf32>) -> tensor<10x24xf32>
+// CHECK-DAG:     [[R:%.*]] = graph.reduce [[M]] <sum> axes [2, 3] : (tensor<5x2x8x3xf32>) -> tensor<5x2xf32>
+// CHECK-DAG:     [[S:%.*]] = graph.reshape [[R]] : (tensor<5x2xf32>) -> tensor<10xf32>
+// CHECK:         func.return [[Y]], [[S]]
+func.func @interleaved(%x: tensor<5x8x4xf32>, %w: tensor<4x2x3xf32>, %z: tensor<10x24xf32>, %b: tensor<10x1xf32>)
+    -> (tensor<10x24xf32>, tensor<10xf32>) {
+  %0 = graph.contract %x, %w maps [affine_map<(i, j, k, p, q) -> (i, j, k)>, affine_map<(i, j, k, p, q) -> (k, p, q)>,
+    affine_map<(i, j, k, p, q) -> (i, j, p, q)>] : (tensor<5x8x4xf32>, tensor<4x2x3xf32>) -> tensor<5x8x2x3xf32>
+  %1 = graph.transpose %0 permutation [0, 2, 1, 3] : (tensor<5x8x2x3xf32>) -> tensor<5x2x8x3xf32>
+  %2 = graph.reshape %1 : (tensor<5x2x8x3xf32>) -> tensor<10x24xf32>
+  %3 = graph.add %2, %z : (tensor<10x24xf32>, tensor<10x24xf32>) -> tensor<10x24xf32>
+  %4 = graph.mul %3, %b : (tensor<10x24xf32>, tensor<10x1xf32>) -> tensor<10x24xf32>
+  %5 = graph.reduce %4 <sum> axes [1] : (tensor<10x24xf32>) -> tensor<10xf32>
+  func.return %4, %5 : tensor<10x24xf32>, tensor<10xf32>
+}
+
+// Without a product, or without a permutation, axes stay merged: that is a view.
+// CHECK-LABEL: func.func @not_interleaved
+// CHECK:         graph.exp {{.*}} : tensor<10x24xf32>
+// CHECK:         graph.exp {{.*}} : tensor<10x12xf32>
+func.func @not_interleaved(%x: tensor<5x8x2x3xf32>, %u: tensor<5x2x4xf32>, %w: tensor<4x12xf32>)
+    -> (tensor<10x24xf32>, tensor<10x12xf32>) {
+  %0 = graph.transpose %x permutation [0, 2, 1, 3] : (tensor<5x8x2x3xf32>) -> tensor<5x2x8x3xf32>
+  %1 = graph.reshape %0 : (tensor<5x2x8x3xf32>) -> tensor<10x24xf32>
+  %2 = graph.exp %1 : tensor<10x24xf32>
+  %3 = graph.contract %u, %w maps [affine_map<(i, j, k, p) -> (i, j, k)>, affine_map<(i, j, k, p) -> (k, p)>,
+    affine_map<(i, j, k, p) -> (i, j, p)>] : (tensor<5x2x4xf32>, tensor<4x12xf32>) -> tensor<5x2x12xf32>
+  %4 = graph.reshape %3 : (tensor<5x2x12xf32>) -> tensor<10x12xf32>
+  %5 = graph.exp %4 : tensor<10x12xf32>
+  func.return %2, %5 : tensor<10x24xf32>, tensor<10x12xf32>
+}
+
+// A gather that repeats a tensor along whole axes becomes a broadcast; one that
+// permutes axes, or repeats some elements of an axis, stays.
+// CHECK-LABEL: func.func @gathered
+// CHECK:         [[S:%.*]] = graph.reshape %s : (tensor<2x3xf32>) -> tensor<2x1x3xf32>
+// CHECK-NEXT:    [[A:%.*]] = graph.sub %x, [[S]] : (tensor<2x5x3xf32>, tensor<2x1x3xf32>)
+// CHECK-NEXT:    [[P:%.*]] = graph.im2col %t
+// CHECK-NEXT:    [[B:%.*]] = graph.mul [[A]], [[P]]
+// CHECK-NEXT:    [[Q:%.*]] = graph.im2col %u
+// CHECK-NEXT:    graph.add [[B]], [[Q]]
+func.func @gathered(%x: tensor<2x5x3xf32>, %s: tensor<2x3xf32>, %t: tensor<3x2xf32>, %u: tensor<4x3xf32>) -> tensor<2x5x3xf32> {
+  %0 = graph.im2col %s map affine_map<(n, p, c) -> (n, c)> basis [[2], [5], [3]] fill 0.0 : (tensor<2x3xf32>) -> tensor<2x5x3xf32>
+  %1 = graph.sub %x, %0 : (tensor<2x5x3xf32>, tensor<2x5x3xf32>) -> tensor<2x5x3xf32>
+  %2 = graph.im2col %t map affine_map<(n, p, c) -> (c, n)> basis [[2], [5], [3]] fill 0.0 : (tensor<3x2xf32>) -> tensor<2x5x3xf32>
+  %3 = graph.mul %1, %2 : (tensor<2x5x3xf32>, tensor<2x5x3xf32>) -> tensor<2x5x3xf32>
+  %4 = graph.im2col %u map affine_map<(n, p, c) -> (n, c)> basis [[2], [5], [3]] fill 0.0 : (tensor<4x3xf32>) -> tensor<2x5x3xf32>
+  %5 = graph.add %3, %4 : (tensor<2x5x3xf32>, tensor<2x5x3xf32>) -> tensor<2x5x3xf32>
+  func.return %5 : tensor<2x5x3xf32>
+}

@@ -23,6 +23,17 @@ func.func @left(%w: tensor<32x64xf32> {tlf.parameter}, %x: tensor<64x48xf32>) ->
   func.return %y : tensor<32x48xf32>
 }
 
+// Rows of a few elements, such as the taps of a filter, are slow to load in any type:
+// the reduction is last.
+// CHECK-LABEL: func.func @short
+// CHECK-NEXT:    [[W:%.*]] = graph.transpose %w permutation [1, 2, 0] : (tensor<64x24x2xbf16>) -> tensor<24x2x64xbf16>
+// CHECK-NEXT:    %y = graph.contract %x, [[W]] maps [affine_map<(d0, d1, d2, d3) -> (d0, d1)>, affine_map<(d0, d1, d2, d3) -> (d2, d3, d1)>
+func.func @short(%x: tensor<32x64xbf16>, %w: tensor<64x24x2xbf16> {tlf.parameter}) -> tensor<32x24x2xbf16> {
+  %y = graph.contract %x, %w maps [affine_map<(i, k, j, t) -> (i, k)>, affine_map<(i, k, j, t) -> (k, j, t)>, affine_map<(i, k, j, t) -> (i, j, t)>]
+    : (tensor<32x64xbf16>, tensor<64x24x2xbf16>) -> tensor<32x24x2xbf16>
+  func.return %y : tensor<32x24x2xbf16>
+}
+
 // Kept: a small factor that is known at a call only, a row of a few elements, matrix
 // instructions of narrower types and of tf32, and rows that run along the result.
 // CHECK-LABEL: func.func @kept

@@ -266,8 +266,9 @@ SHUFFLES = [
 
 
 @pytest.mark.parametrize(("shape", "split", "permutation", "result"), SHUFFLES)
-def test_shuffles_are_gathers(
-    shape: str, split: str, permutation: Sequence[int], result: str
+@pytest.mark.parametrize("is_computed", [True, False])
+def test_shuffles_move_rows(
+    shape: str, split: str, permutation: Sequence[int], result: str, is_computed: bool
 ):
     extents = split.split("x")
     moved = "x".join(extents[axis] for axis in permutation)
@@ -278,13 +279,54 @@ def test_shuffles_are_gathers(
         f"%x: {x}, %w: {w}",
         f"%y: {y}",
         f"%0 = graph.conv2d %x, %w : ({x}, {w}) -> {x}",
-        f"%1 = graph.reshape %0 : ({x}) -> {s}",
+        *([] if is_computed else [f"%p = graph.tanh %0 : {x}"]),
+        f"%1 = graph.reshape {'%0' if is_computed else '%p'} : ({x}) -> {s}",
         f"%2 = graph.transpose %1 permutation {permutation} : ({s}) -> {m}",
         f"%y = graph.reshape %2 : ({m}) -> {y}",
     )
     rows = [op for op in check(text).walk() if isinstance(op, graph.Im2colOp)]
-    # The rows of the argument are its own if every image is one pixel.
-    assert len(rows) == (1 if shape.endswith("x1x1") else 2)
+    # The rows of the argument are its own if every image is one pixel. Those of a
+    # product are written where they belong.
+    assert len(rows) == (not shape.endswith("x1x1")) + (not is_computed)
+
+
+def test_products_write_shuffled_pixels():
+    x, s, m = (
+        "tensor<2x8x3x5xf32>",
+        "tensor<2x2x2x2x3x5xf32>",
+        "tensor<2x2x3x2x5x2xf32>",
+    )
+    b, y = "tensor<2x1x1xf32>", "tensor<2x2x6x10xf32>"
+    w = "tensor<8x8x1x1xf32>"
+    text = network(
+        f"%x: {x}, %w: {w}, %b: {b}",
+        f"%y: {y}",
+        f"%0 = graph.conv2d %x, %w : ({x}, {w}) -> {x}",
+        f"%1 = graph.reshape %0 : ({x}) -> {s}",
+        f"%2 = graph.transpose %1 permutation [0, 1, 4, 2, 5, 3] : ({s}) -> {m}",
+        f"%3 = graph.reshape %2 : ({m}) -> {y}",
+        f"%y = graph.add %3, %b : ({y}, {b}) -> {y}",
+    )
+    module = check(text, "graph-pipeline")
+    (product,) = (op for op in module.walk() if isinstance(op, graph.ContractOp))
+    assert product.result.type.get_shape() == (2, 2, 3, 2, 5, 2)
+    (total,) = (op for op in module.walk() if isinstance(op, graph.AddOp))
+    assert product.result in total.operands
+
+
+def test_statistics_of_lines_are_computed_with_channels_first():
+    x, w, m = "tensor<2x8x5x6xf32>", "tensor<8x8x3x3xf32>", "tensor<2x8x5x1xf32>"
+    text = network(
+        f"%x: {x}, %w: {w}",
+        f"%y: {x}",
+        f"%0 = graph.conv2d %x, %w padding [1, 1, 1, 1] : ({x}, {w}) -> {x}",
+        f"%1 = graph.tanh %0 : {x}",
+        f"%m = graph.reduce %1 <max> axes [3] keepdims : ({x}) -> {m}",
+        f"%y = graph.sub %1, %m : ({x}, {m}) -> {x}",
+    )
+    module = check(text)
+    (difference,) = (op for op in module.walk() if isinstance(op, graph.SubOp))
+    assert difference.result.type.get_shape() == (2, 8, 5, 6)
 
 
 @pytest.mark.parametrize("fill", ["0.0", "1.5", "-inf", "nan", "300.0"])
