@@ -192,6 +192,7 @@ def _try_compile_subgraph(
                 subgraph,
                 weight_inputs=weight_positions,
                 weight_layouts=takes_tensors_in_place(reporter.settings.target),
+                f32_precision=reporter.settings.f32_precision,
             )
             with reporter.report_exceptions(
                 _describe_subgraph(subgraph), function.module

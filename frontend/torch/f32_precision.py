@@ -1,0 +1,82 @@
+"""
+Import of PyTorch programs: precision of f32 matrix products and convolutions, by
+request or by PyTorch's own switches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import torch
+
+from tlf.dialects.graph.contraction import PRECISIONS
+
+F32PrecisionOption: TypeAlias = str | Mapping[str, str] | None
+"""
+Option of compilations: one precision, those of `matmul` and `conv` by name, or `None`.
+"""
+
+ProductKind: TypeAlias = Literal["matmul", "conv"]
+KINDS: tuple[ProductKind, ...] = ("matmul", "conv")
+
+IEEE = "ieee"
+
+
+@dataclass(frozen=True)
+class F32Precision:
+    """
+    Precisions of f32 matrix products and convolutions. `None` follows PyTorch: its
+    switches on a CUDA device, and `ieee` elsewhere.
+    """
+
+    matmul: str | None = None
+    conv: str | None = None
+
+    @staticmethod
+    def from_option(option: F32PrecisionOption) -> F32Precision:
+        """
+        Return the precisions that an option requests. Raises `ValueError` for an
+        unknown kind of product or precision.
+        """
+        by_kind = _precisions_by_kind(option)
+        for kind, precision in by_kind.items():
+            if kind not in KINDS:
+                listed = " and ".join(f"`{each}`" for each in KINDS)
+                raise ValueError(f"expected f32_precision of {listed}, got of `{kind}`")
+            if precision not in PRECISIONS:
+                listed = ", ".join(f"`{each}`" for each in PRECISIONS)
+                raise ValueError(f"expected f32_precision {listed}, got {precision}")
+        return F32Precision(**by_kind)
+
+    def of_product(self, kind: ProductKind) -> str | None:
+        """Return the precision of a kind of products."""
+        return self.matmul if kind == "matmul" else self.conv
+
+    def resolve_for_device(self, device: torch.device) -> F32Precision:
+        """Return the precisions of products on a device, none of them `None`."""
+        return F32Precision(
+            *(
+                self.of_product(kind) or _read_torch_switch(kind, device)
+                for kind in KINDS
+            )
+        )
+
+
+def _precisions_by_kind(option: F32PrecisionOption) -> Mapping[str, str]:
+    if option is None:
+        return {}
+    return dict.fromkeys(KINDS, option) if isinstance(option, str) else option
+
+
+def _read_torch_switch(kind: ProductKind, device: torch.device) -> str:
+    """
+    Return the precision that PyTorch's switches select for a product on a device. All
+    of its functions set `fp32_precision`, by device and kind of product.
+    """
+    if device.type != "cuda":
+        return IEEE
+    backends: Any = torch.backends
+    switch = backends.cuda.matmul if kind == "matmul" else backends.cudnn.conv
+    return "tf32" if switch.fp32_precision == "tf32" else IEEE
