@@ -1,5 +1,6 @@
 """
-Pass `graph-transpose-weights`: stores weights that lanes multiply with rows of results.
+Pass `graph-transpose-weights`: stores weights in the order in which they are
+multiplied.
 """
 
 from __future__ import annotations
@@ -16,22 +17,25 @@ from xdsl.passes import ModulePass
 
 from tlf.dialects import graph
 from tlf.dialects.call_invariants import call_invariant_values_of
+from tlf.dialects.interfaces import ContractionInterface
 from tlf.dialects.located_rewriting import located_rewriter_at
 from tlf.dialects.target import TargetSpec
-from tlf.dialects.types import tensor_type
+from tlf.dialects.types import itemsize_of, tensor_type
 from tlf.passes.graph.contraction_product import Product
+from tlf.planner.cost.gpu.gpu_parameters import Chip
 
 
 @dataclass(frozen=True)
 class GraphTransposeWeightsPass(ModulePass):
     """
-    Transpose the call-invariant factors of matrix products of f32 and f64 whose rows
-    run along the reduction, on targets that compute on tiles in registers, so that
-    their rows run along the result: each lane multiplies neighbouring elements, which
-    it then loads at once. `graph-outline-prepare` transposes weights before the first
+    Transpose the call-invariant factors of matrix products on targets that compute on
+    tiles in registers. `graph-outline-prepare` transposes weights before the first
     call.
 
-    Matrix instructions read factors of narrower types in both orders.
+    Rows of factors that lanes multiply run along the result: each lane multiplies
+    neighbouring elements, which it then loads at once. Rows of factors of matrix
+    instructions run along the reduction if their elements are wider than those that the
+    instructions transpose. Narrower factors are read in both orders.
     """
 
     name = "graph-transpose-weights"
@@ -42,46 +46,65 @@ class GraphTransposeWeightsPass(ModulePass):
         target = TargetSpec.read_from_module(op)
         if not target.computes_in_registers:
             return
-        least = target.tiling.matrix_minimum or 1
         for function in op.ops:
             if isinstance(function, func.FuncOp) and not function.is_declaration:
-                _transpose_weights_of_block(function.body.block, least)
+                _transpose_weights_of_block(function.body.block, target)
 
 
-def _transpose_weights_of_block(block: Block, min_extent: int) -> None:
+def _transpose_weights_of_block(block: Block, target: TargetSpec) -> None:
     """Transpose the weights of all products whose extents have a minimum."""
-    invariant = call_invariant_values_of(block)
+    invariant, chip = call_invariant_values_of(block), Chip.from_target(target)
+    min_extent = target.tiling.matrix_minimum or 1
     for op in list(block.ops):
         product = Product.from_operation(op)
-        if product is None or not _is_computed_by_lanes(product, min_extent):
+        if product is None or not _has_min_extents(product, min_extent):
+            continue
+        if (along_result := _do_rows_run_along_result(product.op, chip)) is None:
             continue
         for side in range(2):
             if product.values[side] in invariant:
-                _transpose_weight(op, product, side)
+                _transpose_weight(op, product, side, along_result)
                 break
 
 
-def _is_computed_by_lanes(product: Product, min_extent: int) -> bool:
+def _do_rows_run_along_result(
+    op: ContractionInterface, chip: Chip | None
+) -> bool | None:
     """
-    Return `True` if a product is a matrix product in a type without matrix
-    instructions, whose rows, columns and reduction have a minimum extent.
+    Return `True` if rows of the factors should run along the result, `False` if along
+    the reduction, and `None` if both orders are alike.
     """
-    elements = {tensor_type(value).element_type for value in product.values}
-    if not elements <= {f32, f64} or product.op.precision != "ieee":
-        return False
+    elements = {tensor_type(value).element_type for value in op.operands[:2]}
+    if not elements <= {f32, f64}:
+        return None
+    if chip is None or not chip.has_matrix_instructions_for(op):
+        return True
+    is_transposed = chip.gpu.matrix_transpose >= max(map(itemsize_of, op.operands[:2]))
+    return None if is_transposed else False
+
+
+def _has_min_extents(product: Product, min_extent: int) -> bool:
+    """
+    Return `True` if rows, columns and reduction of a product have a minimum extent.
+    """
     left, right = map(set, product.axes)
     extents = [each.extent for each in product.op.iteration_domain()]
     parts = (left - right, right - left, (left & right) - set(product.result))
     return all(prod(extents[each] for each in part) >= min_extent for part in parts)
 
 
-def _transpose_weight(op: Operation, product: Product, side: int) -> None:
+def _transpose_weight(
+    op: Operation, product: Product, side: int, along_result: bool
+) -> None:
     """
-    Replace a product by one with a weight whose axes along the result are last, unless
-    they are.
+    Replace a product by one with a weight whose axes along the result, or along the
+    reduction, are last, unless they are.
     """
     axes = product.axes[side]
-    order = sorted(range(len(axes)), key=lambda axis: axes[axis] in product.result)
+    order = sorted(
+        range(len(axes)),
+        key=lambda axis: (axes[axis] in product.result) == along_result,
+    )
     if order[-1] == len(axes) - 1:
         return
     rewriter = located_rewriter_at(op)
