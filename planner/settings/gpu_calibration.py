@@ -19,6 +19,11 @@ class MatrixInstructions:
     Rows of eight elements that one step reads from shared memory: the cost of copying a
     transposed factor, in bytes per byte.
     """
+    transpose_conflicts: int = 4
+    """
+    Threads of a warp that write to the same bank of shared memory if they copy a row of
+    4-byte elements to a column: the swizzled columns of 32 rows are in eight banks.
+    """
     narrow_result: int = 16 * 8
     """Elements of the result of a narrow matrix instruction."""
     row_bytes: int = 16

@@ -353,9 +353,34 @@ class ComputeModel:
             + product.total_operand_bytes
             + self._shared_bytes_of_collapsing(tiled)
         )
-        return UnitCycles(
+        computed = UnitCycles(
             matrix=product.flops / (rate * self._fraction_of_full_rate(product)),
             shared=shared / self.chip.gpu.shared_bandwidth,
+        )
+        return computed + self._cycles_of_transposing(tiled, product)
+
+    def _cycles_of_transposing(
+        self, tiled: TiledOperation, product: MatrixProduct
+    ) -> UnitCycles:
+        """
+        Return the additional cycles for factors that matrix instructions of the full
+        rate do not transpose: threads copy them element by element, to rows of shared
+        memory that share banks.
+        """
+        gpu = self.chip.gpu
+        if product.width <= gpu.matrix_transpose or not self._has_full_rate_shape(
+            product
+        ):
+            return NO_CYCLES
+        copied = sum(
+            size
+            for operand, size in enumerate(product.operand_bytes)
+            if long_axis_roles_of(tiled, operand)[-1:] != ["k"]
+        )
+        conflicts = MATRIX_INSTRUCTIONS.transpose_conflicts - 1
+        return UnitCycles(
+            load_store=copied / product.width / gpu.load_lanes,
+            shared=conflicts * copied / gpu.shared_bandwidth,
         )
 
     def has_collapsed_axes(self, tiled: TiledOperation, operand: int) -> bool:
