@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 import torch
+from torch import fx
 
 from tlf.dialects.graph.contraction import PRECISIONS
 
@@ -22,6 +23,9 @@ ProductKind: TypeAlias = Literal["matmul", "conv"]
 KINDS: tuple[ProductKind, ...] = ("matmul", "conv")
 
 IEEE = "ieee"
+
+CONVOLUTION: Any = torch.ops.aten.convolution.default
+"""The ATen operation of all convolutions."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +72,28 @@ def _precisions_by_kind(option: F32PrecisionOption) -> Mapping[str, str]:
     if option is None:
         return {}
     return dict.fromkeys(KINDS, option) if isinstance(option, str) else option
+
+
+def follows_convolution_switch(graph: fx.Graph, requested: F32Precision) -> bool:
+    """
+    Return `True` if PyTorch's switch selects the precision of a convolution of a graph.
+    PyTorch's compiler does not guard this switch, unlike that of matrix products.
+    """
+    if requested.conv is not None:
+        return False
+    nodes = graph.find_nodes(op="call_function", target=CONVOLUTION)
+    results = (node.meta.get("val") for node in nodes)
+    return any(
+        isinstance(each, torch.Tensor)
+        and each.dtype == torch.float32
+        and each.device.type == "cuda"
+        for each in results
+    )
+
+
+def read_convolution_switch() -> str:
+    """Return the precision that PyTorch's switch selects for convolutions on a GPU."""
+    return _read_torch_switch("conv", torch.device("cuda"))
 
 
 def _read_torch_switch(kind: ProductKind, device: torch.device) -> str:

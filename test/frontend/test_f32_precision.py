@@ -8,16 +8,17 @@ from typing import Any
 
 import pytest
 import torch
-from torch import nn
+from torch import fx, nn
 from torch._subclasses.fake_tensor import FakeTensor
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 
 import tlf
+from tlf.compiler.api import torch_subgraphs
 from tlf.compiler.api.torch_settings import Settings
 from tlf.frontend.torch import from_torch
 from tlf.frontend.torch.export import decompose_program, export_module
-from tlf.frontend.torch.f32_precision import F32Precision
-from tlf.frontend.torch.graph_import import import_graph
+from tlf.frontend.torch.f32_precision import F32Precision, follows_convolution_switch
+from tlf.frontend.torch.graph_import import ImportedFunction, import_graph
 
 Case = tuple[Callable[[], nn.Module], tuple[int, ...]]
 
@@ -72,15 +73,19 @@ def _make(case: Case, dtype: torch.dtype) -> tuple[nn.Module, tuple[torch.Tensor
     return module, (x, x, x) if isinstance(module, nn.MultiheadAttention) else (x,)
 
 
-def _import_on_cuda(case: Case, precision: F32Precision | None = None) -> ModuleOp:
-    """Import a module as if its tensors were on a GPU."""
+def _export_on_cuda(case: Case) -> fx.GraphModule:
+    """Export a module as if its tensors were on a GPU."""
     program = decompose_program(export_module(*_make(case, torch.float32)))
     for node in program.graph.nodes:
         if isinstance(value := node.meta.get("val"), FakeTensor):
             node.meta["val"] = FakeTensor(
                 value.fake_mode, value.to("meta"), torch.device("cuda")
             )
-    return import_graph(program.graph_module, f32_precision=precision).module
+    return program.graph_module
+
+
+def _import_on_cuda(case: Case, precision: F32Precision | None = None) -> ModuleOp:
+    return import_graph(_export_on_cuda(case), f32_precision=precision).module
 
 
 @pytest.fixture(autouse=True)
@@ -179,6 +184,46 @@ def test_the_cache_distinguishes_precisions(
         for precision in ("ieee", "tf32x3", "ieee")
     ]
     assert hits == [False, False, True]
+
+
+def test_compiled_graphs_follow_the_switch_of_convolutions(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    """PyTorch does not compile again after it changes."""
+    imports: list[fx.GraphModule] = []
+
+    def imported(source: fx.GraphModule, **options: Any) -> ImportedFunction:
+        imports.append(source)
+        return import_graph(source, **options)
+
+    def follows(graph: fx.Graph, requested: F32Precision) -> bool:
+        return True
+
+    monkeypatch.setattr(torch_subgraphs, "import_graph", imported)
+    monkeypatch.setattr(torch_subgraphs, "follows_convolution_switch", follows)
+    library: Any = torch
+    module, (x,) = _make(BOTH, torch.float32)
+    options = {"target": "reference", "fallback": "strict"}
+    run = library.compile(module, backend="tlf", options=options)
+    counts = list[int]()
+    with torch.no_grad():
+        for allows in (True, True, False, True, False):
+            torch.backends.cudnn.allow_tf32 = allows
+            torch.testing.assert_close(run(x), module(x))
+            counts.append(len(imports))
+    assert counts == [1, 1, 2, 2, 2]
+
+
+def test_only_convolutions_of_f32_on_a_gpu_follow_the_switch():
+    graph = _export_on_cuda(BOTH).graph
+    assert follows_convolution_switch(graph, F32Precision())
+    assert follows_convolution_switch(graph, F32Precision(matmul="ieee"))
+    assert not follows_convolution_switch(graph, F32Precision(conv="tf32"))
+    products = _export_on_cuda(PRODUCTS["with bias"]).graph
+    assert not follows_convolution_switch(products, F32Precision())
+    for dtype in (torch.float32, torch.bfloat16):
+        program = decompose_program(export_module(*_make(BOTH, dtype)))
+        assert not follows_convolution_switch(program.graph, F32Precision())
 
 
 @pytest.mark.parametrize(
