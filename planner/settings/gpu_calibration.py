@@ -24,6 +24,13 @@ class MatrixInstructions:
     Threads of a warp that write to the same bank of shared memory if they copy a row of
     4-byte elements to a column: the swizzled columns of 32 rows are in eight banks.
     """
+    split_steps: int = 2
+    """Lane steps that split an element of a factor into a sum of two."""
+    combine_steps: int = 3
+    """
+    Lane steps per result of a product of split factors: two replace NaN, and one adds
+    to the accumulator.
+    """
     narrow_result: int = 16 * 8
     """Elements of the result of a narrow matrix instruction."""
     row_bytes: int = 16

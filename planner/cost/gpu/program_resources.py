@@ -161,7 +161,7 @@ class ResourceDemand:
         direct = (
             self._register_loads.factor_elements + self._register_loads.other_elements
         )
-        live = self._max_live_bytes() + REGISTER * direct
+        live = self._max_live_bytes() + REGISTER * direct + self._split_product_bytes
         registers = TRITON_CALIBRATION.base_registers + ceil(
             live / (self._thread_count * REGISTER)
         )
@@ -171,6 +171,18 @@ class ResourceDemand:
         )
         is_looped = is_fused or self.tiling.cascade is not None
         return registers + TRITON_CALIBRATION.base_registers if is_looped else registers
+
+    @property
+    def _split_product_bytes(self) -> int:
+        """
+        Bytes that products of split factors hold besides the accumulator: a sum of its
+        own, and both parts of the left factor.
+        """
+        return sum(
+            REGISTER * each.batch * each.rows * (each.columns + 2 * each.depth)
+            for each in self._matrix_products()
+            if each.instruction_count > 1 and self.compute_model.has_mma_shape(each)
+        )
 
     def _largest_product_elements(self) -> int:
         """

@@ -133,6 +133,22 @@ def test_three_products_of_tf32_take_three_times_as_long():
     assert thrice.time_by_resource["matrix"] == pytest.approx(
         3 * once.time_by_resource["matrix"]
     )
+    # Lanes split factors, and add results of each iteration to the accumulator.
+    shallow = price(rows_product(2048, "tf32x3", False), (128, 128), (16,))
+    added = [
+        each.time_by_resource["lanes"] - once.time_by_resource["lanes"]
+        for each in (thrice, shallow)
+    ]
+    split = MATRIX_INSTRUCTIONS.split_steps * 2 * 2048**3 / 128
+    combined = MATRIX_INSTRUCTIONS.combine_steps * 2048**3 / 32
+    lanes = chip().lane_rate * chip().processors
+    assert added[0] == pytest.approx((split + combined) / lanes, rel=0.05)
+    assert added[1] == pytest.approx((split + 2 * combined) / lanes, rel=0.05)
+    assert thrice.time_by_resource["shared"] > 2 * once.time_by_resource["shared"]
+    # The sum of an iteration and both parts of the left factor are in registers.
+    held = 128 * (128 + 2 * 32) // (chip().gpu.warp * thrice.resources.warp_count)
+    registers = once.resources.registers_per_thread + held
+    assert thrice.resources.registers_per_thread == registers
 
 
 def test_factors_that_go_through_registers_keep_warps_busy():
