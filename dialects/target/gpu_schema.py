@@ -60,6 +60,8 @@ class GpuProcessor(Struct, frozen=True, forbid_unknown_fields=True):
     Maximum bytes of an element of a factor that matrix instructions read in both
     orders; they read factors of wider elements along the reduction.
     """
+    matrix_truncates: bool = False
+    """True if matrix instructions drop the bits of factors that tf32 does not have."""
     narrow: Share = 1.0
     """Fraction of the full rate for products of fewer rows."""
     matrix_latency: Amount = 0

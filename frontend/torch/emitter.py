@@ -97,10 +97,14 @@ class Emitter:
         return self.f32_precision.of_product(kind) or IEEE
 
     def matmul(
-        self, lhs: SSAValue, rhs: SSAValue, element: Attribute | None = None
+        self,
+        lhs: SSAValue,
+        rhs: SSAValue,
+        element: Attribute | None = None,
+        kind: ProductKind = "matmul",
     ) -> SSAValue:
         """Emit a matrix product with elements of the type of `lhs`, or `element`."""
-        precision = self.precision_of_factor(lhs, "matmul")
+        precision = self.precision_of_factor(lhs, kind)
         return self.emit(graph.MatmulOp(lhs, rhs, precision=precision, element=element))
 
     def emit(self, op: Operation) -> SSAValue:

@@ -19,8 +19,9 @@ F32PrecisionOption: TypeAlias = str | Mapping[str, str] | None
 Option of compilations: one precision, those of `matmul` and `conv` by name, or `None`.
 """
 
-ProductKind: TypeAlias = Literal["matmul", "conv"]
-KINDS: tuple[ProductKind, ...] = ("matmul", "conv")
+ProductKind: TypeAlias = Literal["matmul", "conv", "attention"]
+KINDS = ("matmul", "conv")
+"""Kinds of products in the option."""
 
 IEEE = "ieee"
 
@@ -37,6 +38,11 @@ class F32Precision:
 
     matmul: str | None = None
     conv: str | None = None
+    attention: str | None = None
+    """
+    Precision of the products of an attention: that of other products if it is
+    requested; PyTorch's kernels do not follow the switches.
+    """
 
     @staticmethod
     def from_option(option: F32PrecisionOption) -> F32Precision:
@@ -52,19 +58,19 @@ class F32Precision:
             if precision not in PRECISIONS:
                 listed = ", ".join(f"`{each}`" for each in PRECISIONS)
                 raise ValueError(f"expected f32_precision {listed}, got {precision}")
-        return F32Precision(**by_kind)
+        return F32Precision(**by_kind, attention=by_kind.get("matmul"))
 
     def of_product(self, kind: ProductKind) -> str | None:
         """Return the precision of a kind of products."""
-        return self.matmul if kind == "matmul" else self.conv
+        by_kind = {"matmul": self.matmul, "conv": self.conv}
+        return by_kind.get(kind, self.attention)
 
     def resolve_for_device(self, device: torch.device) -> F32Precision:
         """Return the precisions of products on a device, none of them `None`."""
         return F32Precision(
-            *(
-                self.of_product(kind) or _read_torch_switch(kind, device)
-                for kind in KINDS
-            )
+            self.matmul or _read_torch_switch("matmul", device),
+            self.conv or _read_torch_switch("conv", device),
+            self.attention or IEEE,
         )
 
 

@@ -6,7 +6,6 @@ multiplied.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import prod
 from typing import cast
 
 from xdsl.context import Context
@@ -57,7 +56,7 @@ def _transpose_weights_of_block(block: Block, target: TargetSpec) -> None:
     min_extent = target.tiling.matrix_minimum or 1
     for op in list(block.ops):
         product = Product.from_operation(op)
-        if product is None or not _has_min_extents(product, min_extent):
+        if product is None or not product.has_min_extents(min_extent):
             continue
         if (along_result := _do_rows_run_along_result(product.op, chip)) is None:
             continue
@@ -81,16 +80,6 @@ def _do_rows_run_along_result(
         return True
     is_transposed = chip.gpu.matrix_transpose >= max(map(itemsize_of, op.operands[:2]))
     return None if is_transposed else False
-
-
-def _has_min_extents(product: Product, min_extent: int) -> bool:
-    """
-    Return `True` if rows, columns and reduction of a product have a minimum extent.
-    """
-    left, right = map(set, product.axes)
-    extents = [each.extent for each in product.op.iteration_domain()]
-    parts = (left - right, right - left, (left & right) - set(product.result))
-    return all(prod(extents[each] for each in part) >= min_extent for part in parts)
 
 
 def _transpose_weight(

@@ -1,6 +1,6 @@
 """
-Products of f32 in each precision, from PyTorch modules to kernels: factors of tf32 lose
-their low bits, and all passes keep the precision.
+Products of f32 in each precision, from PyTorch modules to kernels: factors of tf32 are
+rounded, and all passes keep the precision.
 """
 
 from __future__ import annotations
@@ -44,9 +44,10 @@ CASES: Mapping[str, Case] = {
 }
 
 
-def truncate(value: Tensor) -> Tensor:
-    """Return a tensor of f32 without the bits that tf32 does not have."""
-    return (value.view(torch.int32) & ~0x1FFF).view(torch.float32)
+def round_to_tf32(value: Tensor) -> Tensor:
+    """Return a tensor of f32 rounded to the bits that tf32 has."""
+    bits = value.view(torch.int32)
+    return (bits + 0xFFF + ((bits >> 13) & 1) & ~0x1FFF).view(torch.float32)
 
 
 def distance(found: Tensor, exact: Tensor) -> float:
@@ -62,27 +63,26 @@ def make(case: Case) -> tuple[nn.Module, Tensor]:
 
 
 @torch.no_grad()
-def compute_exactly(case: Case, *, truncates: bool) -> Tensor:
-    """Compute a module in f64, on truncated inputs and weights with `truncates`."""
+def compute_exactly(case: Case, *, rounds: bool) -> Tensor:
+    """Compute a module in f64, on rounded inputs and weights with `rounds`."""
     module, x = make(case)
-    if truncates:
-        x = truncate(x)
+    if rounds:
+        x = round_to_tf32(x)
         for parameter in module.parameters():
             if parameter.ndim > 1:
-                parameter.copy_(truncate(parameter))
+                parameter.copy_(round_to_tf32(parameter))
     return module.double()(x.double())
 
 
 @pytest.mark.parametrize("precision", ["ieee", "tf32x3", "tf32"])
 @pytest.mark.parametrize("name", CASES)
-def test_factors_lose_the_bits_of_tf32_only(name: str, precision: str):
+def test_factors_of_tf32_are_rounded(name: str, precision: str):
     module, x = make(CASES[name])
     compiled = tlf.compile(module, (x,), target="triton", f32_precision=precision)
     found = compiled(x)
-    truncates = precision == "tf32"
+    rounds = precision == "tf32"
     same, other = (
-        compute_exactly(CASES[name], truncates=each)
-        for each in (truncates, not truncates)
+        compute_exactly(CASES[name], rounds=each) for each in (rounds, not rounds)
     )
     assert distance(found, same) < 3e-6
     assert distance(found, other) > 3e-5
@@ -108,7 +108,7 @@ def test_the_npu_rounds_factors(name: str):
     errors = [
         distance(
             tlf.compile(module, (x,), target="npu", f32_precision=each)(x),
-            compute_exactly(CASES[name], truncates=False),
+            compute_exactly(CASES[name], rounds=False),
         )
         for each in ("ieee", "tf32")
     ]

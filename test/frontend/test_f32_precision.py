@@ -165,6 +165,14 @@ def test_a_request_comes_before_the_switches():
     assert _precisions(_import_on_cuda(BOTH, requested)) == ["ieee"]
 
 
+def test_attention_follows_requests_only():
+    torch.set_float32_matmul_precision("high")
+    case = PRODUCTS["attention"]
+    assert _precisions(_import_on_cuda(case)) == ["ieee"]
+    requested = F32Precision.from_option("tf32")
+    assert _precisions(_import_on_cuda(case, requested)) == ["tf32"]
+
+
 def test_compile_takes_the_precision():
     module, inputs = _make(BOTH, torch.float32)
     compiled = tlf.compile(module, inputs, f32_precision={"conv": "tf32"})
