@@ -6,7 +6,7 @@ import math
 import random
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -55,6 +55,15 @@ class GateRow:
     numerics: str = "strict"
     program: Path | None = None
     """Program checked by `tlf-run`, instead of the work that `make` builds."""
+    has_default_switches: bool = False
+    """
+    True to leave PyTorch's switches at their defaults, with which all sides compute
+    convolutions of f32 in tf32; otherwise all sides compute in f32.
+    """
+
+    def with_default_switches(self) -> GateRow:
+        """Return the row with PyTorch's default switches."""
+        return replace(self, name=f"{self.name} tf32", has_default_switches=True)
 
 
 def network(
@@ -198,10 +207,12 @@ def _network_rows() -> Iterator[GateRow]:
         for dtype in DTYPES:
             name = f"{model.name} {dtype}"
             is_core = (dtype == "bf16" and model.name not in LONG) or name in EXTRA
-            tier = CORE if is_core else FULL
-            yield GateRow(name, tier, partial(network, model.name, dtype))
-            tier = CORE if name in RELAXED else FULL
             make = partial(network, model.name, dtype)
+            row = GateRow(name, CORE if is_core else FULL, make)
+            yield row
+            if dtype == "f32" and model.name in CONVOLUTIONAL:
+                yield row.with_default_switches()
+            tier = CORE if name in RELAXED else FULL
             yield GateRow(f"{name} relaxed", tier, make, "relaxed")
     for name in CONVOLUTIONAL:
         with_channels_last = partial(network, name, "f16", is_channels_last=True)
@@ -317,11 +328,15 @@ def _example_rows() -> Iterator[GateRow]:
 
 def _problem_rows(checkout: Path) -> Iterator[GateRow]:
     """
-    Yield the development half of the KernelBench problems, at their original sizes.
+    Yield the development half of the KernelBench problems, at their original sizes;
+    those with convolutions once more with PyTorch's default switches.
     """
     for level, file in development_problems(checkout, LEVELS):
         make = partial(_problem_work, file)
-        yield GateRow(f"kernelbench level {level} {file.stem}", FULL, make)
+        row = GateRow(f"kernelbench level {level} {file.stem}", FULL, make)
+        yield row
+        if "nn.Conv" in file.read_text(encoding="utf-8"):
+            yield row.with_default_switches()
 
 
 def _problem_work(file: Path, device: str) -> RowWork:

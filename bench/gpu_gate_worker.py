@@ -124,7 +124,7 @@ def _check_row(
     Compile the row with each compiler; record errors and the resources of kernels.
     """
     runs: dict[str, Run] = {"eager": work.function, **work.peers}
-    T.backends.cudnn.allow_tf32 = False
+    T.backends.cudnn.allow_tf32 = row.has_default_switches
     runs["inductor"] = T.compile(work.function)
     for name in ("eager", "inductor"):
         started = time.perf_counter()

@@ -90,6 +90,7 @@ PASSES: Mapping[str, tuple[str, str]] = {
         "graph.graph_convert_to_channels_last",
         "GraphConvertToChannelsLastPass",
     ),
+    "graph-round-factors": ("graph.graph_round_factors", "GraphRoundFactorsPass"),
     "graph-transpose-weights": (
         "graph.graph_transpose_weights",
         "GraphTransposeWeightsPass",

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from tlf.compiler.api.torch_module import CompiledModule
     from tlf.frontend.torch import ImportedProgram
+    from tlf.frontend.torch.f32_precision import F32PrecisionOption
 
 
 @overload
@@ -44,6 +45,7 @@ def compile(
     target: str | TargetSpec = "reference",
     check_indices: bool = False,
     cache: bool = True,
+    f32_precision: F32PrecisionOption = None,
 ) -> CompiledModule: ...
 
 
@@ -58,6 +60,7 @@ def compile(
     entry: str | None = None,
     check_indices: bool = False,
     cache: bool = True,
+    f32_precision: F32PrecisionOption = None,
 ) -> CompiledProgram | CompiledModule:
     """
     Compile a program to a function on numpy arrays or torch tensors.
@@ -68,7 +71,8 @@ def compile(
     `reference`, `npu`, `triton`, or a target description by its name or file; `entry`
     names the function, if there are several. With `check_indices`, a call raises
     `CheckedValueError` for an index out of range and for an integer divided by 0. With
-    `cache` set to `False`, the cache of compiled programs is not used.
+    `cache` set to `False`, the cache of compiled programs is not used. Products of f32
+    in a PyTorch module have the precision `f32_precision`, see `tlf.from_torch`.
 
     Raises `CompileError` for an invalid program or description, `ImportFailure` for a
     module that cannot be imported, `SourceError` for a file that cannot be read.
@@ -78,7 +82,8 @@ def compile(
         return CompiledProgram(
             module, target, entry, base, check_indices=check_indices, cache=cache
         )
-    return _compile_torch(program, inputs, options, target, check_indices, cache)
+    call = program, inputs, options
+    return _compile_torch(*call, target, check_indices, cache, f32_precision)
 
 
 def _compile_torch(
@@ -88,12 +93,15 @@ def _compile_torch(
     target: str | TargetSpec,
     check_indices: bool,
     cache: bool,
+    f32_precision: F32PrecisionOption,
 ) -> CompiledModule:
     """Compile a result of `tlf.from_torch`, or a PyTorch module for example inputs."""
     from tlf.compiler.api.torch_module import CompiledModule, compile_module
     from tlf.frontend.torch import ImportedProgram
 
     if isinstance(program, ImportedProgram):
+        if f32_precision is not None:
+            raise TypeError("expected f32_precision for a module only, got a program")
         return CompiledModule(program, target, check_indices, cache)
     torch = sys.modules["torch"]
     if not isinstance(program, torch.nn.Module):
@@ -101,4 +109,5 @@ def _compile_torch(
         raise TypeError(f"expected a program or a module of PyTorch, got {kind}")
     if inputs is None:
         raise TypeError("expected example inputs for a module of PyTorch")
-    return compile_module(program, inputs, options, target, check_indices, cache)
+    call = program, inputs, options
+    return compile_module(*call, target, check_indices, cache, f32_precision)

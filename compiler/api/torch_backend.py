@@ -63,7 +63,8 @@ def tlf(
     `check_indices`, operations that PyTorch rejects for some indices or divisors are
     left to PyTorch. Reproducers of failures are written to the folder `reproducers`.
     With `cache` set to `False`, the cache of compiled programs is not used, and with
-    `cudagraphs` set to `off`, kernels are launched one by one.
+    `cudagraphs` set to `off`, kernels are launched one by one. Products of f32 have the
+    precision `f32_precision`, by default that of PyTorch's switches on a CUDA device.
     """
     settings = Settings.from_options(options or {})
     if _needs_gradients(source, inputs):

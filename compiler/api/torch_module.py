@@ -13,6 +13,7 @@ from tlf.compiler.backends.backends import takes_tensors_in_place
 from tlf.compiler.driver.diagnostics import locate_errors
 from tlf.dialects.target import TargetSpec
 from tlf.frontend.torch.export import ImportedProgram, from_torch
+from tlf.frontend.torch.f32_precision import F32PrecisionOption
 from tlf.frontend.torch.graph_import import result_axis_orders_of
 from tlf.frontend.torch.import_errors import ImportFailure
 from tlf.runtime.triton.device_selection import choose_interpreter_mode
@@ -74,13 +75,20 @@ def compile_module(
     target: str | TargetSpec = "reference",
     check_indices: bool = False,
     cache: bool = True,
+    f32_precision: F32PrecisionOption = None,
 ) -> CompiledModule:
     """Import a module for example inputs, and compile it."""
     _reject_meta_tensors(module)
     choose_interpreter_mode()
     with locate_errors(None, "the target"):
         weight_layouts = takes_tensors_in_place(target)
-    imported = from_torch(module, inputs, options, weight_layouts=weight_layouts)
+    imported = from_torch(
+        module,
+        inputs,
+        options,
+        weight_layouts=weight_layouts,
+        f32_precision=f32_precision,
+    )
     return CompiledModule(imported, target, check_indices, cache)
 
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from xdsl.utils.exceptions import DiagnosticException
 
 from tlf.dialects.numerics_attribute import Numerics
 from tlf.dialects.target import TargetSpec, load_target_spec
+from tlf.frontend.torch.f32_precision import F32Precision, F32PrecisionOption
 
 REFERENCE = "reference"
 """Target that interprets programs."""
@@ -49,6 +50,7 @@ class Settings:
     reproducers: str | None = None
     """Folder of reproducers; `None` for the default."""
     cudagraphs: CudaGraphs = CudaGraphs.AUTO
+    f32_precision: F32Precision = field(default_factory=F32Precision)
     cache: bool = True
     """True to look up compiled programs in the cache, and to store them there."""
 
@@ -103,6 +105,12 @@ def _validate_cudagraphs(value: Any) -> CudaGraphs:
     return CudaGraphs(value)
 
 
+def _validate_f32_precision(value: Any) -> F32Precision:
+    if value is not None and not isinstance(value, str | Mapping):
+        raise ValueError(f"expected f32_precision to be a name or two, got {value}")
+    return F32Precision.from_option(cast(F32PrecisionOption, value))
+
+
 def _validate_cache(value: Any) -> bool:
     if not isinstance(value, bool):
         raise ValueError(f"expected cache True or False, got {value}")
@@ -122,5 +130,6 @@ _READERS: Mapping[str, Callable[[Any], Any]] = {
     "check_indices": _validate_check_indices,
     "reproducers": _validate_reproducers,
     "cudagraphs": _validate_cudagraphs,
+    "f32_precision": _validate_f32_precision,
     "cache": _validate_cache,
 }

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping, Sequence
 from contextlib import AbstractContextManager
+from functools import partial
 from importlib import import_module
 from operator import getitem
 from typing import Any
@@ -25,6 +26,10 @@ from tlf.compiler.backends.backends import (
 )
 from tlf.dialects.numerics_attribute import NUMERICS_ATTRIBUTE
 from tlf.frontend.torch.convert import operation_name_of
+from tlf.frontend.torch.f32_precision import (
+    follows_convolution_switch,
+    read_convolution_switch,
+)
 from tlf.frontend.torch.fx_partition import PartitionedGraph, partition_graph
 from tlf.frontend.torch.graph_import import (
     ImportedFunction,
@@ -110,12 +115,15 @@ def compile_graph(
             if node.name in weights
         ]
         strides = _observable_output_strides(parts.module, name, part)
-        compiled = _try_compile_subgraph(part, weight_positions, strides, faults)
-        if compiled is None:
+        compile_part = partial(
+            _try_compile_subgraph, part, weight_positions, strides, faults
+        )
+        if (compiled := compile_part()) is None:
             REPORT.count_as_eager(operation_names_of(part))
             continue
+        submodule = _CompiledSubmodule(compiled, compile_part, part, faults)
         parts.module.delete_submodule(name)
-        setattr(parts.module, name, _CompiledSubmodule(compiled, part, faults))
+        setattr(parts.module, name, submodule)
     return parts.module.forward
 
 
@@ -192,6 +200,7 @@ def _try_compile_subgraph(
                 subgraph,
                 weight_inputs=weight_positions,
                 weight_layouts=takes_tensors_in_place(reporter.settings.target),
+                f32_precision=reporter.settings.f32_precision,
             )
             with reporter.report_exceptions(
                 _describe_subgraph(subgraph), function.module
@@ -228,22 +237,42 @@ def _disable_fake_tensors() -> AbstractContextManager[object]:
 class _CompiledSubmodule(torch.nn.Module):
     """
     A compiled graph as a module that another graph calls. If a call fails, PyTorch runs
-    this call and all later ones; if memory runs out, it runs this call only.
+    this call and all later ones; if memory runs out, it runs this call only. The graph
+    is compiled again for another precision of PyTorch's convolutions.
     """
 
     def __init__(
-        self, compiled: CompiledGraph, source: fx.GraphModule, reporter: FailureReporter
+        self,
+        compiled: CompiledGraph,
+        compile_again: Callable[[], CompiledGraph | None],
+        source: fx.GraphModule,
+        reporter: FailureReporter,
     ) -> None:
         super().__init__()
-        self.compiled: CompiledGraph | None = compiled
+        precision = reporter.settings.f32_precision
+        self.follows_switch = follows_convolution_switch(source.graph, precision)
+        self.compile_again = compile_again
+        self.variants: dict[str | None, CompiledGraph | None] = {
+            self._current_switch(): compiled
+        }
+        """
+        Compiled graphs by the precision of PyTorch's convolutions; `None` as a value if
+        PyTorch runs the graph.
+        """
         self.source = source
         self.label = _describe_subgraph(source)
         self.faults = reporter
         (output,) = source.graph.find_nodes(op="output")
         self.is_single = isinstance(output.args[0], fx.Node)
 
+    def _current_switch(self) -> str | None:
+        """Return the precision of PyTorch's convolutions, if the graph follows it."""
+        return read_convolution_switch() if self.follows_switch else None
+
     def forward(self, *inputs: torch.Tensor) -> Any:
-        if (compiled := self.compiled) is None:
+        if (switch := self._current_switch()) not in self.variants:
+            self.variants[switch] = self.compile_again()
+        if (compiled := self.variants[switch]) is None:
             return self.source(*inputs)
         with self.faults.report_exceptions(self.label, compiled.function.module):
             try:
@@ -252,6 +281,6 @@ class _CompiledSubmodule(torch.nn.Module):
                 LOG.warning("%s runs in PyTorch this time: %s", self.label, error)
                 return self.source(*inputs)
             return results[0] if self.is_single else results
-        self.compiled = None
+        self.variants[switch] = None
         REPORT.count_as_eager(operation_names_of(self.source))
         return self.source(*inputs)

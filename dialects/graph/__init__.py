@@ -73,6 +73,7 @@ from tlf.dialects.graph.slicing import SliceOp
 from tlf.dialects.graph.softmax import SoftmaxOp
 from tlf.dialects.graph.sorting import ArgReduceOp, SortOp
 from tlf.dialects.graph.take_and_gather import GatherOp, TakeOp
+from tlf.dialects.graph.tf32_rounding import RoundTf32Op
 from tlf.dialects.graph.tiling_plan import PlanAttr
 from tlf.dialects.graph.trigonometry import (
     AcoshOp,
@@ -168,6 +169,7 @@ Graph = Dialect(
         ReshapeOp,
         RmsNormOp,
         RoundOp,
+        RoundTf32Op,
         RsqrtOp,
         ScatterOp,
         SelectOp,
@@ -278,6 +280,7 @@ __all__ = [
     "ReshapeOp",
     "RmsNormOp",
     "RoundOp",
+    "RoundTf32Op",
     "RsqrtOp",
     "ScatterKind",
     "ScatterKindAttr",

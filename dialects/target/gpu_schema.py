@@ -72,6 +72,13 @@ class GpuProcessor(Struct, frozen=True, forbid_unknown_fields=True):
     """Bytes of shared memory that are reserved per program, besides its own."""
     matrix_rows: Count = 1
     """Rows of the matrix instruction that reaches the full rate."""
+    matrix_transpose: Amount = 8
+    """
+    Maximum bytes of an element of a factor that matrix instructions read in both
+    orders; they read factors of wider elements along the reduction.
+    """
+    matrix_truncates: bool = False
+    """True if matrix instructions drop the bits of factors that tf32 does not have."""
     narrow: Share = 1.0
     """Fraction of the full rate for products of fewer rows."""
     matrix_latency: Amount = 0

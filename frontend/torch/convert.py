@@ -23,6 +23,7 @@ from xdsl.utils.exceptions import VerifyException
 from tlf.frontend.torch import aten as aten
 from tlf.frontend.torch.element_types import ir_type_of
 from tlf.frontend.torch.emitter import EMPTY_TENSOR, Emitter, EmptyTensor
+from tlf.frontend.torch.f32_precision import F32Precision
 from tlf.frontend.torch.fx_typing import OpOverload, map_nodes_in_arguments
 from tlf.frontend.torch.import_errors import Unsupported
 from tlf.frontend.torch.node_locations import location_of
@@ -77,6 +78,13 @@ def fake_result_tensors_of(node: fx.Node) -> tuple[torch.Tensor | None, ...]:
     return tensors
 
 
+def _device_of(node: fx.Node) -> torch.device:
+    """Return the device of the results of a node."""
+    tensors = fake_result_tensors_of(node)
+    devices = (each.device for each in tensors if each is not None)
+    return next(devices, torch.device("cpu"))
+
+
 def operation_name_of(target: object) -> str:
     """Return the name of an operation in messages."""
     if isinstance(target, OpOverload):
@@ -93,7 +101,12 @@ def original_operation_name_of(node: fx.Node) -> str:
     return name if original == name else f"{original} ({name})"
 
 
-def convert_call(node: fx.Node, builder: Builder, lookup: Lookup) -> Value:
+def convert_call(
+    node: fx.Node,
+    builder: Builder,
+    lookup: Lookup,
+    f32_precision: F32Precision | None = None,
+) -> Value:
     """
     Emit the operations for a call, and return its result. Raises `Unsupported` if there
     is no conversion.
@@ -107,7 +120,8 @@ def convert_call(node: fx.Node, builder: Builder, lookup: Lookup) -> Value:
         for tensor in _used_result_tensors(node)
         if tensor is not None
     )
-    emitter = Emitter(builder, results, location_of(node))
+    precision = (f32_precision or F32Precision()).resolve_for_device(_device_of(node))
+    emitter = Emitter(builder, results, location_of(node), precision)
 
     def lookup_nonempty(argument: fx.Node) -> Value | EmptyTensor:
         value = lookup(argument)

@@ -33,6 +33,7 @@ from tlf.dialects.types import (
     is_16_bit_float,
     is_float,
 )
+from tlf.frontend.torch.f32_precision import IEEE, F32Precision, ProductKind
 
 Number = bool | int | float
 Operand = SSAValue | Number
@@ -61,6 +62,7 @@ class Emitter:
     builder: Builder
     results: tuple[AnyTensor, ...]
     location: LocationAttr = field(default_factory=UnknownLoc)
+    f32_precision: F32Precision = field(default_factory=F32Precision)
 
     @property
     def result_type(self) -> AnyTensor:
@@ -85,6 +87,25 @@ class Emitter:
             if is_float(self.result_element)
             else self.result_element
         )
+
+    def precision_of_factor(self, factor: SSAValue, kind: ProductKind) -> str:
+        """
+        Return the precision of a product with `factor`: `ieee` unless it is of f32.
+        """
+        if element_type_of_value(factor) != f32:
+            return IEEE
+        return self.f32_precision.of_product(kind) or IEEE
+
+    def matmul(
+        self,
+        lhs: SSAValue,
+        rhs: SSAValue,
+        element: Attribute | None = None,
+        kind: ProductKind = "matmul",
+    ) -> SSAValue:
+        """Emit a matrix product with elements of the type of `lhs`, or `element`."""
+        precision = self.precision_of_factor(lhs, kind)
+        return self.emit(graph.MatmulOp(lhs, rhs, precision=precision, element=element))
 
     def emit(self, op: Operation) -> SSAValue:
         """Insert an operation, and return its first result."""

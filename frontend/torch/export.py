@@ -26,6 +26,7 @@ from tlf.frontend.torch.decompositions import (
     core_decompositions,
     has_only_converted_operations,
 )
+from tlf.frontend.torch.f32_precision import F32Precision, F32PrecisionOption
 from tlf.frontend.torch.graph_import import ImportedFunction, import_graph
 from tlf.frontend.torch.import_errors import ImportFailure
 from tlf.frontend.torch.noop_dropout import find_noop_dropout, replace_noop_dropout
@@ -73,6 +74,7 @@ def from_torch(
     options: Mapping[str, Any] | None = None,
     *,
     weight_layouts: bool = False,
+    f32_precision: F32PrecisionOption = None,
 ) -> ImportedProgram:
     """
     Import a PyTorch module, or a program from `torch.export`, as graph IR.
@@ -80,11 +82,14 @@ def from_torch(
     `inputs` and `options` are example arguments of `forward`; their shapes, dtypes and
     layouts become those of the program. With `weight_layouts`, it takes weights in the
     layouts of the module, as programs for a GPU use them in place; otherwise each
-    target may reorder them once. Raises `ImportFailure`.
+    target may reorder them once. `f32_precision` is the precision of f32 products:
+    `ieee`, `tf32x3`, `tf32`, or one for `matmul` and one for `conv`. By default it is
+    that of PyTorch on the device of the tensors. Raises `ImportFailure`.
     """
+    precision = F32Precision.from_option(f32_precision)
     if not isinstance(module, ExportedProgram):
         module = export_module(module, inputs, options)
-    return import_program(decompose_program(module), weight_layouts)
+    return import_program(decompose_program(module), weight_layouts, precision)
 
 
 @contextmanager
@@ -188,7 +193,9 @@ def _run_decompositions(program: Any) -> ExportedProgram:
 
 
 def import_program(
-    program: ExportedProgram, weight_layouts: bool = False
+    program: ExportedProgram,
+    weight_layouts: bool = False,
+    f32_precision: F32Precision | None = None,
 ) -> ImportedProgram:
     """
     Import an exported, already decomposed program of ATen operations as graph IR; with
@@ -197,11 +204,7 @@ def import_program(
     _reject_side_effects(program)
     names, sources, constants = _classify_inputs(program)
     weights = _find_weights(program, sources)
-    optional = [
-        index
-        for index, source in enumerate(sources)
-        if source in weights or source in constants
-    ]
+    optional = [i for i, each in enumerate(sources) if each in {*weights, *constants}]
     outputs, mutated = _classify_outputs(
         program, dict(zip(names, sources, strict=True))
     )
@@ -213,6 +216,7 @@ def import_program(
         optional,
         parameters,
         weight_layouts=weight_layouts,
+        f32_precision=f32_precision,
     )
     call = program.call_spec
     return ImportedProgram(

@@ -36,6 +36,7 @@ from tlf.frontend.torch.convert import (
 )
 from tlf.frontend.torch.element_types import ir_type_of
 from tlf.frontend.torch.emitter import EMPTY_TENSOR, EmptyTensor
+from tlf.frontend.torch.f32_precision import F32Precision
 from tlf.frontend.torch.fx_typing import map_nodes_in_arguments
 from tlf.frontend.torch.import_errors import ImportFailure, Unsupported
 from tlf.frontend.torch.memory_order import axis_order_of
@@ -87,16 +88,18 @@ def import_graph(
     weight_inputs: Container[int] = (),
     function_name: str = "main",
     weight_layouts: bool = False,
+    f32_precision: F32Precision | None = None,
 ) -> ImportedFunction:
     """
     Convert a graph of ATen operations with fake tensors in its metadata.
 
     `argument_names` are the names of the arguments. Unused `optional_inputs` arguments
     are omitted; `weight_inputs` are weights, whose layouts are declared with
-    `weight_layouts`. Raises `ImportFailure` with the operation and its location.
+    `weight_layouts`. Products of f32 have the precision `f32_precision`. Raises
+    `ImportFailure` with the operation and its location.
     """
     imported = _GraphImporter(
-        source, argument_names, optional_inputs, function_name
+        source, argument_names, optional_inputs, function_name, f32_precision
     ).run()
     (function,) = (op for op in imported.module.ops if isinstance(op, func.FuncOp))
     weights = [
@@ -182,11 +185,13 @@ class _GraphImporter:
         argument_names: Sequence[str] | None,
         optional_inputs: Container[int],
         function_name: str,
+        f32_precision: F32Precision | None,
     ) -> None:
         self.source = source
         self.optional = optional_inputs
         self.names = argument_names
         self.name = function_name
+        self.f32_precision = f32_precision
         self.block = Block()
         self.builder = Builder(InsertPoint.at_end(self.block))
         self.values: dict[fx.Node, Value] = {}
@@ -255,7 +260,9 @@ class _GraphImporter:
         elif (empty := empty_result_of(node)) is not None:
             self.known[node] = empty
         elif node.target in CONVERTERS or not node.is_impure():
-            self.values[node] = convert_call(node, self.builder, self._value_of_node)
+            self.values[node] = convert_call(
+                node, self.builder, self._value_of_node, self.f32_precision
+            )
 
     def _import_attribute(self, node: fx.Node) -> SSAValue:
         """Emit the tensor attribute that a `get_attr` node names as a constant."""

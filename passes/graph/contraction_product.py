@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
+from math import prod
 
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
@@ -94,6 +95,15 @@ class Product:
         return {*self.axes[0], *self.axes[1]} == {
             *range(len(self.op.iteration_domain()))
         }
+
+    def has_min_extents(self, min_extent: int) -> bool:
+        """
+        Return `True` if rows, columns and reduction have a minimum extent.
+        """
+        left, right = map(set, self.axes)
+        extents = [each.extent for each in self.op.iteration_domain()]
+        parts = (left - right, right - left, (left & right) - set(self.result))
+        return all(prod(extents[each] for each in part) >= min_extent for part in parts)
 
     def build_contract(self, element_type: Attribute | None = None) -> graph.ContractOp:
         """

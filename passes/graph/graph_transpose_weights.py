@@ -1,5 +1,6 @@
 """
-Pass `graph-transpose-weights`: stores factors that lanes multiply with rows of results.
+Pass `graph-transpose-weights`: stores weights in the order in which they are
+multiplied.
 """
 
 from __future__ import annotations
@@ -7,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
-from math import prod
 from typing import cast
 
 from xdsl.context import Context
@@ -25,6 +25,7 @@ from tlf.dialects.target import TargetSpec
 from tlf.dialects.types import itemsize_of, tensor_type
 from tlf.passes.graph.contraction_product import Product
 from tlf.passes.graph.reassociate.change_evaluation import ChangeEvaluator
+from tlf.planner.cost.gpu.gpu_parameters import Chip
 from tlf.planner.fusion.block_grouping import Groups
 from tlf.planner.fusion.producer_closure import operations_with_reshapes
 from tlf.planner.settings.search_budgets import REASSOCIATION
@@ -33,16 +34,18 @@ from tlf.planner.settings.search_budgets import REASSOCIATION
 @dataclass(frozen=True)
 class GraphTransposeWeightsPass(ModulePass):
     """
-    Transpose factors of matrix products of f32 and f64 whose rows run along the
-    reduction, on targets that compute on tiles in registers, so that their rows run
-    along the result: each lane multiplies neighbouring elements, which it then loads at
-    once.
+    Transpose factors of matrix products on targets that compute on tiles in registers.
+
+    Rows of factors that lanes multiply run along the result: each lane multiplies
+    neighbouring elements, which it then loads at once. Rows of factors of matrix
+    instructions run along the reduction if their elements are wider than those that the
+    instructions transpose. Narrower factors are read in both orders; rows of weights
+    run along the reduction if they have less than the bytes of one load, such as the
+    taps of a filter.
 
     Call-invariant factors are transposed always; `graph-outline-prepare` does it before
-    the first call. Others are transposed if the cost model estimates fewer cycles, copy
-    included. Matrix instructions read factors of narrower types in both orders; rows of
-    weights run along the reduction if they have less than the bytes of one load, such
-    as the taps of a filter.
+    the first call. Others that lanes multiply are transposed if the cost model
+    estimates fewer cycles, copy included.
     """
 
     name = "graph-transpose-weights"
@@ -53,20 +56,19 @@ class GraphTransposeWeightsPass(ModulePass):
         target = TargetSpec.read_from_module(op)
         if not target.computes_in_registers:
             return
-        least = target.tiling.matrix_minimum or 1
         evaluator = ChangeEvaluator.create_for_target(
             ctx, target, min_gain_of_groups=REASSOCIATION.min_transposition_gain
         )
         for function in op.ops:
             if isinstance(function, func.FuncOp) and not function.is_declaration:
                 block = function.body.block
-                _transpose_weights_of_block(block, least)
+                _transpose_weights_of_block(block, target)
                 if evaluator is not None:
-                    _transpose_varying_factors_of_block(block, least, evaluator)
+                    _transpose_varying_factors_of_block(block, target, evaluator)
 
 
-def _transpose_weights_of_block(block: Block, min_extent: int) -> None:
-    """Transpose the weights of all products whose extents have a minimum."""
+def _transpose_weights_of_block(block: Block, target: TargetSpec) -> None:
+    """Transpose the weights of all products."""
     invariant = call_invariant_values_of(block)
     for op in list(block.ops):
         product = Product.from_operation(op)
@@ -74,16 +76,28 @@ def _transpose_weights_of_block(block: Block, min_extent: int) -> None:
             continue
         for side in range(2):
             if product.values[side] in invariant:
-                _transpose_weight_if_slow(product, side, min_extent)
+                along_result = _do_rows_run_along_result(product, side, target)
+                if along_result is not None:
+                    _transpose_factor(product, side, along_result=along_result)
                 break
 
 
-def _transpose_weight_if_slow(product: Product, side: int, min_extent: int) -> None:
-    """Transpose a weight of a product if the product would read it more slowly."""
-    if _is_computed_by_lanes(product, min_extent):
-        _transpose_factor(product, side)
-    elif _has_short_rows(product.values[side]):
-        _transpose_factor(product, side, along_result=False)
+def _do_rows_run_along_result(
+    product: Product, side: int, target: TargetSpec
+) -> bool | None:
+    """
+    Return `True` if rows of a weight should run along the result, `False` if along the
+    reduction, and `None` if both orders are alike.
+    """
+    if _is_computed_by_lanes(product, target):
+        return True
+    if _has_short_rows(product.values[side]):
+        return False
+    chip = Chip.from_target(target)
+    if chip is None or not _is_wide_matrix_product(product, target):
+        return None
+    width = max(map(itemsize_of, product.values))
+    return None if chip.gpu.matrix_transpose >= width else False
 
 
 def _has_short_rows(weight: SSAValue) -> bool:
@@ -109,7 +123,7 @@ class _FactorTransposition:
 
 
 def _transpose_varying_factors_of_block(
-    block: Block, min_extent: int, evaluator: ChangeEvaluator
+    block: Block, target: TargetSpec, evaluator: ChangeEvaluator
 ) -> None:
     """
     Transpose each factor whose rows run along the reduction where that saves time by
@@ -119,7 +133,7 @@ def _transpose_varying_factors_of_block(
     groups: Groups | None = None
     for op in list(block.ops):
         product: Product | None = Product.from_operation(op)
-        while product is not None and _is_computed_by_lanes(product, min_extent):
+        while product is not None and _is_computed_by_lanes(product, target):
             groups = groups or evaluator.groups_of_block(block)
             side = _find_profitable_side(product, invariant, groups, evaluator)
             if side is None:
@@ -161,18 +175,25 @@ def _is_batch(product: Product, iterator: int) -> bool:
     return all(iterator in each for each in (*product.axes, product.result))
 
 
-def _is_computed_by_lanes(product: Product, min_extent: int) -> bool:
+def _is_wide_matrix_product(product: Product, target: TargetSpec) -> bool:
     """
-    Return `True` if a product is a matrix product in a type without matrix
-    instructions, whose rows, columns and reduction have a minimum extent.
+    Return `True` if a product is a matrix product of f32 or f64, whose rows, columns
+    and reduction have a minimum extent.
     """
     elements = {tensor_type(value).element_type for value in product.values}
-    if not elements <= {f32, f64} or product.op.precision != "ieee":
-        return False
-    left, right = map(set, product.axes)
-    extents = [each.extent for each in product.op.iteration_domain()]
-    parts = (left - right, right - left, (left & right) - set(product.result))
-    return all(prod(extents[each] for each in part) >= min_extent for part in parts)
+    least = target.tiling.matrix_minimum or 1
+    return elements <= {f32, f64} and product.has_min_extents(least)
+
+
+def _is_computed_by_lanes(product: Product, target: TargetSpec) -> bool:
+    """
+    Return `True` if lanes compute a matrix product of f32 or f64, as there are no
+    matrix instructions for it.
+    """
+    chip = Chip.from_target(target)
+    return _is_wide_matrix_product(product, target) and (
+        chip is None or not chip.has_matrix_instructions_for(product.op)
+    )
 
 
 def _transpose_factor(

@@ -186,6 +186,27 @@ def test_problems_of_a_checkout_are_rows_of_the_full_tier(tmp_path: Path) -> Non
     assert work.function(*work.arguments).tolist() == [1, 1]
 
 
+def test_convolutions_of_f32_also_run_with_the_default_switches(tmp_path: Path) -> None:
+    folder = tmp_path / "KernelBench" / "level1"
+    folder.mkdir(parents=True)
+    for name, layer in (("2_relu", "nn.ReLU()"), ("4_conv", "nn.Conv2d(1, 1, 1)")):
+        (folder / f"{name}.py").write_text(f"import torch.nn as nn; Model = {layer}")
+    rows = {row.name: row for row in gate_rows(0, tmp_path)}
+    for name, is_core in (
+        ("kernelbench level 1 4_conv", False),
+        ("resnet-18 f32", True),
+        ("u-net f32", False),
+    ):
+        row = rows[f"{name} tf32"]
+        assert row.has_default_switches
+        assert not rows[name].has_default_switches
+        assert row.tier == rows[name].tier == (CORE if is_core else FULL)
+        assert row.make is rows[name].make
+    for name in ("kernelbench level 1 2_relu", "resnet-18 bf16", "bert f32"):
+        assert name in rows
+        assert f"{name} tf32" not in rows
+
+
 def test_rows_of_gigabytes_are_compiled_with_few_others() -> None:
     large = [f"kernelbench level 1 {at}" for at in range(7)]
     parts = list(gpu_gate.split_batches([*large, "gelu", "softmax"]))

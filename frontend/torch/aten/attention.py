@@ -137,7 +137,7 @@ def _emit_attention(
     weights = emitter.cast(
         emitter.emit(graph.SoftmaxOp(scores, last)), element_type_of_value(value)
     )
-    result = emitter.emit(graph.MatmulOp(weights, value, element=emitter.wide_element))
+    result = emitter.matmul(weights, value, emitter.wide_element, "attention")
     if mask is not None:
         maximum = emitter.reduce(scores, "max", [last], keepdims=True)
         is_masked = emitter.compare(maximum, -math.inf, "eq", emitter.wide_element)
@@ -154,9 +154,7 @@ def _emit_attention_scores(
     """
     *order, rows, columns = range(len(shape_of(key)))
     transposed = emitter.permute(key, [*order, columns, rows])
-    scores = emitter.emit(
-        graph.MatmulOp(query, transposed, element=emitter.wide_element)
-    )
+    scores = emitter.matmul(query, transposed, emitter.wide_element, "attention")
     factor = 1 / math.sqrt(shape_of(query)[-1]) if scale is None else scale
     return emitter.mul(scores, factor, emitter.wide_element)
 

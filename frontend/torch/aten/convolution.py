@@ -230,6 +230,7 @@ def _emit_conv_operation(
             padding=(*options.low_padding, *options.high_padding),
             dilation=options.dilation,
             groups=options.groups,
+            precision=emitter.precision_of_factor(x, "conv"),
             element=emitter.wide_element,
         )
     )

@@ -19,7 +19,7 @@ from tlf.frontend.torch.registry import register_as_converter
 
 @register_as_converter("mm.default", "bmm.default")
 def _convert_matmul(emitter: Emitter, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
-    return emitter.emit(graph.MatmulOp(lhs, rhs))
+    return emitter.matmul(lhs, rhs)
 
 
 @register_as_converter("addmm.default", "baddbmm.default")
@@ -34,7 +34,7 @@ def _convert_addmm(
 ) -> SSAValue:
     """Emit a product with bias; 16-bit floats are rounded once, after the bias."""
     wide = emitter.wide_element if is_float(emitter.result_element) else None
-    product = emitter.emit(graph.MatmulOp(lhs, rhs, element=wide))
+    product = emitter.matmul(lhs, rhs, wide)
     element = wide or emitter.result_element
     scaled = product if alpha == 1 else emitter.mul(product, alpha, element)
     if beta == 0:

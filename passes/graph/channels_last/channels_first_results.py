@@ -5,7 +5,7 @@ transposed matrix of every image, so that no kernel transposes it afterwards.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -15,6 +15,7 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 
 from tlf.dialects import graph
 from tlf.dialects.types import tensor_type
+from tlf.dialects.value_postorder import compute_in_postorder
 from tlf.passes.graph.channels_last.image_rows import (
     access_of_rows,
     build_reshape,
@@ -42,28 +43,51 @@ class ChannelsFirstResult:
         Return `True` if a product of matrices, and elementwise operations after it,
         compute rows for no other user, besides rows that are gathered from images.
         """
-        return self._can_compute(rows) and not self._is_gathered(rows)
-
-    def _can_compute(self, rows: SSAValue) -> bool:
-        if self._is_gathered(rows):
-            return True
-        op = rows.owner
-        if not isinstance(op, Operation) or not rows.has_one_use():
+        if self._is_gathered(rows) or not rows.has_one_use():
             return False
+        operations = self._collect_operations(rows)
+        if operations is None:
+            return False
+        users = {use.operation for op in operations for use in op.results[0].uses}
+        (last,) = (use.operation for use in rows.uses)
+        return users <= {*operations, last}
+
+    def _collect_operations(self, rows: SSAValue) -> set[Operation] | None:
+        """
+        Return the operations that compute rows; `None` if others than products and
+        elementwise operations do.
+        """
+        found, pending = set[Operation](), [rows]
+        while pending:
+            value = pending.pop()
+            if self._is_gathered(value) or value.owner in found:
+                continue
+            if (operands := self._rows_of(value)) is None:
+                return None
+            assert isinstance(value.owner, Operation)
+            found.add(value.owner)
+            pending += operands
+        return found
+
+    def _rows_of(self, value: SSAValue) -> list[SSAValue] | None:
+        """
+        Return the rows that the operation of a value is computed from, pixel by pixel;
+        `None` unless it is a product or elementwise, with one element or one per
+        channel of other operands.
+        """
+        op = value.owner
         if isinstance(op, graph.ContractOp):
             if not _is_row_product(op):
-                return False
-            return op.init is None or self._can_compute(op.init)
-        return is_pointwise(op) and all(map(self._can_broadcast, op.operands))
+                return None
+            return [] if op.init is None else [op.init]
+        if not is_pointwise(op):
+            return None
+        rows = [each for each in op.operands if self._has_rows_shape(each)]
+        others = (shape_of(each) for each in op.operands if each not in rows)
+        return rows if all(prod(shape[:-1]) == 1 for shape in others) else None
 
-    def _can_broadcast(self, operand: SSAValue) -> bool:
-        """
-        Return `True` if an operand of rows has one element, one per channel, or all.
-        """
-        shape = shape_of(operand)
-        if shape == rows_shape_of(self.image_shape):
-            return self._can_compute(operand)
-        return prod(shape[:-1]) == 1
+    def _has_rows_shape(self, value: SSAValue) -> bool:
+        return shape_of(value) == rows_shape_of(self.image_shape)
 
     def _is_gathered(self, rows: SSAValue) -> bool:
         """Return `True` if rows are gathered from an image with channels first."""
@@ -76,31 +100,42 @@ class ChannelsFirstResult:
 
     def build(self, builder: Builder, rows: SSAValue) -> SSAValue:
         """Build the image of rows that `can_build` accepts."""
-        return build_reshape(builder, self._compute(builder, rows), self.image_shape)
+        images: dict[SSAValue, SSAValue] = {}
+        image = compute_in_postorder(
+            rows,
+            images,
+            self._operands_of,
+            lambda value: self._compute(builder, value, images),
+        )
+        return build_reshape(builder, image, self.image_shape)
 
-    def _compute(self, builder: Builder, rows: SSAValue) -> SSAValue:
-        """Build images x channels x pixels."""
-        op = rows.owner
+    def _operands_of(self, value: SSAValue) -> Sequence[SSAValue]:
+        """Return the rows that are built before those of a value."""
+        return () if self._is_gathered(value) else self._rows_of(value) or ()
+
+    def _compute(
+        self, builder: Builder, value: SSAValue, images: Mapping[SSAValue, SSAValue]
+    ) -> SSAValue:
+        """Build images x channels x pixels of rows, from those of their operands."""
+        op = value.owner
         if isinstance(op, graph.Im2colOp):
             return build_reshape(builder, op.operand, self._shape)
         if isinstance(op, graph.ContractOp):
-            return self._build_product(builder, op)
+            init = None if op.init is None else images[op.init]
+            return self._build_product(builder, op, init)
         assert is_pointwise(op)
-        operands = [self._broadcast(builder, each) for each in op.operands]
+        operands = [
+            images[each] if each in images else _build_column(builder, each)
+            for each in op.operands
+        ]
         return rebuild_elementwise(op, operands, self._shape, builder)
 
-    def _broadcast(self, builder: Builder, operand: SSAValue) -> SSAValue:
-        shape = shape_of(operand)
-        if shape == rows_shape_of(self.image_shape):
-            return self._compute(builder, operand)
-        channels = shape[-1] if shape else 1
-        return build_reshape(builder, operand, (channels, 1) if channels > 1 else ())
-
-    def _build_product(self, builder: Builder, op: graph.ContractOp) -> SSAValue:
+    def _build_product(
+        self, builder: Builder, op: graph.ContractOp, init: SSAValue | None
+    ) -> SSAValue:
         """Build the product of the rows of each image, with a transposed result."""
         count, _, pixels = self._shape
         windows = self._split_rows(builder, op.lhs, (count, pixels))
-        init = None if op.init is None else self._compute(builder, op.init)
         maps = [_projection(each) for each in ((0, 2, 3), (1, 3), (0, 1, 2))]
         element = tensor_type(op.result).element_type
         types = op.acc, op.precision, element
@@ -121,6 +156,13 @@ class ChannelsFirstResult:
                 split = graph.Im2colOp(gather.operand, map_, basis, fill)
                 return builder.insert(split).result
         return build_reshape(builder, windows, (*rows, shape_of(windows)[-1]))
+
+
+def _build_column(builder: Builder, operand: SSAValue) -> SSAValue:
+    """Build an operand of one element, or one per channel, for channels x pixels."""
+    shape = shape_of(operand)
+    channels = shape[-1] if shape else 1
+    return build_reshape(builder, operand, (channels, 1) if channels > 1 else ())
 
 
 def _is_row_product(op: graph.ContractOp) -> bool:

@@ -67,6 +67,12 @@ class MatrixProduct:
         return 2 * self.batch * self.rows * self.columns * self.depth
 
     @property
+    def instruction_count(self) -> int:
+        """Matrix instructions per product of elements: 3 for `tf32x3`."""
+        _, _, times = self.element_type.partition("x")
+        return int(times) if times.isdigit() else 1
+
+    @property
     def operand_bytes(self) -> tuple[int, int]:
         """Bytes of each factor, in operand order."""
         each = self.batch * self.width * self.depth
@@ -370,9 +376,56 @@ class ComputeModel:
             + product.total_operand_bytes
             + self._shared_bytes_of_collapsing(tiled)
         )
-        return UnitCycles(
+        computed = UnitCycles(
             matrix=product.flops / (rate * self._fraction_of_full_rate(product)),
             shared=shared / self.chip.gpu.shared_bandwidth,
+        )
+        return (
+            computed
+            + self._cycles_of_transposing(tiled, product)
+            + self._cycles_of_splitting(product, warps)
+        )
+
+    def _cycles_of_splitting(self, product: MatrixProduct, warps: int) -> UnitCycles:
+        """
+        Return the additional cycles of a product of factors that threads split into two
+        parts: they store the parts in shared memory, and add the sum of the products of
+        parts to the accumulator.
+        """
+        if (count := product.instruction_count) == 1:
+            return NO_CYCLES
+        factors = product.total_operand_bytes
+        results = product.batch * product.rows * product.columns
+        steps = (
+            MATRIX_INSTRUCTIONS.split_steps * factors / product.width
+            + MATRIX_INSTRUCTIONS.combine_steps * results
+        )
+        read = (count - 1) * self._shared_memory_read_bytes(product, warps)
+        shared = (read + 2 * factors) / self.chip.gpu.shared_bandwidth
+        return self._cycles_of_lane_steps(steps) + UnitCycles(shared=shared)
+
+    def _cycles_of_transposing(
+        self, tiled: TiledOperation, product: MatrixProduct
+    ) -> UnitCycles:
+        """
+        Return the additional cycles for factors that matrix instructions of the full
+        rate do not transpose: threads copy them element by element, to rows of shared
+        memory that share banks.
+        """
+        gpu = self.chip.gpu
+        if product.width <= gpu.matrix_transpose or not self._has_full_rate_shape(
+            product
+        ):
+            return NO_CYCLES
+        copied = sum(
+            size
+            for operand, size in enumerate(product.operand_bytes)
+            if long_axis_roles_of(tiled, operand)[-1:] != ["k"]
+        )
+        conflicts = MATRIX_INSTRUCTIONS.transpose_conflicts - 1
+        return UnitCycles(
+            load_store=copied / product.width / gpu.load_lanes,
+            shared=conflicts * copied / gpu.shared_bandwidth,
         )
 
     def _cycles_of_lane_product(self, tiled: TiledOperation, warps: int) -> UnitCycles:

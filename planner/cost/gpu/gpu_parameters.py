@@ -13,6 +13,8 @@ from tlf.analysis.work.engine_throughput import (
     engine_figures_of,
     figure_or_default,
 )
+from tlf.analysis.work.flops_and_bytes import multiplication_type_of
+from tlf.dialects.interfaces import ContractionInterface
 from tlf.dialects.target import LevelKind, TargetSpec
 from tlf.dialects.target.gpu_schema import GpuProcessor
 from tlf.dialects.target.schema import EngineFigures
@@ -110,6 +112,10 @@ class Chip:
         if base in self.matrix_rates and times.isdigit():
             return self.matrix_rates[base] / int(times)
         return None
+
+    def has_matrix_instructions_for(self, op: ContractionInterface) -> bool:
+        """Return `True` if there are matrix instructions for the factors of `op`."""
+        return self.matrix_rate(multiplication_type_of(op)) is not None
 
 
 def _matrix_rates_above_lanes(

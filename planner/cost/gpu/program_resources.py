@@ -193,6 +193,7 @@ class ResourceDemand:
         )
         wide = sum(count_elements_of_box(each.box) for each in self.widened_reductions)
         live = self._max_live_bytes() + REGISTER * (direct + wide)
+        live += self._split_product_bytes
         registers = TRITON_CALIBRATION.base_registers + ceil(
             live / (self._thread_count * REGISTER)
         )
@@ -218,6 +219,18 @@ class ResourceDemand:
                 and model.is_multiply_add_by_lanes(model.matrix_product_of(tiled))
             ),
             default=0,
+        )
+
+    @property
+    def _split_product_bytes(self) -> int:
+        """
+        Bytes that products of split factors hold besides the accumulator: a sum of its
+        own, and both parts of the left factor.
+        """
+        return sum(
+            REGISTER * each.batch * each.rows * (each.columns + 2 * each.depth)
+            for each in self._matrix_products()
+            if each.instruction_count > 1 and self.compute_model.has_mma_shape(each)
         )
 
     def _largest_product_elements(self) -> int:

@@ -352,6 +352,7 @@ FACTORIES: dict[type[Operation], Factory] = {
     graph.ReshapeOp: reshape,
     graph.RmsNormOp: rms_norm,
     graph.RoundOp: unary(graph.RoundOp),
+    graph.RoundTf32Op: unary(graph.RoundTf32Op),
     graph.RsqrtOp: unary(graph.RsqrtOp),
     graph.SelectOp: select,
     graph.SigmoidOp: unary(graph.SigmoidOp),

@@ -155,6 +155,8 @@
 %places, %updates = "test.op"() : () -> (tensor<3x9xi32>, tensor<3x9xf32>)
 // CHECK: graph.log1p %a : tensor<4x8xf32>
 %43 = graph.log1p %a : tensor<4x8xf32>
+// CHECK: graph.round_tf32 %a : tensor<4x8xf32>
+%tf32 = graph.round_tf32 %a : tensor<4x8xf32>
 // CHECK: graph.round %h : tensor<2x4x8xbf16>
 %44 = graph.round %h : tensor<2x4x8xbf16>
 // CHECK: graph.atan2 %a, %b : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>

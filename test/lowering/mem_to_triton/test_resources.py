@@ -123,6 +123,42 @@ def test_large_products_of_16_bits(
         assert sum(found.assembly.loads.values()) <= 2
 
 
+TF32 = {
+    "convolution": """\
+func.func @main(%x: tensor<8x28x28x64xf32>, %w: tensor<128x64x3x3xf32> {tlf.parameter})
+    -> tensor<8x128x28x28xf32> {
+  %0 = graph.transpose %x permutation [0, 3, 1, 2]
+      : (tensor<8x28x28x64xf32>) -> tensor<8x64x28x28xf32>
+  %y = graph.conv2d %0, %w padding [1, 1, 1, 1] precision "PRECISION"
+      : (tensor<8x64x28x28xf32>, tensor<128x64x3x3xf32>) -> tensor<8x128x28x28xf32>
+  func.return %y : tensor<8x128x28x28xf32>
+}""",
+    "product": """\
+func.func @main(%x: tensor<1024x512xf32>, %w: tensor<512x1024xf32> {tlf.parameter})
+    -> tensor<1024x1024xf32> {
+  %y = graph.matmul %x, %w precision "PRECISION"
+      : (tensor<1024x512xf32>, tensor<512x1024xf32>) -> tensor<1024x1024xf32>
+  func.return %y : tensor<1024x1024xf32>
+}""",
+}
+"""Programs with weights that matrix instructions read along the reduction."""
+
+
+@pytest.mark.parametrize("precision", ["tf32", "tf32x3"])
+@pytest.mark.parametrize("name", TF32)
+def test_products_of_tf32(name: str, precision: str, compiler: OfflineCompiler) -> None:
+    (found,) = [
+        each
+        for each in kernels(TF32[name].replace("PRECISION", precision), compiler)
+        if each.assembly is not None and each.assembly.wgmma
+    ]
+    assert found.assembly is not None
+    assert found.assembly.mma == 0
+    assert found.assembly.spilled_bytes == 0
+    assert found.shared <= SHARED_LIMITS[90]
+    assert set(found.assembly.loads) == {128}
+
+
 @pytest.mark.parametrize("element", ["f32", "f16", "bf16"])
 @pytest.mark.parametrize("make", [gelu, softmax, layer_norm])
 def test_wide_accesses(make: Make, element: str, compiler: OfflineCompiler) -> None:

@@ -16,7 +16,8 @@
 // CHECK-NEXT:    [[B:%.*]] = graph.reshape %b : (tensor<16x1x1xf32>) -> tensor<16xf32>
 // CHECK-NEXT:    [[S:%.*]] = graph.add [[C]], [[B]] : (tensor<162x16xf32>, tensor<16xf32>)
 // CHECK:         [[I:%.*]] = graph.reshape %x : (tensor<2x8x9x9xf32>) -> tensor<2x8x81xf32>
-// CHECK-NEXT:    [[P:%.*]] = graph.contract {{%.*}}, {{%.*}} init [[I]] maps [affine_map<(d0, d1, d2, d3) -> (d0, d2, d3)>, affine_map<(d0, d1, d2, d3) -> (d1, d3)>, affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)>] acc f32 : (tensor<2x81x16xf32>, tensor<8x16xf32>, tensor<2x8x81xf32>) -> tensor<2x8x81xf32>
+// CHECK-NEXT:    [[V:%.*]] = graph.reshape {{%.*}} : (tensor<162x16xf32>) -> tensor<2x81x16xf32>
+// CHECK-NEXT:    [[P:%.*]] = graph.contract [[V]], {{%.*}} init [[I]] maps [affine_map<(d0, d1, d2, d3) -> (d0, d2, d3)>, affine_map<(d0, d1, d2, d3) -> (d1, d3)>, affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)>] acc f32 : (tensor<2x81x16xf32>, tensor<8x16xf32>, tensor<2x8x81xf32>) -> tensor<2x8x81xf32>
 // CHECK-NEXT:    %y = graph.reshape [[P]] : (tensor<2x8x81xf32>) -> tensor<2x8x9x9xf32>
 // CHECK-NEXT:    func.return %y
 func.func @chain(%x: tensor<2x8x9x9xf32>, %w: tensor<16x8x3x3xf32>, %b: tensor<16x1x1xf32>, %v: tensor<8x16x1x1xf32>) -> tensor<2x8x9x9xf32> {

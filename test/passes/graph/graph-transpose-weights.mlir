@@ -34,8 +34,22 @@ func.func @short(%x: tensor<32x64xbf16>, %w: tensor<64x24x2xbf16> {tlf.parameter
   func.return %y : tensor<32x24x2xbf16>
 }
 
+// Matrix instructions of tf32 do not transpose: rows of the weight run along the reduction.
+// CHECK-LABEL: func.func @tf32
+// CHECK-NEXT:    [[W:%.*]] = graph.transpose %w permutation [1, 0] : (tensor<64x48xf32>) -> tensor<48x64xf32>
+// CHECK-NEXT:    {{.*}} = graph.contract %x, [[W]] maps [affine_map<(d0, d1, d2) -> (d0, d2)>, affine_map<(d0, d1, d2) -> (d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>] precision "tf32"
+// CHECK-NEXT:    [[V:%.*]] = graph.transpose %v permutation [0, 2, 1] : (tensor<2x48x32xf32>) -> tensor<2x32x48xf32>
+// CHECK-NEXT:    {{.*}} = graph.contract [[V]], {{.*}} precision "tf32x3"
+func.func @tf32(%x: tensor<32x64xf32>, %w: tensor<64x48xf32> {tlf.parameter}, %v: tensor<2x48x32xf32> {tlf.parameter}) -> tensor<2x32x32xf32> {
+  %0 = graph.contract %x, %w maps [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (k, j)>, affine_map<(i, j, k) -> (i, j)>] precision "tf32"
+    : (tensor<32x64xf32>, tensor<64x48xf32>) -> tensor<32x48xf32>
+  %1 = graph.contract %v, %0 maps [affine_map<(b, i, j, k) -> (b, k, i)>, affine_map<(b, i, j, k) -> (j, k)>, affine_map<(b, i, j, k) -> (b, i, j)>] precision "tf32x3"
+    : (tensor<2x48x32xf32>, tensor<32x48xf32>) -> tensor<2x32x32xf32>
+  func.return %1 : tensor<2x32x32xf32>
+}
+
 // Kept: a small factor that is known at a call only, a row of a few elements, matrix
-// instructions of narrower types and of tf32, and rows that run along the result.
+// instructions of narrower types, rows of tf32 that run along the reduction, and rows that run along the result.
 // CHECK-LABEL: func.func @kept
 // CHECK-NOT:     graph.transpose
 func.func @kept(%x: tensor<32x64xf32>, %v: tensor<48x64xf32>, %one: tensor<1x64xf32>, %h: tensor<32x64xbf16>,

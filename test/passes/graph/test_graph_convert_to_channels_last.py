@@ -133,6 +133,19 @@ def test_returned_images_are_written_with_channels_first(count: int):
     assert transposed_values(module) == [""]
 
 
+def test_returned_images_use_intermediate_values_repeatedly():
+    x = "tensor<2x8x6x6xbf16>"
+    lines = [f"%0 = graph.conv2d %x, %w padding [1, 1, 1, 1] : ({x}, {W}) -> {x}"]
+    lines += [
+        f"%{at + 1} = graph.add %{at}, %{at} : ({x}, {x}) -> {x}" for at in range(40)
+    ]
+    lines.append(f"%y = graph.mul %40, %0 : ({x}, {x}) -> {x}")
+    module = check(network(f"%x: {x}, %w: {W}", f"%y: {x}", *lines))
+    assert transposed_values(module) == [""]
+    # Each operation is built once.
+    assert count(module, graph.AddOp) == 40
+
+
 def test_returned_images_that_others_read_are_transposed():
     module = check(
         network(
@@ -140,6 +153,20 @@ def test_returned_images_that_others_read_are_transposed():
             f"%0: {X}, %1: {X}",
             padded_convolution("%0", "%x"),
             padded_convolution("%1", "%0"),
+        )
+    )
+    assert transposed_values(module) == ["", "graph.reshape"]
+
+
+def test_returned_images_of_values_that_others_read_are_transposed():
+    x, y = "tensor<1x8x6x6xbf16>", "tensor<1x8x1x1xbf16>"
+    module = convert(
+        network(
+            f"%x: {x}, %w: {W}",
+            f"%1: {x}, %2: {y}",
+            f"%0 = graph.conv2d %x, %w padding [1, 1, 1, 1] : ({x}, {W}) -> {x}",
+            f"%1 = graph.relu %0 : {x}",
+            f"%2 = graph.reduce %0 <sum> axes [2, 3] keepdims : ({x}) -> {y}",
         )
     )
     assert transposed_values(module) == ["", "graph.reshape"]

@@ -9,7 +9,7 @@ from tlf.dialects.target import TargetSpec
 from tlf.planner.cost.gpu.gpu_estimator import GpuEstimator
 from tlf.planner.cost.gpu.gpu_parameters import Chip
 from tlf.planner.cost.gpu.program_resources import REGISTER
-from tlf.planner.settings.gpu_calibration import TRITON_CALIBRATION
+from tlf.planner.settings.gpu_calibration import MATRIX_INSTRUCTIONS, TRITON_CALIBRATION
 
 
 def chip() -> Chip:
@@ -82,6 +82,73 @@ def test_short_rows_cost_memory_more_than_their_bytes():
 
     assert slowdown(8) == pytest.approx(1 + chip().gpu.gap / 32, rel=1e-2)
     assert slowdown(8) > slowdown(32) > slowdown(1024) >= 1
+
+
+def rows_product(size: int, precision: str, is_transposed: bool) -> str:
+    """Return a product with a right factor that is transposed, or not."""
+    type_ = f"tensor<{size}x{size}xf32>"
+    right = "(k, j)" if is_transposed else "(j, k)"
+    maps = ", ".join(
+        f"affine_map<(i, j, k) -> {each}>" for each in ("(i, k)", right, "(i, j)")
+    )
+    return (
+        f"func.func @f(%x: {type_}, %w: {type_}) -> {type_} {{\n"
+        f'%y = graph.contract %x, %w maps [{maps}] precision "{precision}" '
+        f": ({type_}, {type_}) -> {type_}\n"
+        f"func.return %y : {type_}\n}}"
+    )
+
+
+def test_threads_transpose_factors_of_tf32():
+    rows, columns = (
+        price(rows_product(2048, "tf32", each), (128, 128), (32,))
+        for each in (False, True)
+    )
+    # The columns of a tile are copied element by element.
+    tiles = 2048**3 / 128 / 128 / 32
+    copied = 4 * 128 * 32 * tiles / chip().processors
+    added = columns.time_by_resource["shared"] - rows.time_by_resource["shared"]
+    conflicts = MATRIX_INSTRUCTIONS.transpose_conflicts - 1
+    assert added == pytest.approx(
+        conflicts * copied / chip().gpu.shared_bandwidth, rel=0.05
+    )
+    loads = columns.time_by_resource["loads"] - rows.time_by_resource["loads"]
+    assert loads == pytest.approx(copied / 4 / chip().gpu.load_lanes, rel=0.05)
+    assert columns.time_by_resource["matrix"] == rows.time_by_resource["matrix"]
+    # Narrow instructions read single elements of both orders.
+    rows, columns = (
+        price(rows_product(2048, "tf32", each), (32, 128), (32,))
+        for each in (False, True)
+    )
+    assert rows.time_by_resource["shared"] == columns.time_by_resource["shared"]
+
+
+def test_three_products_of_tf32_take_three_times_as_long():
+    once, thrice = (
+        price(rows_product(2048, each, False), (128, 128), (32,))
+        for each in ("tf32", "tf32x3")
+    )
+    peak = 2 * 2048**3 / (chip().matrix_rates["tf32"] * chip().processors)
+    assert peak <= once.time_by_resource["matrix"] < 1.1 * peak
+    assert thrice.time_by_resource["matrix"] == pytest.approx(
+        3 * once.time_by_resource["matrix"]
+    )
+    # Lanes split factors, and add results of each iteration to the accumulator.
+    shallow = price(rows_product(2048, "tf32x3", False), (128, 128), (16,))
+    added = [
+        each.time_by_resource["lanes"] - once.time_by_resource["lanes"]
+        for each in (thrice, shallow)
+    ]
+    split = MATRIX_INSTRUCTIONS.split_steps * 2 * 2048**3 / 128
+    combined = MATRIX_INSTRUCTIONS.combine_steps * 2048**3 / 32
+    lanes = chip().lane_rate * chip().processors
+    assert added[0] == pytest.approx((split + combined) / lanes, rel=0.05)
+    assert added[1] == pytest.approx((split + 2 * combined) / lanes, rel=0.05)
+    assert thrice.time_by_resource["shared"] > 2 * once.time_by_resource["shared"]
+    # The sum of an iteration and both parts of the left factor are in registers.
+    held = 128 * (128 + 2 * 32) // (chip().gpu.warp * thrice.resources.warp_count)
+    registers = once.resources.registers_per_thread + held
+    assert thrice.resources.registers_per_thread == registers
 
 
 def test_factors_that_go_through_registers_keep_warps_busy():
