@@ -198,5 +198,7 @@ def test_rows_come_16_bytes_at_a_time(element: str, compiler: OfflineCompiler) -
     (found,) = compiler.compile_plan_kernels(plan)
     assert found.assembly is not None
     assert found.assembly.spilled_bytes == 0
-    assert set(found.assembly.loads) == {128}
+    widths = dict(found.assembly.loads)
+    assert widths.pop(64, 0) <= 1  # of an index
+    assert set(widths) == {128}
     assert set(found.assembly.stores) == {128}

@@ -120,7 +120,7 @@ def test_large_products_of_16_bits(
         assert found.assembly.spilled_bytes == 0
         assert found.shared <= SHARED_LIMITS[90]
         # Tiles go to shared memory by descriptors; threads load the bias.
-        assert sum(found.assembly.loads.values()) <= 2
+        assert found.assembly.loads.get(128, 0) <= 2
 
 
 TF32 = {
