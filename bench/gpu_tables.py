@@ -41,7 +41,8 @@ def render_table(name: str, record: Record) -> str:
     core = core_names()
     sections = list[str]()
     for card, about in sorted(record["cards"].items()):
-        table = _format_table(TABLES[name](_select_rows(core, about["rows"])))
+        rows = _select_rows(core, about["rows"], about["commit"])
+        table = _format_table(TABLES[name](rows))
         sections += [_describe_run(card, about), table]
     return "\n" + "\n\n".join(sections) + "\n\n"
 
@@ -53,8 +54,16 @@ def core_names() -> frozenset[str]:
     return frozenset(row.name for row in gate_rows(0) if row.tier == CORE)
 
 
-def _select_rows(names: Container[str], rows: Rows) -> Rows:
-    return {name: row for name, row in rows.items() if name in names}
+def _select_rows(names: Container[str], rows: Rows, commit: str) -> Rows:
+    """
+    Return the rows with the given names; those that were not run at a commit name the
+    one at which they were.
+    """
+    return {
+        name if row["commit"] == commit else f"{name} (at {row['commit'][:9]})": row
+        for name, row in rows.items()
+        if name in names
+    }
 
 
 def _describe_run(card: str, about: Mapping[str, Any]) -> str:
@@ -109,7 +118,8 @@ def example_rows(rows: Rows) -> Iterator[Sequence[str]]:
     for name, row in rows.items():
         if name.startswith("example "):
             error = f"{row['example error']:.1e}" if "failed" not in row else "failed"
-            yield f"`{name.removeprefix('example ')}`", error
+            example, _, rest = name.removeprefix("example ").partition(" ")
+            yield f"`{example}` {rest}".rstrip(), error
 
 
 def mean_rows(rows: Rows) -> Iterator[Sequence[str]]:
