@@ -49,7 +49,7 @@ COMPARE = tuple(
 )
 SELECT, POW, CAST = "select {}, {}, {}", "pow {}, {}", "cast {}"
 ATAN2, REM = "atan2 {}, {}", "rem {}, {}"
-COPYSIGN = "copysign {}, {}"
+COPYSIGN, ROUND_TF32 = "copysign {}, {}", "round_tf32 {}"
 BITWISE, NOT = ("and {}, {}", "or {}, {}"), "not {}"
 REDUCE = tuple(f"reduce {{}} <{each}> axes [1]" for each in ("sum", "prod"))
 REDUCE_EXTREMES = tuple(f"reduce {{}} <{each}> axes [1]" for each in ("max", "min"))
@@ -106,6 +106,13 @@ def test_functions(element: str, target: str):
     x, given = Value("x", numbers.shape, element), {"x": numbers}
     check(elementwise(EXACT_UNARY, element, x), given, target)
     check(elementwise(UNARY, element, x), given, target, TOLERANCE[element])
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_rounding_to_tf32(target: str):
+    numbers = special("f32")
+    x = Value("x", numbers.shape, "f32")
+    check(elementwise([ROUND_TF32], "f32", x), {"x": numbers}, target)
 
 
 @pytest.mark.one_in(3)
@@ -318,7 +325,7 @@ def test_product_of_one_element(target: str):
 
 def test_every_elementwise_operation_is_here():
     patterns = (*EXACT_UNARY, *UNARY, *ANGLES, *ARITHMETIC, *EXTREMES, *COMPARE)
-    patterns += (*BITWISE, NOT, SELECT, POW, ATAN2, COPYSIGN, REM, CAST)
+    patterns += (*BITWISE, NOT, SELECT, POW, ATAN2, COPYSIGN, REM, CAST, ROUND_TF32)
     known = {op.name for op in Graph.operations if issubclass(op, ElementwiseOperation)}
     known -= {"graph.within"}  # goes before anything is lowered
     assert {f"graph.{each.split()[0]}" for each in patterns} == known

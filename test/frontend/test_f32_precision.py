@@ -90,10 +90,15 @@ def _import_on_cuda(case: Case, precision: F32Precision | None = None) -> Module
 
 @pytest.fixture(autouse=True)
 def default_switches() -> Iterator[None]:
-    """Restore the defaults of PyTorch's switches after a test."""
-    yield
-    torch.backends.cudnn.allow_tf32 = True
-    torch.backends.cuda.matmul.allow_tf32 = False
+    """
+    Restore the defaults of PyTorch's switches after a test. Other tests may have
+    forbidden to set them outside of a context.
+    """
+    allow_assignments: Any = getattr(torch.backends, "__allow_nonbracketed_mutation")
+    with allow_assignments():
+        yield
+        torch.backends.cudnn.allow_tf32 = True
+        torch.backends.cuda.matmul.allow_tf32 = False
 
 
 @pytest.mark.parametrize("precision", ["ieee", "tf32", "tf32x3"])
