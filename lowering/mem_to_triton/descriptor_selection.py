@@ -11,21 +11,23 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import cast
 
-from xdsl.dialects import arith, func, memref, scf
-from xdsl.dialects.builtin import IntegerAttr, StridedLayoutAttr, UnitAttr
+from xdsl.dialects import func, scf
+from xdsl.dialects.builtin import StridedLayoutAttr, UnitAttr
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
+from tlf.analysis.buffers.memory_effects import (
+    root_buffer_of,
+    root_buffers_written_in,
+)
+from tlf.analysis.buffers.normalized_loops import loop_ranges_of
 from tlf.dialects import mem
+from tlf.dialects.affine_values import constant_value_of
 from tlf.dialects.target.gpu_schema import BoxCopies
-from tlf.dialects.types import is_16_bit_float, memref_type
+from tlf.dialects.types import is_16_bit_float, itemsize_of, memref_type
 from tlf.lowering.mem_to_triton.access_writer import static_strides_and_offset
 from tlf.lowering.mem_to_triton.contraction_roles import ContractionRoles
 from tlf.lowering.mem_to_triton.dot_shapes import is_contraction_lowered_to_dot
-from tlf.lowering.mem_to_triton.element_types import (
-    byte_width,
-    element_type_of,
-    shape_of,
-)
+from tlf.lowering.mem_to_triton.element_types import element_type_of, shape_of
 from tlf.lowering.mem_to_triton.tile_broadcasting import domain_dims_of
 
 DESCRIPTOR = "triton.descriptor"
@@ -68,11 +70,7 @@ class _LoadSelector:
 
     def selected_loads(self) -> Iterator[mem.LoadOp]:
         """Yield the loads of both factors of products in loops, if both are legal."""
-        stored = {
-            _root_of(op.destination)
-            for op in self.kernel.walk()
-            if isinstance(op, mem.StoreOp)
-        }
+        written = root_buffers_written_in(self.kernel)
         for op in self.kernel.walk():
             if not isinstance(op, mem.ContractOp) or not _reads_shared_factors(op):
                 continue
@@ -80,7 +78,7 @@ class _LoadSelector:
             if all(
                 isinstance(load, mem.LoadOp)
                 and load.parent is op.parent
-                and _root_of(load.source) not in stored
+                and root_buffer_of(load.source) not in written
                 and self._is_legal(load)
                 for load in loads
             ):
@@ -98,7 +96,7 @@ class _LoadSelector:
         return self._is_box_within_limits(load, box) and self._is_aligned(load)
 
     def _is_box_within_limits(self, load: mem.LoadOp, box: tuple[int, ...]) -> bool:
-        row = box[-1] * byte_width(element_type_of(load.value))
+        row = box[-1] * itemsize_of(load.value)
         return (
             len(box) <= self.limits.rank
             and max(box) <= self.limits.extent
@@ -113,7 +111,7 @@ class _LoadSelector:
         if _has_dynamic_layout(load.source):
             return False
         strides, offset = static_strides_and_offset(memref_type(load.source))
-        unit = self.limits.alignment // byte_width(element_type_of(load.value))
+        unit = self.limits.alignment // itemsize_of(load.value)
         *outer, last = strides
         starts = [offset, *outer]
         return (
@@ -152,13 +150,6 @@ def _users_of(value: SSAValue) -> list[Operation]:
     return [use.operation for use in value.uses]
 
 
-def _root_of(buffer: SSAValue) -> SSAValue:
-    """Return the argument that a buffer is a view of."""
-    while isinstance(op := buffer.owner, memref.SubviewOp | memref.ReinterpretCastOp):
-        buffer = op.source
-    return buffer
-
-
 def _has_dynamic_layout(buffer: SSAValue) -> bool:
     """Return `True` if the offset or a stride of a view is not constant."""
     layout = memref_type(buffer).layout
@@ -173,18 +164,14 @@ def _is_multiple_of(index: SSAValue | int, divisor: int) -> bool:
     Return `True` if an index is a constant or an induction variable whose values are
     multiples of a number.
     """
-    if isinstance(index, int):
-        return index % divisor == 0
-    if isinstance(owner := index.owner, arith.ConstantOp):
-        value = owner.value
-        return isinstance(value, IntegerAttr) and value.value.data % divisor == 0
-    if not isinstance(index, BlockArgument):
+    constant = index if isinstance(index, int) else constant_value_of(index)
+    if constant is not None:
+        return constant % divisor == 0
+    if not isinstance(index, BlockArgument) or not (loop := index.block.parent_op()):
         return False
-    match index.block.parent_op():
-        case scf.ForOp() as loop if index.index == 0:
-            bounds = loop.lb, loop.step
-        case scf.ParallelOp() as loop:
-            bounds = loop.lowerBound[index.index], loop.step[index.index]
-        case _:
-            return False
-    return all(_is_multiple_of(bound, divisor) for bound in bounds)
+    return any(
+        each.variable is index
+        and _is_multiple_of(each.lower, divisor)
+        and _is_multiple_of(each.step, divisor)
+        for each in loop_ranges_of(loop)
+    )

@@ -48,11 +48,6 @@ def bit_width(element_type: Attribute) -> int:
     return int(str(element_type).lstrip("bif"))
 
 
-def byte_width(element_type: Attribute) -> int:
-    """Return the number of bytes of an element in memory."""
-    return -(-bit_width(element_type) // 8)
-
-
 def plan_type_name(element_type: Attribute) -> str:
     """
     Return the name of an element type in a plan. Raises `DiagnosticException` for a
