@@ -26,9 +26,9 @@ from tlf.lowering.mem_to_triton.index_expressions import IndexExpr, IndexTable
 from tlf.lowering.mem_to_triton.python_source import PythonSource
 from tlf.lowering.mem_to_triton.thread_order import (
     find_thread_order,
-    invert_order,
     permute_text,
 )
+from tlf.support.affine.axis_orders import inverse_order
 from tlf.support.affine.linear_access import is_identity
 
 VECTOR_BYTES = 16
@@ -431,7 +431,7 @@ def load_in_order(
         text = f"tl.load({address})"
     else:
         text = masked_load(op, address, permute_text(mask, order))
-    return text if order is None else permute_text(text, invert_order(order))
+    return text if order is None else permute_text(text, inverse_order(tuple(order)))
 
 
 def masked_load(

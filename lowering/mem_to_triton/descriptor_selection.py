@@ -164,8 +164,7 @@ def _is_multiple_of(index: SSAValue | int, divisor: int) -> bool:
     Return `True` if an index is a constant or an induction variable whose values are
     multiples of a number.
     """
-    constant = index if isinstance(index, int) else constant_value_of(index)
-    if constant is not None:
+    if (constant := constant_value_of(index)) is not None:
         return constant % divisor == 0
     if not isinstance(index, BlockArgument) or not (loop := index.block.parent_op()):
         return False

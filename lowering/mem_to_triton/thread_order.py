@@ -48,8 +48,3 @@ def find_thread_order(
 def permute_text(text: str, order: Sequence[int] | None) -> str:
     """Return the expression of a tile with its dims in an order, if there is one."""
     return text if order is None else f"tl.permute({text}, {list(order)})"
-
-
-def invert_order(order: Sequence[int]) -> list[int]:
-    """Return the order that restores the dims of a permuted tile."""
-    return [order.index(dim) for dim in range(len(order))]

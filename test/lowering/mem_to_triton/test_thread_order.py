@@ -7,8 +7,8 @@ import pytest
 from tlf.lowering.mem_to_triton.thread_order import (
     DimStep,
     find_thread_order,
-    invert_order,
 )
+from tlf.support.affine.axis_orders import inverse_order
 from tlf.runtime.triton.launch_plan import Plan
 
 PIXELS = """
@@ -40,8 +40,8 @@ def test_order_is_kept_if_threads_load_neighbours(steps: dict[int, DimStep]):
 
 
 def test_inverse_restores_the_dims():
-    order = [2, 0, 3, 1]
-    inverse = invert_order(order)
+    order = (2, 0, 3, 1)
+    inverse = inverse_order(order)
     assert [order[dim] for dim in inverse] == [0, 1, 2, 3]
 
 
