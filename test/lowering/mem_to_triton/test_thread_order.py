@@ -8,8 +8,8 @@ from tlf.lowering.mem_to_triton.thread_order import (
     DimStep,
     find_thread_order,
 )
-from tlf.support.affine.axis_orders import inverse_order
 from tlf.runtime.triton.launch_plan import Plan
+from tlf.support.affine.axis_orders import inverse_order
 
 PIXELS = """
 func.func @f(%x: memref<8x7x7xf32, "L3">, %y: memref<8x32xf32, "L3">)
