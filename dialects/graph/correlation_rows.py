@@ -32,10 +32,6 @@ class CorrelationRowsInterface(WindowRowsInterface, abc.ABC):
         """Element type in which products are summed."""
 
     @property
-    def images(self) -> SSAValue:
-        return self.operands[0]
-
-    @property
     def initial_value(self) -> SSAValue | None:
         return self.operands[2] if len(self.operands) > 2 else None
 

@@ -155,20 +155,12 @@ class PoolOperation(
         ]
 
     @property
-    def images(self) -> SSAValue:
-        return self.operand
-
-    @property
     def initial_value(self) -> SSAValue | None:
         return self.init
 
     @property
     def border_value(self) -> Scalar:
         return self.neutral_element()
-
-    @property
-    def prefers_channels_last(self) -> bool:
-        return False
 
     def build_rows(
         self, builder: Builder, images: StoredImages, initial_rows: SSAValue | None

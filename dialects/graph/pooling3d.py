@@ -109,20 +109,12 @@ class MaxPool3dOp(
         ]
 
     @property
-    def images(self) -> SSAValue:
-        return self.operand
-
-    @property
     def initial_value(self) -> SSAValue | None:
         return None
 
     @property
     def border_value(self) -> Scalar:
         return neutral_element_of(ReduceKind.MAX, element_type_of_value(self.operand))
-
-    @property
-    def prefers_channels_last(self) -> bool:
-        return False
 
     def build_rows(
         self, builder: Builder, images: StoredImages, initial_rows: SSAValue | None

@@ -161,9 +161,9 @@ class WindowRowsInterface(Operation, abc.ABC):
     """
 
     @property
-    @abc.abstractmethod
     def images(self) -> SSAValue:
-        """Images, N x C x axes."""
+        """Images, N x C x axes: the first operand."""
+        return self.operands[0]
 
     @property
     @abc.abstractmethod
@@ -171,9 +171,12 @@ class WindowRowsInterface(Operation, abc.ABC):
         """Value that the result is added to or combined with, of its shape, if any."""
 
     @property
-    @abc.abstractmethod
     def prefers_channels_last(self) -> bool:
-        """True if images should be stored with channels last for the operation."""
+        """
+        True if images should be stored with channels last for the operation; poolings
+        read both orders alike.
+        """
+        return False
 
     @property
     @abc.abstractmethod
