@@ -14,6 +14,10 @@ from tlf.analysis.buffers.normalized_loops import loop_ranges_of
 from tlf.dialects import mem
 from tlf.dialects.target import TargetSpec
 from tlf.dialects.types import itemsize_of, tensor_type
+from tlf.dialects.value_users import single_user_of
+
+MATRIX_DEPTH_BYTES = 32
+"""Bytes of depth whose products a matrix instruction adds at once."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +42,7 @@ def find_accumulating_nest(
 ) -> AccumulatingNest | None:
     """Return the nest of a loop that only accumulates sums in f32, or None."""
     (counter,) = loop_ranges_of(loop)
-    users = [_only_user(each) for each in loop.body.block.args[1:]]
+    users = [single_user_of(each) for each in loop.body.block.args[1:]]
     if not users or not counter.values:
         return None
     if isinstance(inner := users[0], scf.ForOp):
@@ -65,12 +69,6 @@ def find_accumulating_nest(
     return AccumulatingNest((loop,), (counter.values,), max(known))
 
 
-def _only_user(value: SSAValue) -> Operation | None:
-    """Return the operation of the only use of a value, or None."""
-    uses = list(value.uses)
-    return uses[0].operation if len(uses) == 1 else None
-
-
 def _yielded_values(block: Block) -> list[SSAValue]:
     """Return the values that the terminator of a loop body yields."""
     return [] if block.last_op is None else list(block.last_op.operands)
@@ -82,7 +80,7 @@ def _passes_on_totals(loop: scf.ForOp, inner: scf.ForOp) -> bool:
     return (
         list(inner.iter_args) == carried
         and _yielded_values(loop.body.block) == list(inner.results)
-        and all(_only_user(each) is not None for each in inner.results)
+        and all(single_user_of(each) is not None for each in inner.results)
     )
 
 
@@ -97,7 +95,7 @@ def _additions_to_accumulator(
         isinstance(op, mem.ContractOp | mem.ReduceOp)
         and list(op.output_operands) == [accumulator]
         and len(op.results) == 1
-        and _only_user(op.results[0]) is not None
+        and single_user_of(op.results[0]) is not None
         and isinstance(tensor_type(accumulator).element_type, Float32Type)
     )
     if not is_plain:
@@ -144,7 +142,3 @@ def _matrix_extents_of(op: mem.ContractOp) -> tuple[int, int, int]:
         for dims in (acc - rhs, acc - lhs, (lhs | rhs) - acc)
     )
     return rows, columns, depth
-
-
-MATRIX_DEPTH_BYTES = 32
-"""Bytes of depth whose products a matrix instruction adds at once."""

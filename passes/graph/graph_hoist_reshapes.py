@@ -27,13 +27,13 @@ from tlf.dialects.interfaces import (
 )
 from tlf.dialects.located_rewriting import rewrite_module
 from tlf.dialects.types import tensor_type, tensor_type_like
+from tlf.dialects.value_users import single_user_of
 from tlf.passes.graph.broadcast_gathers import BroadcastGatherPattern
 from tlf.passes.graph.contraction_product import Product
 from tlf.passes.graph.permutations import (
     inverse_permutation,
     non_unit_extents,
     reshape_to,
-    single_user_of,
 )
 from tlf.passes.graph.reshape_broadcasts import SplitBroadcastPattern
 from tlf.passes.graph.reshape_for_residency import (

@@ -18,6 +18,7 @@ from tlf.dialects.interfaces import (
     ElementwiseInterface,
 )
 from tlf.dialects.types import tensor_type, tensor_type_like
+from tlf.dialects.value_users import single_user_of
 from tlf.passes.graph.pointwise import is_pointwise
 from tlf.passes.op_replacement import is_in_planned_group
 
@@ -61,12 +62,6 @@ def reshape_to(value: SSAValue, shape: Sequence[int], builder: Builder) -> SSAVa
 def can_move_transpose_past(op: Operation) -> bool:
     """Return `True` if a transpose can move past an operation."""
     return is_pointwise(op) and not is_in_planned_group(op)
-
-
-def single_user_of(value: SSAValue) -> Operation | None:
-    """Return the single user of a value, or None."""
-    users = [use.operation for use in value.uses]
-    return users[0] if len(users) == 1 else None
 
 
 def is_read_by_contraction(value: SSAValue) -> bool:

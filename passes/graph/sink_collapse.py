@@ -20,11 +20,11 @@ from tlf.dialects.interfaces import (
     ReductionInterface,
 )
 from tlf.dialects.types import tensor_type, tensor_type_like
+from tlf.dialects.value_users import single_user_of
 from tlf.passes.graph.contraction_product import Product
 from tlf.passes.graph.permutations import (
     can_move_transpose_past,
     reshape_to,
-    single_user_of,
 )
 from tlf.passes.graph.pointwise import is_pointwise, leaf_values_of
 from tlf.passes.graph.split_axes import (
