@@ -79,7 +79,7 @@ class _RowRebuilder:
         op.result.replace_all_uses_with(reshape)
         op.detach()
         op.erase()
-        sink_reshape(reshape)
+        _sink_reshape(reshape)
 
     def _recompute_operand(
         self,
@@ -149,7 +149,7 @@ def _reduce_along_spans(
     return builder.insert(rounded).result
 
 
-def sink_reshape(reshape: SSAValue) -> None:
+def _sink_reshape(reshape: SSAValue) -> None:
     """
     Compute the elementwise readers of a reshape, which combine it with scalars only,
     before it; nothing if the value is no reshape.
