@@ -56,18 +56,65 @@ class GraphTransposeWeightsPass(ModulePass):
         target = TargetSpec.read_from_module(op)
         if not target.computes_in_registers:
             return
+        orders = _FactorOrders.of_target(target)
         evaluator = ChangeEvaluator.create_for_target(
             ctx, target, min_gain_of_groups=REASSOCIATION.min_transposition_gain
         )
         for function in op.ops:
             if isinstance(function, func.FuncOp) and not function.is_declaration:
                 block = function.body.block
-                _transpose_weights_of_block(block, target)
+                _transpose_weights_of_block(block, orders)
                 if evaluator is not None:
-                    _transpose_varying_factors_of_block(block, target, evaluator)
+                    _transpose_varying_factors_of_block(block, orders, evaluator)
 
 
-def _transpose_weights_of_block(block: Block, target: TargetSpec) -> None:
+@dataclass(frozen=True)
+class _FactorOrders:
+    """Orders in which a target multiplies factors."""
+
+    chip: Chip | None
+    min_extent: int
+    """Least rows, columns and terms of a matrix product."""
+
+    @staticmethod
+    def of_target(target: TargetSpec) -> _FactorOrders:
+        """Return the orders of a target."""
+        least = target.tiling.matrix_minimum or 1
+        return _FactorOrders(Chip.from_target(target), least)
+
+    def do_rows_run_along_result(self, product: Product, side: int) -> bool | None:
+        """
+        Return `True` if rows of a weight should run along the result, `False` if along
+        the reduction, and `None` if both orders are alike.
+        """
+        if self.is_computed_by_lanes(product):
+            return True
+        if _has_short_rows(product.values[side]):
+            return False
+        if self.chip is None or not self._is_wide_matrix_product(product):
+            return None
+        width = max(map(itemsize_of, product.values))
+        return None if self.chip.gpu.matrix_transpose >= width else False
+
+    def is_computed_by_lanes(self, product: Product) -> bool:
+        """
+        Return `True` if lanes compute a matrix product of f32 or f64, as there are no
+        matrix instructions for it.
+        """
+        return self._is_wide_matrix_product(product) and (
+            self.chip is None or not self.chip.has_matrix_instructions_for(product.op)
+        )
+
+    def _is_wide_matrix_product(self, product: Product) -> bool:
+        """
+        Return `True` if a product is a matrix product of f32 or f64, whose rows,
+        columns and reduction have a minimum extent.
+        """
+        elements = {tensor_type(value).element_type for value in product.values}
+        return elements <= {f32, f64} and product.has_min_extents(self.min_extent)
+
+
+def _transpose_weights_of_block(block: Block, orders: _FactorOrders) -> None:
     """Transpose the weights of all products."""
     invariant = call_invariant_values_of(block)
     for op in list(block.ops):
@@ -76,28 +123,10 @@ def _transpose_weights_of_block(block: Block, target: TargetSpec) -> None:
             continue
         for side in range(2):
             if product.values[side] in invariant:
-                along_result = _do_rows_run_along_result(product, side, target)
+                along_result = orders.do_rows_run_along_result(product, side)
                 if along_result is not None:
                     _transpose_factor(product, side, along_result=along_result)
                 break
-
-
-def _do_rows_run_along_result(
-    product: Product, side: int, target: TargetSpec
-) -> bool | None:
-    """
-    Return `True` if rows of a weight should run along the result, `False` if along the
-    reduction, and `None` if both orders are alike.
-    """
-    if _is_computed_by_lanes(product, target):
-        return True
-    if _has_short_rows(product.values[side]):
-        return False
-    chip = Chip.from_target(target)
-    if chip is None or not _is_wide_matrix_product(product, target):
-        return None
-    width = max(map(itemsize_of, product.values))
-    return None if chip.gpu.matrix_transpose >= width else False
 
 
 def _has_short_rows(weight: SSAValue) -> bool:
@@ -123,7 +152,7 @@ class _FactorTransposition:
 
 
 def _transpose_varying_factors_of_block(
-    block: Block, target: TargetSpec, evaluator: ChangeEvaluator
+    block: Block, orders: _FactorOrders, evaluator: ChangeEvaluator
 ) -> None:
     """
     Transpose each factor whose rows run along the reduction where that saves time by
@@ -133,7 +162,7 @@ def _transpose_varying_factors_of_block(
     groups: Groups | None = None
     for op in list(block.ops):
         product: Product | None = Product.from_operation(op)
-        while product is not None and _is_computed_by_lanes(product, target):
+        while product is not None and orders.is_computed_by_lanes(product):
             groups = groups or evaluator.groups_of_block(block)
             side = _find_profitable_side(product, invariant, groups, evaluator)
             if side is None:
@@ -173,27 +202,6 @@ def _runs_along_result(product: Product, side: int) -> bool:
 def _is_batch(product: Product, iterator: int) -> bool:
     """Return `True` if both factors and the result have an axis of an iterator."""
     return all(iterator in each for each in (*product.axes, product.result))
-
-
-def _is_wide_matrix_product(product: Product, target: TargetSpec) -> bool:
-    """
-    Return `True` if a product is a matrix product of f32 or f64, whose rows, columns
-    and reduction have a minimum extent.
-    """
-    elements = {tensor_type(value).element_type for value in product.values}
-    least = target.tiling.matrix_minimum or 1
-    return elements <= {f32, f64} and product.has_min_extents(least)
-
-
-def _is_computed_by_lanes(product: Product, target: TargetSpec) -> bool:
-    """
-    Return `True` if lanes compute a matrix product of f32 or f64, as there are no
-    matrix instructions for it.
-    """
-    chip = Chip.from_target(target)
-    return _is_wide_matrix_product(product, target) and (
-        chip is None or not chip.has_matrix_instructions_for(product.op)
-    )
 
 
 def _transpose_factor(
