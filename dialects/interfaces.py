@@ -248,7 +248,7 @@ class ContractionInterface(AccumulatingInterface):
     @property
     @abc.abstractmethod
     def precision(self) -> str:
-        """Multiplication mode of f32 inputs: `ieee`, `tf32` or `tf32x3`."""
+        """Precision of f32 factors, one of `PRECISIONS`."""
 
     def neutral_element(self) -> Scalar:
         return 0

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tlf.dialects.product_precision import FACTOR_SPLITS, PRECISIONS
 from tlf.dialects.target import TargetSpec
 from tlf.dialects.target.schema import EngineFigures
 
@@ -68,8 +69,13 @@ class Engines:
         figures = self.matrix.get("flops_per_cycle")
         if isinstance(figures, dict):
             fastest = max(figures.values(), default=1)
-            each = _figure_of_type(figures, element, fastest) / 2
-            return each * figure_or_default(self.matrix, "cores")
+            split = FACTOR_SPLITS.get(element)
+            figure = (
+                _figure_of_type(figures, element, fastest)
+                if split is None
+                else _figure_of_type(figures, split.element, fastest) / split.products
+            )
+            return figure / 2 * figure_or_default(self.matrix, "cores")
         cells = figure_or_default(self.matrix, "rows") * figure_or_default(
             self.matrix, "cols"
         )
@@ -95,10 +101,10 @@ def _figure_of_type(
     table: dict[str, int | float], element: str, default: float
 ) -> float:
     """
-    Return the figure of a type; a tf32 precision falls back to f32, any other to
+    Return the figure of a type; a precision of f32 falls back to f32, any other type to
     `default`.
     """
-    names = ("tf32", "f32") if element.startswith("tf32") else ()
+    names = ("f32",) if element in PRECISIONS else ()
     for name in (element, *names):
         if name in table:
             return table[name]

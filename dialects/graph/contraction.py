@@ -48,6 +48,7 @@ from tlf.dialects.interfaces import (
     parallel_dim,
     reduction_dim,
 )
+from tlf.dialects.product_precision import verify_precision
 from tlf.dialects.types import broadcast_shape
 from tlf.support.affine.index_access import (
     Accesses,
@@ -55,16 +56,6 @@ from tlf.support.affine.index_access import (
     broadcast_accesses,
     identity_accesses,
 )
-
-PRECISIONS = ("ieee", "tf32", "tf32x3")
-"""Multiplication modes of f32 inputs."""
-
-
-def verify_precision(precision: str) -> None:
-    """Check that a precision is one of `PRECISIONS`."""
-    if precision not in PRECISIONS:
-        listed = ", ".join(PRECISIONS)
-        raise VerifyException(f"expected a precision among {listed}, got {precision}")
 
 
 class ContractionOperation(AccumulatingOperation, ContractionInterface, abc.ABC):

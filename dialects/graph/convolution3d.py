@@ -18,7 +18,6 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 
 from tlf.dialects.graph.accumulating_operation import AccumulatorTypedOperation
-from tlf.dialects.graph.contraction import verify_precision
 from tlf.dialects.graph.correlation import (
     Correlation,
     filter_tap_extents,
@@ -36,6 +35,7 @@ from tlf.dialects.graph.tensor_types import (
     verify_shape,
 )
 from tlf.dialects.interfaces import Array, DecompositionInterface
+from tlf.dialects.product_precision import verify_precision
 
 ONES = (1, 1, 1)
 ZEROS = (0, 0, 0, 0, 0, 0)

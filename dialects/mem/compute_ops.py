@@ -30,11 +30,9 @@ from tlf.dialects.mem.structured_operation import (
     build_structured_properties,
     verify_output_shapes,
 )
+from tlf.dialects.product_precision import verify_precision
 from tlf.dialects.types import dtype_of, is_float
 from tlf.support.affine.linear_access import is_identity, is_projection
-
-PRECISIONS = ("ieee", "tf32", "tf32x3")
-"""Rounding modes of f32 factors of a contraction."""
 
 COMBINERS = frozenset(
     f"arith.{name}"
@@ -379,11 +377,7 @@ class ContractOp(AccumulatingOp, PrefetchableOperation):
                 f"expected inputs of one element type, got {lhs.element_type} and "
                 f"{rhs.element_type}"
             )
-        if self.precision not in PRECISIONS:
-            raise VerifyException(
-                f"expected an input precision of {', '.join(PRECISIONS)}, got "
-                f"{self.precision}"
-            )
+        verify_precision(self.precision)
 
 
 def _neutral_element_of(combiner_name: str, element_type: Attribute) -> float:

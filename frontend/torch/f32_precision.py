@@ -12,18 +12,21 @@ from typing import Any, Literal, TypeAlias
 import torch
 from torch import fx
 
-from tlf.dialects.graph.contraction import PRECISIONS
+from tlf.dialects.product_precision import PRECISIONS
 
 F32PrecisionOption: TypeAlias = str | Mapping[str, str] | None
 """
 Option of compilations: one precision, those of `matmul` and `conv` by name, or `None`.
 """
 
-ProductKind: TypeAlias = Literal["matmul", "conv", "attention"]
+ProductKind: TypeAlias = Literal["matmul", "conv", "conv3d", "attention"]
 KINDS = ("matmul", "conv")
 """Kinds of products in the option."""
 
 IEEE = "ieee"
+
+FULL = "bf16x6"
+"""Precision for which PyTorch's switches ask if they do not allow tf32."""
 
 CONVOLUTION: Any = torch.ops.aten.convolution.default
 """The ATen operation of all convolutions."""
@@ -38,6 +41,12 @@ class F32Precision:
 
     matmul: str | None = None
     conv: str | None = None
+    conv3d: str | None = None
+    """
+    Precision of convolutions along three axes, except transposed ones without groups:
+    that of other convolutions if it is requested; those of cuDNN are in f32 whatever
+    the switches.
+    """
     attention: str | None = None
     """
     Precision of the products of an attention: that of other products if it is
@@ -58,19 +67,30 @@ class F32Precision:
             if precision not in PRECISIONS:
                 listed = ", ".join(f"`{each}`" for each in PRECISIONS)
                 raise ValueError(f"expected f32_precision {listed}, got {precision}")
-        return F32Precision(**by_kind, attention=by_kind.get("matmul"))
+        return F32Precision(
+            **by_kind,
+            conv3d=by_kind.get("conv"),
+            attention=by_kind.get("matmul"),
+        )
 
     def of_product(self, kind: ProductKind) -> str | None:
         """Return the precision of a kind of products."""
-        by_kind = {"matmul": self.matmul, "conv": self.conv}
-        return by_kind.get(kind, self.attention)
+        by_kind = {
+            "matmul": self.matmul,
+            "conv": self.conv,
+            "conv3d": self.conv3d,
+            "attention": self.attention,
+        }
+        return by_kind[kind]
 
     def resolve_for_device(self, device: torch.device) -> F32Precision:
         """Return the precisions of products on a device, none of them `None`."""
+        full = FULL if device.type == "cuda" else IEEE
         return F32Precision(
             self.matmul or _read_torch_switch("matmul", device),
             self.conv or _read_torch_switch("conv", device),
-            self.attention or IEEE,
+            self.conv3d or full,
+            self.attention or full,
         )
 
 
@@ -111,4 +131,4 @@ def _read_torch_switch(kind: ProductKind, device: torch.device) -> str:
         return IEEE
     backends: Any = torch.backends
     switch = backends.cuda.matmul if kind == "matmul" else backends.cudnn.conv
-    return "tf32" if switch.fp32_precision == "tf32" else IEEE
+    return "tf32" if switch.fp32_precision == "tf32" else FULL

@@ -7,6 +7,7 @@ from xdsl.dialects.builtin import Float32Type, Float64Type
 from xdsl.ir import Operation
 
 from tlf.dialects import mem
+from tlf.dialects.product_precision import FACTOR_SPLITS
 from tlf.lowering.mem_to_triton.contraction_roles import ContractionRoles
 from tlf.lowering.mem_to_triton.element_types import element_type_of, is_float
 
@@ -43,6 +44,16 @@ def is_lowered_to_dot(op: mem.ContractOp) -> bool:
 def is_contraction_lowered_to_dot(op: Operation) -> bool:
     """Return `True` if an operation is a contraction that becomes a `tl.dot`."""
     return isinstance(op, mem.ContractOp) and is_lowered_to_dot(op)
+
+
+def has_split_factors(op: mem.ContractOp) -> bool:
+    """
+    Return `True` if threads split the factors of a contraction into parts, and add the
+    sum of the products of parts to the accumulator.
+    """
+    return op.precision in FACTOR_SPLITS and isinstance(
+        element_type_of(op.lhs), Float32Type
+    )
 
 
 def is_computed_by_lanes(op: mem.ContractOp) -> bool:

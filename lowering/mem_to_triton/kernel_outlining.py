@@ -27,6 +27,7 @@ from tlf.dialects import mem, triton
 from tlf.dialects.located_rewriting import replace_op
 from tlf.lowering.mem_to_triton.access_writer import OFFSET_LIMIT
 from tlf.lowering.mem_to_triton.dot_shapes import (
+    has_split_factors,
     is_computed_by_lanes,
     is_lowered_to_dot,
 )
@@ -314,7 +315,8 @@ def _default_warp_count(kernel: func.FuncOp) -> int:
         [
             op
             for op in products
-            if is_lowered_to_dot(op) and (is_reducing or is_computed_by_lanes(op))
+            if is_lowered_to_dot(op)
+            and (is_reducing or is_computed_by_lanes(op) or has_split_factors(op))
         ]
     )
     return triton.default_warp_count(

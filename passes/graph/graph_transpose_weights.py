@@ -16,11 +16,13 @@ from xdsl.dialects.builtin import ModuleOp, f32, f64
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from tlf.analysis.work.flops_and_bytes import multiplication_type_of
 from tlf.dialects import graph
 from tlf.dialects.call_invariants import call_invariant_values_of
 from tlf.dialects.graph.packed_images import LOAD_BYTES
 from tlf.dialects.interfaces import TilingInterface
 from tlf.dialects.located_rewriting import located_rewriter_at
+from tlf.dialects.product_precision import FACTOR_SPLITS
 from tlf.dialects.target import TargetSpec
 from tlf.dialects.types import itemsize_of, tensor_type
 from tlf.passes.graph.contraction_product import Product
@@ -93,7 +95,10 @@ class _FactorOrders:
             return False
         if self.chip is None or not self._is_wide_matrix_product(product):
             return None
+        split = FACTOR_SPLITS.get(multiplication_type_of(product.op))
         width = max(map(itemsize_of, product.values))
+        if split is not None:
+            width = split.part_bytes
         return None if self.chip.gpu.matrix_transpose >= width else False
 
     def is_computed_by_lanes(self, product: Product) -> bool:

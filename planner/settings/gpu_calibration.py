@@ -24,8 +24,11 @@ class MatrixInstructions:
     Steps in which a warp copies a row of 4-byte elements to a column of shared memory:
     measured with products in tf32 of 2048 rows, columns and terms.
     """
-    split_steps: int = 2
-    """Lane steps that split an element of a factor into a sum of two."""
+    split_steps: int = 7
+    """
+    Lane steps per element of a factor and part after the first, with the waits between
+    splitting and multiplying: measured with products of 4096 rows, columns and terms.
+    """
     combine_steps: int = 3
     """
     Lane steps per result of a product of split factors: two replace NaN, and one adds

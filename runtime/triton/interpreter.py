@@ -3,14 +3,16 @@ Launch of Triton kernels in the interpreter: repairs of Triton's CPU interpreter
 that kernels compute the same as on a GPU.
 
 As released, the interpreter of Triton 3.6 operates on the bit patterns of bfloat16 as
-if they were integers, truncates when it rounds to bfloat16, ignores `input_precision`,
-lets NaN through `maxnum`, has no libdevice and no assembly, reduces with a user's
-function one element at a time, splats the result of a scalar comparison as a number,
-fails in loops with numpy 2.4, and copies arguments in host memory onto themselves.
+if they were integers, truncates when it rounds to bfloat16, ignores `input_precision` and
+rejects those of bfloat16, lets NaN through `maxnum`, has no libdevice and no assembly,
+reduces with a user's function one element at a time, splats the result of a scalar
+comparison as a number, fails in loops with numpy 2.4, and copies arguments in host
+memory onto themselves.
 Import this module only after Triton's mode was selected (see `device_selection`).
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial, partialmethod
 from importlib import import_module
 from typing import Any, cast
@@ -29,13 +31,19 @@ _Builder: Any = _triton.InterpreterBuilder
 _TF32_BITS = np.uint32(0xFFFFE000)
 """Bits of a float32 that a tf32 multiplier reads."""
 
+_BF16_PRECISIONS = ("bf16x3", "bf16x6")
+"""Input precisions that GPUs have in addition to those of the interpreter."""
+
 
 def install_interpreter_repairs() -> None:
     """Repair the interpreter of this process. Further calls have no effect."""
     if isinstance(_triton.interpreter_builder, RepairedBuilder):
         return
     # Triton has a single builder, which is referenced everywhere.
-    _triton.interpreter_builder.__class__ = RepairedBuilder
+    builder = _triton.interpreter_builder
+    builder.__class__ = RepairedBuilder
+    precisions = (*builder.options.allowed_dot_input_precisions, *_BF16_PRECISIONS)
+    builder.options = replace(builder.options, allowed_dot_input_precisions=precisions)
     patch_tensor = partial(_add_index_conversion_to_tensor, _triton._patch_lang_tensor)
     setattr(_triton, "_patch_lang_tensor", patch_tensor)
     copy_back = partialmethod(

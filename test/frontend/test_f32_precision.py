@@ -54,7 +54,12 @@ CONVOLUTIONS: Mapping[str, Case] = {
     "3d": (lambda: nn.Conv3d(2, 3, 2), (1, 2, 4, 4, 4)),
     "transposed": (lambda: nn.ConvTranspose2d(4, 2, 3, stride=2), (1, 4, 5, 5)),
     "transposed 3d": (lambda: nn.ConvTranspose3d(2, 2, 3, 2), (1, 2, 3, 3, 3)),
+    "transposed 3d in groups": (
+        lambda: nn.ConvTranspose3d(4, 4, 3, 2, groups=2),
+        (1, 4, 3, 3, 3),
+    ),
 }
+NAMES = "`ieee`, `bf16x6`, `tf32x3`, `tf32`"
 BOTH: Case = (ConvolutionAndProduct, (1, 4, 8))
 
 
@@ -147,12 +152,12 @@ def _forbid_in_convolutions() -> None:
 @pytest.mark.parametrize(
     ("switch", "precisions"),
     [
-        (lambda: None, ["tf32", "ieee"]),
+        (lambda: None, ["tf32", "bf16x6"]),
         (lambda: torch.set_float32_matmul_precision("high"), ["tf32"]),
         (lambda: torch.set_float32_matmul_precision("medium"), ["tf32"]),
-        (lambda: torch.set_float32_matmul_precision("highest"), ["tf32", "ieee"]),
+        (lambda: torch.set_float32_matmul_precision("highest"), ["tf32", "bf16x6"]),
         (_allow_in_products, ["tf32"]),
-        (_forbid_in_convolutions, ["ieee"]),
+        (_forbid_in_convolutions, ["bf16x6"]),
         (lambda: _set_products("tf32"), ["tf32"]),
     ],
 )
@@ -173,9 +178,25 @@ def test_a_request_comes_before_the_switches():
 def test_attention_follows_requests_only():
     torch.set_float32_matmul_precision("high")
     case = PRODUCTS["attention"]
-    assert _precisions(_import_on_cuda(case)) == ["ieee"]
+    assert _precisions(_import_on_cuda(case)) == ["bf16x6"]
     requested = F32Precision.from_option("tf32")
     assert _precisions(_import_on_cuda(case, requested)) == ["tf32"]
+
+
+@pytest.mark.parametrize(
+    ("name", "precision"),
+    [
+        ("3d", "bf16x6"),
+        ("transposed 3d", "tf32"),
+        ("transposed 3d in groups", "bf16x6"),
+    ],
+)
+def test_convolutions_of_volumes_follow_requests_only(name: str, precision: str):
+    case = CONVOLUTIONS[name]
+    assert _precisions(_import_on_cuda(case)) == [precision]
+    for each in ("tf32", "ieee"):
+        requested = F32Precision.from_option({"conv": each})
+        assert _precisions(_import_on_cuda(case, requested)) == [each]
 
 
 def test_compile_takes_the_precision():
@@ -242,8 +263,8 @@ def test_only_convolutions_of_f32_on_a_gpu_follow_the_switch():
 @pytest.mark.parametrize(
     ("option", "message"),
     [
-        ("fast", "expected f32_precision `ieee`, `tf32`, `tf32x3`, got fast"),
-        ({"conv": "bf16"}, "expected f32_precision `ieee`, `tf32`, `tf32x3`, got bf16"),
+        ("fast", f"expected f32_precision {NAMES}, got fast"),
+        ({"conv": "bf16"}, f"expected f32_precision {NAMES}, got bf16"),
         (
             {"rnn": "tf32"},
             "expected f32_precision of `matmul` and `conv`, got of `rnn`",
@@ -258,7 +279,7 @@ def test_invalid_options(option: object, message: str):
 
 def test_the_backend_of_torch_compile_takes_the_precision():
     settings = Settings.from_options({"f32_precision": {"conv": "tf32"}})
-    assert settings.f32_precision == F32Precision(conv="tf32")
+    assert settings.f32_precision == F32Precision(conv="tf32", conv3d="tf32")
     module, (x,) = _make(BOTH, torch.float32)
     options = {"target": "reference", "f32_precision": "tf32x3", "fallback": "strict"}
     library: Any = torch

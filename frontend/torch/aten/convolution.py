@@ -17,6 +17,7 @@ from tlf.dialects.graph.tensor_types import element_type_of_value, shape_of
 from tlf.dialects.types import is_float
 from tlf.frontend.torch.aten.sliding_windows import broadcast_to_axes
 from tlf.frontend.torch.emitter import Emitter
+from tlf.frontend.torch.f32_precision import ProductKind
 from tlf.frontend.torch.import_errors import Unsupported
 from tlf.frontend.torch.registry import register_as_converter
 
@@ -25,6 +26,10 @@ MAX_SLICED_TAPS = 4
 Maximum number of taps of an axis that are sliced one by one; for more taps, moves of
 whole filter rows are faster.
 """
+
+
+VOLUME = 3
+"""Number of axes of a volume."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +41,8 @@ class ConvOptions:
     high_padding: tuple[int, ...]
     dilation: tuple[int, ...]
     groups: int
+    kind: ProductKind = "conv"
+    """Kind of the products, which selects their precision."""
 
 
 @dataclass(frozen=True)
@@ -172,13 +179,19 @@ def _convert_convolution(
         axes = [TransposedAxis(*each) for each in parameters]
         result = _emit_transposed_convolution(emitter, batched, filters, axes, groups)
     else:
-        shape = ConvOptions(strides, widths, widths, dilations, groups)
+        kind = _product_kind_of(rank)
+        shape = ConvOptions(strides, widths, widths, dilations, groups, kind)
         result = _emit_correlation(emitter, batched, filters, shape)
     if bias is not None:
         column = emitter.reshape(bias, (shape_of(bias)[0], *[1] * rank))
         result = emitter.add(result, column, element_type_of_value(result))
     result = emitter.cast(result, emitter.result_element)
     return emitter.reshape(result, emitter.result_shape) if is_single else result
+
+
+def _product_kind_of(rank: int) -> ProductKind:
+    """Return the kind of the products of a convolution along `rank` axes."""
+    return "conv3d" if rank == VOLUME else "conv"
 
 
 def _emit_correlation(
@@ -194,9 +207,7 @@ def _emit_correlation(
             tuple(max(e, 0) for e in side)
             for side in (options.low_padding, options.high_padding)
         ]
-        options = ConvOptions(
-            options.strides, clipped[0], clipped[1], options.dilation, options.groups
-        )
+        options = replace(options, low_padding=clipped[0], high_padding=clipped[1])
     if rank > 1:
         return _emit_conv_operation(emitter, x, filters, options)
     rows = ConvOptions(
@@ -221,7 +232,7 @@ def _emit_conv_operation(
     """
     Emit `Conv3dOp` for three axes, else `Conv2dOp`, with a result of the wide type.
     """
-    kind = graph.Conv3dOp if len(options.strides) == 3 else graph.Conv2dOp
+    kind = graph.Conv3dOp if len(options.strides) == VOLUME else graph.Conv2dOp
     return emitter.emit(
         kind(
             x,
@@ -230,7 +241,7 @@ def _emit_conv_operation(
             padding=(*options.low_padding, *options.high_padding),
             dilation=options.dilation,
             groups=options.groups,
-            precision=emitter.precision_of_factor(x, "conv"),
+            precision=emitter.precision_of_factor(x, options.kind),
             element=emitter.wide_element,
         )
     )
@@ -297,6 +308,7 @@ def _emit_results_at_residues(
         high_padding=tuple(run.high_padding for run in runs),
         dilation=tuple(axis.element_spacing for axis in axes),
         groups=groups,
+        kind="conv" if groups == 1 else _product_kind_of(len(axes)),
     )
     result = _emit_correlation(
         emitter, x, _emit_filters_of_runs(emitter, kernels, runs), options

@@ -23,6 +23,7 @@ from tlf.dialects.interfaces import (
     MovementInterface,
     TilingInterface,
 )
+from tlf.dialects.product_precision import FACTOR_SPLITS, FactorSplit
 from tlf.dialects.target import TargetSpec
 from tlf.dialects.types import itemsize_of, tensor_type
 from tlf.planner.cost.gpu.gpu_parameters import Chip
@@ -67,10 +68,14 @@ class MatrixProduct:
         return 2 * self.batch * self.rows * self.columns * self.depth
 
     @property
-    def instruction_count(self) -> int:
-        """Matrix instructions per product of elements: 3 for `tf32x3`."""
-        _, _, times = self.element_type.partition("x")
-        return int(times) if times.isdigit() else 1
+    def split(self) -> FactorSplit | None:
+        """Parts into which threads split the factors, if they do."""
+        return FACTOR_SPLITS.get(self.element_type)
+
+    @property
+    def instruction_width(self) -> int:
+        """Bytes per element of the factors of matrix instructions."""
+        return self.width if self.split is None else self.split.part_bytes
 
     @property
     def operand_bytes(self) -> tuple[int, int]:
@@ -383,26 +388,32 @@ class ComputeModel:
         return (
             computed
             + self._cycles_of_transposing(tiled, product)
-            + self._cycles_of_splitting(product, warps)
+            + self._cycles_of_splitting(product, warps, computed.matrix)
         )
 
-    def _cycles_of_splitting(self, product: MatrixProduct, warps: int) -> UnitCycles:
+    def _cycles_of_splitting(
+        self, product: MatrixProduct, warps: int, matrix: float
+    ) -> UnitCycles:
         """
-        Return the additional cycles of a product of factors that threads split into two
-        parts: they store the parts in shared memory, and add the sum of the products of
-        parts to the accumulator.
+        Return the additional cycles of a product of factors that threads split into
+        parts: they store the parts in shared memory, wait for the matrix instructions,
+        and add the sum of the products of parts to the accumulator.
         """
-        if (count := product.instruction_count) == 1:
+        if (split := product.split) is None:
             return NO_CYCLES
-        factors = product.total_operand_bytes
+        elements = product.total_operand_bytes / product.width
         results = product.batch * product.rows * product.columns
         steps = (
-            MATRIX_INSTRUCTIONS.split_steps * factors / product.width
+            MATRIX_INSTRUCTIONS.split_steps * (split.parts - 1) * elements
             + MATRIX_INSTRUCTIONS.combine_steps * results
         )
-        read = (count - 1) * self._shared_memory_read_bytes(product, warps)
-        shared = (read + 2 * factors) / self.chip.gpu.shared_bandwidth
-        return self._cycles_of_lane_steps(steps) + UnitCycles(shared=shared)
+        times = split.products * split.part_bytes / product.width - 1
+        read = times * self._shared_memory_read_bytes(product, warps)
+        stored = split.parts * split.part_bytes * elements
+        shared = (read + stored) / self.chip.gpu.shared_bandwidth
+        return self._cycles_of_lane_steps(steps) + UnitCycles(
+            lanes=matrix, shared=shared
+        )
 
     def _cycles_of_transposing(
         self, tiled: TiledOperation, product: MatrixProduct
@@ -413,9 +424,8 @@ class ComputeModel:
         memory that share banks.
         """
         gpu = self.chip.gpu
-        if product.width <= gpu.matrix_transpose or not self._has_full_rate_shape(
-            product
-        ):
+        is_transposed_at_once = product.instruction_width <= gpu.matrix_transpose
+        if is_transposed_at_once or not self._has_full_rate_shape(product):
             return NO_CYCLES
         copied = sum(
             size

@@ -15,6 +15,7 @@ from tlf.analysis.work.engine_throughput import (
 )
 from tlf.analysis.work.flops_and_bytes import multiplication_type_of
 from tlf.dialects.interfaces import ContractionInterface
+from tlf.dialects.product_precision import FACTOR_SPLITS
 from tlf.dialects.target import LevelKind, TargetSpec
 from tlf.dialects.target.gpu_schema import GpuProcessor
 from tlf.dialects.target.schema import EngineFigures
@@ -103,15 +104,15 @@ class Chip:
     def matrix_rate(self, type_or_precision: str) -> float | None:
         """
         Return the operations per cycle of matrix instructions for a type, or for an f32
-        precision such as `tf32x3`, which takes three products per product. `None` if
+        precision such as `bf16x6`, which takes six products per product. `None` if
         there are no such instructions and the lanes multiply and add.
         """
         if type_or_precision in self.matrix_rates:
             return self.matrix_rates[type_or_precision]
-        base, _, times = type_or_precision.partition("x")
-        if base in self.matrix_rates and times.isdigit():
-            return self.matrix_rates[base] / int(times)
-        return None
+        split = FACTOR_SPLITS.get(type_or_precision)
+        if split is None or split.element not in self.matrix_rates:
+            return None
+        return self.matrix_rates[split.element] / split.products
 
     def has_matrix_instructions_for(self, op: ContractionInterface) -> bool:
         """Return `True` if there are matrix instructions for the factors of `op`."""

@@ -225,18 +225,20 @@ class ResourceDemand:
     def _split_product_bytes(self) -> int:
         """
         Bytes that products of split factors hold besides the accumulator: a sum of its
-        own, and both parts of the left factor.
+        own, and all parts of the left factor.
         """
         return sum(
-            REGISTER * each.batch * each.rows * (each.columns + 2 * each.depth)
+            each.batch
+            * each.rows
+            * (REGISTER * each.columns + split.parts * split.part_bytes * each.depth)
             for each in self._matrix_products()
-            if each.instruction_count > 1 and self.compute_model.has_mma_shape(each)
+            if (split := each.split) and self.compute_model.has_mma_shape(each)
         )
 
     def _largest_product_elements(self) -> int:
         """
-        Return the elements of the largest matrix product that lanes compute, or of any
-        matrix product if a program also reduces.
+        Return the elements of the largest matrix product that lanes compute or whose
+        factors are split, or of any matrix product if a program also reduces.
         """
         is_reducing = any(
             isinstance(op, ReductionInterface) for op in self.tiling.tiles
@@ -245,7 +247,10 @@ class ResourceDemand:
             p.batch * p.rows * p.columns
             for p in self._matrix_products()
             if self.compute_model.is_multiply_add_by_lanes(p)
-            or (is_reducing and self.compute_model.has_mma_shape(p))
+            or (
+                (is_reducing or p.split is not None)
+                and self.compute_model.has_mma_shape(p)
+            )
         )
         return max(sizes, default=0)
 

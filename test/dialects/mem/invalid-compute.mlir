@@ -140,7 +140,7 @@ mem.contract ins(%a, %a : memref<4xf32, "L1">, memref<4xf32, "L1">)
 // -----
 
 %a, %c = "test.op"() : () -> (memref<4xf32, "L1">, memref<4xf32, "L1">)
-// expected-error@+1 {{expected an input precision of ieee, tf32, tf32x3, got half}}
+// expected-error@+1 {{expected a precision among ieee, bf16x6, tf32x3, tf32, got half}}
 mem.contract ins(%a, %a : memref<4xf32, "L1">, memref<4xf32, "L1">)
     outs(%c : memref<4xf32, "L1">) domain [4]
     maps [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>]

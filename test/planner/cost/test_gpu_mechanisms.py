@@ -5,6 +5,7 @@ from math import ceil
 import pytest
 from gpu_programs import H200, Sizes, changed, members, price, product, rows_sum
 
+from tlf.dialects.product_precision import FACTOR_SPLITS
 from tlf.dialects.target import TargetSpec
 from tlf.planner.cost.gpu.gpu_estimator import GpuEstimator
 from tlf.planner.cost.gpu.gpu_parameters import Chip
@@ -123,32 +124,37 @@ def test_threads_transpose_factors_of_tf32():
     assert rows.time_by_resource["shared"] == columns.time_by_resource["shared"]
 
 
-def test_three_products_of_tf32_take_three_times_as_long():
-    once, thrice = (
-        price(rows_product(2048, each, False), (128, 128), (32,))
-        for each in ("tf32", "tf32x3")
+@pytest.mark.parametrize(("precision", "once"), [("tf32x3", "tf32"), ("bf16x6", None)])
+def test_split_factors_take_an_instruction_per_product_of_parts(
+    precision: str, once: str | None
+):
+    split = FACTOR_SPLITS[precision]
+    cost, shallow = (
+        price(rows_product(2048, precision, False), (128, 128), (depth,))
+        for depth in (32, 16)
     )
-    peak = 2 * 2048**3 / (chip().matrix_rates["tf32"] * chip().processors)
-    assert peak <= once.time_by_resource["matrix"] < 1.1 * peak
-    assert thrice.time_by_resource["matrix"] == pytest.approx(
-        3 * once.time_by_resource["matrix"]
-    )
-    # Lanes split factors, and add results of each iteration to the accumulator.
-    shallow = price(rows_product(2048, "tf32x3", False), (128, 128), (16,))
-    added = [
-        each.time_by_resource["lanes"] - once.time_by_resource["lanes"]
-        for each in (thrice, shallow)
-    ]
-    split = MATRIX_INSTRUCTIONS.split_steps * 2 * 2048**3 / 128
-    combined = MATRIX_INSTRUCTIONS.combine_steps * 2048**3 / 32
+    rate = chip().matrix_rates[split.element] * chip().processors
+    peak = split.products * 2 * 2048**3 / rate
+    assert peak <= cost.time_by_resource["matrix"] < 1.1 * peak
+    # Lanes split factors, wait, and add results of each iteration to the accumulator.
+    waits = [each.time_by_resource["matrix"] for each in (cost, shallow)]
     lanes = chip().lane_rate * chip().processors
-    assert added[0] == pytest.approx((split + combined) / lanes, rel=0.05)
-    assert added[1] == pytest.approx((split + 2 * combined) / lanes, rel=0.05)
-    assert thrice.time_by_resource["shared"] > 2 * once.time_by_resource["shared"]
-    # The sum of an iteration and both parts of the left factor are in registers.
-    held = 128 * (128 + 2 * 32) // (chip().gpu.warp * thrice.resources.warp_count)
-    registers = once.resources.registers_per_thread + held
-    assert thrice.resources.registers_per_thread == registers
+    steps = MATRIX_INSTRUCTIONS.split_steps * (split.parts - 1)
+    factors = steps * 2 * 2048**3 / 128
+    combined = MATRIX_INSTRUCTIONS.combine_steps * 2048**3 / 32
+    for each, wait, times in zip((cost, shallow), waits, (1, 2), strict=True):
+        expected = wait + (factors + times * combined) / lanes
+        assert each.time_by_resource["lanes"] == pytest.approx(expected, rel=0.1)
+    if once is None:
+        return
+    plain = price(rows_product(2048, once, False), (128, 128), (32,))
+    assert cost.time_by_resource["shared"] > 2 * plain.time_by_resource["shared"]
+    # The sum of an iteration and all parts of the left factor are in registers, of
+    # twice as many threads.
+    assert cost.resources.warp_count == 2 * plain.resources.warp_count
+    assert (
+        cost.resources.registers_per_thread > plain.resources.registers_per_thread / 2
+    )
 
 
 def test_factors_that_go_through_registers_keep_warps_busy():
