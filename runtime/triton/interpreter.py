@@ -3,7 +3,7 @@ Launch of Triton kernels in the interpreter: repairs of Triton's CPU interpreter
 that kernels compute the same as on a GPU.
 
 As released, the interpreter of Triton 3.6 operates on the bit patterns of bfloat16 as
-if they were integers, truncates when it rounds to bfloat16, ignores `input_precision` and
+if they were integers, truncates when it rounds to bfloat16, ignores `input_precision`,
 rejects those of bfloat16, lets NaN through `maxnum`, has no libdevice and no assembly,
 reduces with a user's function one element at a time, splats the result of a scalar
 comparison as a number, fails in loops with numpy 2.4, and copies arguments in host
