@@ -58,7 +58,7 @@ PIPELINES: Mapping[str, str] = {
         "graph-fold-transposes,graph-hoist-scales,graph-fold-constants,tidy,"
         "graph-recompute-rows,graph-expose-cascaded-reductions,tidy,"
         "graph-split-k-reductions,tidy,graph-round-factors,"
-        "graph-transpose-weights,tidy,"
+        "graph-pad-factors,graph-transpose-weights,tidy,"
         "graph-outline-prepare,tidy"
     ),
     "npu-pipeline": npu_pipeline(["L2", "L1"]),

@@ -91,6 +91,7 @@ PASSES: Mapping[str, tuple[str, str]] = {
         "GraphConvertToChannelsLastPass",
     ),
     "graph-round-factors": ("graph.graph_round_factors", "GraphRoundFactorsPass"),
+    "graph-pad-factors": ("graph.graph_pad_factors", "GraphPadFactorsPass"),
     "graph-transpose-weights": (
         "graph.graph_transpose_weights",
         "GraphTransposeWeightsPass",

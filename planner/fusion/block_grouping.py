@@ -45,7 +45,6 @@ from tlf.planner.fusion.loop_objections import LoopObjections
 from tlf.planner.fusion.producer_closure import Part
 from tlf.planner.fusion.prologue_rule import (
     PrologueRule,
-    reads_transposed_factor,
 )
 from tlf.planner.fusion.remark_collector import (
     RemarkCollector,
@@ -317,7 +316,7 @@ class BlockGrouping:
             operations.sort(key=self.dependences.position.__getitem__)
             if self.dependences.is_convex(
                 operations, groups
-            ) and not reads_transposed_factor(operations):
+            ) and not self.prologue_rule.moves_factors_of_slow_reads(operations):
                 yield parts, group_members_of(operations, op_facts)
 
     def _merge_sibling_reductions(self, groups: Groups) -> None:

@@ -22,6 +22,7 @@ from tlf.analysis.work.flops_and_bytes import (
 )
 from tlf.analysis.work.roofline import vector_operations_per_cycle
 from tlf.analysis.work.vector_step_costs import lane_steps
+from tlf.dialects.graph.packed_images import LOAD_BYTES
 from tlf.dialects.interfaces import (
     ContractionInterface,
     ElementwiseInterface,
@@ -29,14 +30,19 @@ from tlf.dialects.interfaces import (
     MovementInterface,
     splat_attribute_of,
 )
+from tlf.dialects.product_precision import FACTOR_SPLITS
 from tlf.dialects.target import Level, TargetSpec
 from tlf.dialects.tile import level_of
-from tlf.dialects.types import dtype_of, tensor_type
+from tlf.dialects.types import dtype_of, itemsize_of, tensor_type
 from tlf.planner.settings.control_code import CONTROL_CODE
+from tlf.support.affine.index_access import IndexAccess
 
 MOVED = "an operand of a contraction is moved or reduced, not computed elementwise"
 SHARED = "the producers of a contraction's operand have other users"
-TRANSPOSED = "lanes read a factor faster whose rows run along the result in memory"
+TRANSPOSED = "threads read a factor faster whose rows run along another axis in memory"
+UNALIGNED = (
+    "threads read a factor faster whose rows are padded to whole loads in memory"
+)
 COSTLY = "recomputing an operand of a contraction for every tile is not profitable"
 
 TILES = 3
@@ -95,8 +101,9 @@ class PrologueRule:
             for each in computing
         ):
             return MOVED
-        if any(_reads_along_reduction(op, value, each) for each in computing):
-            return TRANSPOSED
+        for producer in computing:
+            if (reason := self._slow_read_objection(op, value, producer)) is not None:
+                return reason
         computes = any(isinstance(each, ElementwiseInterface) for each in computing)
         if not _users_of_results(computing) <= (
             {op, *computing} if computes else group_operations
@@ -106,6 +113,33 @@ class PrologueRule:
             op, operand_index, computing
         )
         return None if pays else COSTLY
+
+    def moves_factors_of_slow_reads(self, operations: Sequence[Operation]) -> bool:
+        """
+        Return `True` if operations contain a product and a move of one of its factors,
+        which threads would read faster if the move was stored.
+        """
+        return any(
+            self._slow_read_objection(op, value, producer) is not None
+            for op in operations
+            if isinstance(op, ContractionInterface)
+            for value in op.inputs
+            if isinstance(producer := value.owner, Operation) and producer in operations
+        )
+
+    def _slow_read_objection(
+        self, op: ContractionInterface, value: SSAValue, producer: Operation
+    ) -> str | None:
+        """
+        Return the reason why threads read a factor faster if its producer stores it, or
+        `None` if they do not.
+        """
+        if _reads_along_other_axis(op, value, producer):
+            return TRANSPOSED
+        is_unaligned = self.target.computes_in_registers and _reads_unaligned_rows(
+            value, producer
+        )
+        return UNALIGNED if is_unaligned else None
 
     def _is_moved_from_outside(
         self, op: Operation, group_operations: set[Operation]
@@ -195,44 +229,46 @@ class PrologueRule:
         return max(1, isqrt(self.level.capacity // TILES // itemsize))
 
 
-def reads_transposed_factor(operations: Sequence[Operation]) -> bool:
-    """
-    Return `True` if operations contain a product in a type that lanes multiply, and the
-    transposition of one of its factors.
-    """
-    return any(
-        _reads_along_reduction(op, value, producer)
-        for op in operations
-        if isinstance(op, ContractionInterface)
-        for value in op.inputs
-        if isinstance(producer := value.owner, Operation) and producer in operations
-    )
-
-
-def _reads_along_reduction(
+def _reads_along_other_axis(
     op: ContractionInterface, value: SSAValue, producer: Operation
 ) -> bool:
     """
-    Return `True` if the producer of a factor reads a tensor whose rows run along the
-    reduction, and moves them so that those of the factor run along the result, for a
-    product in a type that lanes multiply.
+    Return `True` if the producer of a factor moves a tensor so that the rows of the
+    factor run along another axis. Lanes that multiply read rows along the result;
+    threads that split factors read rows along the reduction.
     """
-    if (
-        not isinstance(producer, MovementInterface)
-        or producer is not value.owner
-        or multiplication_type_of(op) not in LANE_TYPES
-    ):
+    kind = multiplication_type_of(op)
+    if not isinstance(producer, MovementInterface) or producer is not value.owner:
+        return False
+    if kind not in LANE_TYPES and kind not in FACTOR_SPLITS:
         return False
     factor = op.indexing_maps()[list(op.operands).index(value)]
     source = producer.indexing_maps()[0]
     if not factor or not source:
         return False
     kinds = [iterator.kind for iterator in op.iteration_domain()]
-    rows = [{kinds[each] for each, _ in access.terms} for access in factor]
     reduced = {IteratorType.REDUCTION}
-    return rows[-1] != reduced and all(
-        rows[axis] == reduced for axis, _ in source[-1].terms
+    rows = [{kinds[each] for each, _ in access.terms} == reduced for access in factor]
+    is_moved = all(rows[axis] != rows[-1] for axis, _ in source[-1].terms)
+    return is_moved and rows[-1] == (kind in FACTOR_SPLITS)
+
+
+def _reads_unaligned_rows(value: SSAValue, producer: Operation) -> bool:
+    """
+    Return `True` if the producer of a factor pads rows that are no multiple of a load
+    of a thread to rows that are.
+    """
+    if not isinstance(producer, MovementInterface) or producer is not value.owner:
+        return False
+    last = tensor_type(value).get_num_dims() - 1
+    source = producer.indexing_maps()[0]
+    if not source or source[-1] != IndexAccess.of_iterator(last):
+        return False
+    before, after = (
+        tensor_type(each).get_shape()[-1] * itemsize_of(each) % LOAD_BYTES
+        for each in (producer.operands[0], value)
     )
+    return before != 0 and after == 0
 
 
 def _users_of_results(operations: set[Operation]) -> set[Operation]:
