@@ -4,7 +4,8 @@ Analysis in the lowering of contractions to Triton: operand order of an emitted
 
 By default the order avoids a transposition of the output. These cases override it:
 Triton does not support the folded columns, or would recompute the left factor. Products
-that lanes compute read the right factor along its columns, where one order allows it.
+that lanes compute read the right factor along its columns, and those of split factors
+the left one along its rows, where one order allows it.
 """
 
 from xdsl.dialects import scf
@@ -14,6 +15,7 @@ from tlf.dialects import mem
 from tlf.dialects.types import is_16_bit_float
 from tlf.lowering.mem_to_triton.contraction_roles import ContractionRoles
 from tlf.lowering.mem_to_triton.dot_shapes import (
+    has_split_factors,
     is_computed_by_lanes,
     is_contraction_lowered_to_dot,
 )
@@ -51,7 +53,7 @@ def needs_operand_swap(op: mem.ContractOp, roles: ContractionRoles) -> bool:
         op, *other
     ):
         return is_swapped_by_default != is_illegal
-    if is_computed_by_lanes(op):
+    if is_computed_by_lanes(op) or has_split_factors(op):
         (_, left), (_, right) = default, other
         is_slow = _has_depth_last(op, roles, right)
         return is_swapped_by_default != (

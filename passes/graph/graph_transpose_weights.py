@@ -95,11 +95,27 @@ class _FactorOrders:
             return False
         if self.chip is None or not self._is_wide_matrix_product(product):
             return None
-        split = FACTOR_SPLITS.get(multiplication_type_of(product.op))
+        if self.has_split_factors(product):
+            return False
         width = max(map(itemsize_of, product.values))
-        if split is not None:
-            width = split.part_bytes
         return None if self.chip.gpu.matrix_transpose >= width else False
+
+    def varying_order_of(self, product: Product) -> bool | None:
+        """
+        Return the order, as above, that may be worth copying a factor of each call;
+        `None` if no order is.
+        """
+        if self.is_computed_by_lanes(product):
+            return True
+        return False if self.has_split_factors(product) else None
+
+    def has_split_factors(self, product: Product) -> bool:
+        """
+        Return `True` if threads read factors to split them into parts: those of the
+        left one along its rows.
+        """
+        kind = multiplication_type_of(product.op)
+        return kind in FACTOR_SPLITS and self._is_wide_matrix_product(product)
 
     def is_computed_by_lanes(self, product: Product) -> bool:
         """
@@ -147,12 +163,14 @@ class _FactorTransposition:
     index: int
     """Index of the product among the operations."""
     side: int
+    along_result: bool
+    """True if rows of the factor then run along the result."""
 
     def __call__(self, operations: Sequence[TilingInterface]) -> bool:
         product = Product.from_operation(operations[self.index])
         if product is None:
             return False
-        _transpose_factor(product, self.side)
+        _transpose_factor(product, self.side, along_result=self.along_result)
         return True
 
 
@@ -160,42 +178,48 @@ def _transpose_varying_factors_of_block(
     block: Block, orders: _FactorOrders, evaluator: ChangeEvaluator
 ) -> None:
     """
-    Transpose each factor whose rows run along the reduction where that saves time by
+    Transpose each factor whose rows run along the other axis where that saves time by
     the cost model, the smaller factor of a product first.
     """
     invariant = call_invariant_values_of(block)
     groups: Groups | None = None
     for op in list(block.ops):
         product: Product | None = Product.from_operation(op)
-        while product is not None and orders.is_computed_by_lanes(product):
-            groups = groups or evaluator.groups_of_block(block)
-            side = _find_profitable_side(product, invariant, groups, evaluator)
-            if side is None:
+        while product is not None:
+            if (order := orders.varying_order_of(product)) is None:
                 break
-            product = Product.from_operation(_transpose_factor(product, side))
-            groups = None
+            groups = groups or evaluator.groups_of_block(block)
+            change = _find_profitable_change(
+                product, order, invariant, groups, evaluator
+            )
+            if change is None:
+                break
+            moved = _transpose_factor(product, change.side, along_result=order)
+            product, groups = Product.from_operation(moved), None
 
 
-def _find_profitable_side(
+def _find_profitable_change(
     product: Product,
+    along_result: bool,
     invariant: AbstractSet[SSAValue],
     groups: Groups,
     evaluator: ChangeEvaluator,
-) -> int | None:
+) -> _FactorTransposition | None:
     """
-    Return the factor of a product that takes less time if it is transposed first, the
-    smaller one if both do; None if there is none.
+    Return the transposition of a factor with which a product takes less time, of the
+    smaller one if those of both do; None if there is none.
     """
     if (group := groups.get(product.op)) is None:
         return None
     index = operations_with_reshapes([group]).index(product.op)
     sizes = [tensor_type(each).element_count() for each in product.values]
     for side in sorted(range(2), key=sizes.__getitem__):
-        if product.values[side] in invariant or _runs_along_result(product, side):
+        is_in_order = _runs_along_result(product, side) == along_result
+        if product.values[side] in invariant or is_in_order:
             continue
-        change = _FactorTransposition(index, side)
+        change = _FactorTransposition(index, side, along_result)
         if evaluator.cycles_saved_by_change([group], change) > 0:
-            return side
+            return change
     return None
 
 
@@ -209,9 +233,7 @@ def _is_batch(product: Product, iterator: int) -> bool:
     return all(iterator in each for each in (*product.axes, product.result))
 
 
-def _transpose_factor(
-    product: Product, side: int, *, along_result: bool = True
-) -> Operation:
+def _transpose_factor(product: Product, side: int, *, along_result: bool) -> Operation:
     """
     Replace a product by one with a factor whose axes along the result, or along the
     reduction, are last, unless one of them is, and return it.

@@ -29,6 +29,11 @@ class MatrixInstructions:
     Lane steps per element of a factor and part after the first, with the waits between
     splitting and multiplying: measured with products of 4096 rows, columns and terms.
     """
+    split_transpose_steps: int = 27
+    """
+    Additional lane steps per element of a left factor that is split and whose rows do
+    not run along the reduction: measured with products of a depth of 8192.
+    """
     combine_steps: int = 3
     """
     Lane steps per result of a product of split factors: two replace NaN, and one adds

@@ -164,9 +164,12 @@ class ComputeModel:
         """Return `True` if the second operand of a contraction is the left factor."""
         if tiled.op not in self._swapped:
             sizes = self.chip.gpu.matrix_rows, self.target.tiling.matrix_minimum
-            is_by_lanes = self.chip.matrix_rate(self._factor_kind_of(tiled.op)) is None
+            kind = self._factor_kind_of(tiled.op)
+            reads_by_threads = (
+                kind in FACTOR_SPLITS or self.chip.matrix_rate(kind) is None
+            )
             self._swapped[tiled.op] = OperandSwap(
-                self.tiling, tiled, *sizes, is_by_lanes
+                self.tiling, tiled, *sizes, reads_by_threads
             ).has_swapped_operands
         return self._swapped[tiled.op]
 
@@ -388,28 +391,32 @@ class ComputeModel:
         return (
             computed
             + self._cycles_of_transposing(tiled, product)
-            + self._cycles_of_splitting(product, warps, computed.matrix)
+            + self._cycles_of_splitting(tiled, warps, computed.matrix)
         )
 
     def _cycles_of_splitting(
-        self, product: MatrixProduct, warps: int, matrix: float
+        self, tiled: TiledOperation, warps: int, matrix: float
     ) -> UnitCycles:
         """
         Return the additional cycles of a product of factors that threads split into
         parts: they store the parts in shared memory, wait for the matrix instructions,
         and add the sum of the products of parts to the accumulator.
         """
+        product = self.matrix_product_of(tiled)
         if (split := product.split) is None:
             return NO_CYCLES
-        elements = product.total_operand_bytes / product.width
+        elements = [size / product.width for size in product.operand_bytes]
         results = product.batch * product.rows * product.columns
         steps = (
-            MATRIX_INSTRUCTIONS.split_steps * (split.parts - 1) * elements
+            MATRIX_INSTRUCTIONS.split_steps * (split.parts - 1) * sum(elements)
             + MATRIX_INSTRUCTIONS.combine_steps * results
         )
+        left = int(product.has_swapped_operands)
+        if not self._is_depth_contiguous(tiled, left):
+            steps += MATRIX_INSTRUCTIONS.split_transpose_steps * elements[left]
         times = split.products * split.part_bytes / product.width - 1
         read = times * self._shared_memory_read_bytes(product, warps)
-        stored = split.parts * split.part_bytes * elements
+        stored = split.parts * split.part_bytes * sum(elements)
         shared = (read + stored) / self.chip.gpu.shared_bandwidth
         return self._cycles_of_lane_steps(steps) + UnitCycles(
             lanes=matrix, shared=shared

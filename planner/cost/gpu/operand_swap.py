@@ -26,8 +26,8 @@ class OperandSwap:
     """Rows of the widest matrix instruction."""
     min_extent: int
     """Minimum extent of the axes of a product for matrix instructions."""
-    is_computed_by_lanes: bool = False
-    """True if there are no matrix instructions for the type of the product."""
+    is_read_by_threads: bool = False
+    """True if threads read the factors, to multiply or to split them."""
 
     @property
     def has_swapped_operands(self) -> bool:
@@ -35,7 +35,7 @@ class OperandSwap:
         True if the backend makes the second operand the left factor, as predicted.
         """
         natural = self._has_column_axis_first
-        if self.is_computed_by_lanes:
+        if self.is_read_by_threads:
             left = int(natural)
             is_slow = has_depth_last(self.tiled, 1 - left)
             return natural != (is_slow and not has_depth_last(self.tiled, left))

@@ -26,6 +26,7 @@ from tlf.dialects.interfaces import (
     IndexedReadInterface,
     ReductionInterface,
 )
+from tlf.dialects.product_precision import FactorSplit
 from tlf.dialects.triton import default_warp_count
 from tlf.dialects.types import itemsize_of
 from tlf.planner.cost.gpu.compute_model import (
@@ -223,17 +224,25 @@ class ResourceDemand:
 
     @property
     def _split_product_bytes(self) -> int:
-        """
-        Bytes that products of split factors hold besides the accumulator: a sum of its
-        own, and all parts of the left factor.
-        """
+        """Bytes that products of split factors hold besides the accumulator."""
+        model = self.compute_model
         return sum(
-            each.batch
-            * each.rows
-            * (REGISTER * each.columns + split.parts * split.part_bytes * each.depth)
+            self._split_bytes_of(each, split)
             for each in self._matrix_products()
-            if (split := each.split) and self.compute_model.has_mma_shape(each)
+            if (split := each.split) and model.has_mma_shape(each)
         )
+
+    def _split_bytes_of(self, product: MatrixProduct, split: FactorSplit) -> int:
+        """
+        Return the bytes of a sum of its own, of both factors, and of the parts of those
+        that instructions read from registers: the left one, or both if they are narrow.
+        """
+        is_narrow = self.compute_model.is_narrow_mma(product)
+        parts = product.rows + (product.columns if is_narrow else 0)
+        factors = product.width * (product.rows + product.columns)
+        each = factors + split.parts * split.part_bytes * parts
+        results = REGISTER * product.rows * product.columns
+        return product.batch * (results + each * product.depth)
 
     def _largest_product_elements(self) -> int:
         """

@@ -37,7 +37,7 @@
 // -----
 
 %a, %b = "test.op"() : () -> (tensor<4x8xf32>, tensor<8x4xf32>)
-// expected-error@+1 {{expected a precision among ieee, tf32, tf32x3, got fast}}
+// expected-error@+1 {{expected a precision among ieee, bf16x6, tf32x3, tf32, got fast}}
 %0 = graph.matmul %a, %b precision "fast" : (tensor<4x8xf32>, tensor<8x4xf32>) -> tensor<4x4xf32>
 
 // -----

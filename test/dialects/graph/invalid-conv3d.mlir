@@ -43,7 +43,7 @@
 // -----
 
 %x, %w = "test.op"() : () -> (tensor<1x8x5x9x9xf32>, tensor<16x8x3x3x3xf32>)
-// expected-error@+1 {{expected a precision among ieee, tf32, tf32x3, got bf16}}
+// expected-error@+1 {{expected a precision among ieee, bf16x6, tf32x3, tf32, got bf16}}
 %0 = graph.conv3d %x, %w precision "bf16" : (tensor<1x8x5x9x9xf32>, tensor<16x8x3x3x3xf32>) -> tensor<1x16x3x7x7xf32>
 
 // -----

@@ -48,6 +48,16 @@ func.func @tf32(%x: tensor<32x64xf32>, %w: tensor<64x48xf32> {tlf.parameter}, %v
   func.return %1 : tensor<2x32x32xf32>
 }
 
+// Threads read a left factor that they split along its rows: it is copied.
+// CHECK-LABEL: func.func @split
+// CHECK-NEXT:    [[X:%.*]] = graph.transpose %x permutation [1, 0] : (tensor<4096x2048xf32>) -> tensor<2048x4096xf32>
+// CHECK-NEXT:    {{%.*}} = graph.contract [[X]], %w
+func.func @split(%x: tensor<4096x2048xf32>, %w: tensor<4096x2048xf32>) -> tensor<2048x2048xf32> {
+  %0 = graph.contract %x, %w maps [affine_map<(i, j, k) -> (k, i)>, affine_map<(i, j, k) -> (k, j)>, affine_map<(i, j, k) -> (i, j)>] precision "bf16x6"
+    : (tensor<4096x2048xf32>, tensor<4096x2048xf32>) -> tensor<2048x2048xf32>
+  func.return %0 : tensor<2048x2048xf32>
+}
+
 // Kept: a small factor that is known at a call only, a row of a few elements, matrix
 // instructions of narrower types, rows of tf32 that run along the reduction, and rows that run along the result.
 // CHECK-LABEL: func.func @kept
