@@ -244,7 +244,7 @@ def _reads_along_other_axis(
         return False
     factor = op.indexing_maps()[list(op.operands).index(value)]
     source = producer.indexing_maps()[0]
-    if not factor or not source:
+    if not factor or not source or not source[-1].terms:
         return False
     kinds = [iterator.kind for iterator in op.iteration_domain()]
     reduced = {IteratorType.REDUCTION}

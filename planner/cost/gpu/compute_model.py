@@ -43,6 +43,9 @@ from tlf.planner.settings.gpu_calibration import (
 )
 from tlf.support.affine.index_access import Box, accessed_box
 
+SUM_BYTES = 4
+"""Bytes of a sum of products."""
+
 MATRIX = 2
 """Number of axes of a factor that needs no collapsing."""
 
@@ -417,10 +420,24 @@ class ComputeModel:
         times = split.products * split.part_bytes / product.width - 1
         read = times * self._shared_memory_read_bytes(product, warps)
         stored = split.parts * split.part_bytes * sum(elements)
-        shared = (read + stored) / self.chip.gpu.shared_bandwidth
+        bandwidth = self.chip.gpu.shared_bandwidth
+        converted = self._bytes_of_converting_sums(product, warps) / bandwidth
+        shared = (read + stored) / bandwidth + converted
         return self._cycles_of_lane_steps(steps) + UnitCycles(
-            lanes=matrix, shared=shared
+            lanes=matrix + converted, shared=shared
         )
+
+    def _bytes_of_converting_sums(self, product: MatrixProduct, warps: int) -> int:
+        """
+        Return the bytes of shared memory through which sums of products of parts pass
+        where groups of warps share rows: Triton 3.6 converts them to another layout and
+        back.
+        """
+        strips = ceil(product.rows / self.chip.gpu.matrix_rows)
+        if warps // MATRIX_INSTRUCTIONS.warp_group <= strips:
+            return 0
+        results = product.batch * product.rows * product.columns
+        return 4 * SUM_BYTES * results
 
     def _cycles_of_transposing(
         self, tiled: TiledOperation, product: MatrixProduct

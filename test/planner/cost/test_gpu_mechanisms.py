@@ -157,6 +157,16 @@ def test_split_factors_take_an_instruction_per_product_of_parts(
     )
 
 
+def test_sums_of_split_factors_are_converted_where_groups_of_warps_share_rows():
+    high, flat = (
+        price(rows_product(2048, "bf16x6", False), tile, (32,))
+        for tile in ((128, 128), (64, 256))
+    )
+    assert high.resources.warp_count == flat.resources.warp_count == 8
+    assert flat.cycles > 1.5 * high.cycles
+    assert flat.time_by_resource["shared"] > 2 * high.time_by_resource["shared"]
+
+
 def test_factors_that_go_through_registers_keep_warps_busy():
     even = price(product(1024, 2048, 512, "f16"), (64, 64), (64,))
     odd = price(product(1023, 2047, 511, "f16"), (64, 64), (64,))
