@@ -4,9 +4,9 @@ Render tables of GPU measurements on pages, from the record of the GPU gate.
     python bench/gpu_tables.py            # rewrite the tables in docs/
     python bench/gpu_tables.py --check    # exit with 1 if a table differs
 
-Tables contain the rows of the core tier, which are measured again for every change; the
-record also has the rows of the full tier. A table is between the markers
-`<!-- gpu: NAME -->` and `<!-- gpu: end -->`.
+Tables contain the rows of the core tier, which are measured again for every change, and
+those of KernelBench; the record also has the rows of the full tier. A table is between
+the markers `<!-- gpu: NAME -->` and `<!-- gpu: end -->`.
 """
 
 from __future__ import annotations
@@ -35,13 +35,18 @@ DTYPES = ("f32", "bf16", "f16")
 
 COLUMNS = ("eager", "inductor", "tlf")
 
+KERNELBENCH = "kernelbench"
+"""Start of the names of rows of KernelBench problems."""
+
 
 def render_table(name: str, record: Record) -> str:
     """Return the named table, for each GPU in the record."""
     core = core_names()
     sections = list[str]()
     for card, about in sorted(record["cards"].items()):
-        rows = _select_rows(core, about["rows"], about["commit"])
+        problems = [each for each in about["rows"] if each.startswith(KERNELBENCH)]
+        names = problems if name in PROBLEM_TABLES else core
+        rows = _select_rows(names, about["rows"], about["commit"])
         table = _format_table(TABLES[name](rows))
         sections += [_describe_run(card, about), table]
     return "\n" + "\n\n".join(sections) + "\n\n"
@@ -144,6 +149,51 @@ def _name_sets(rows: Rows) -> Mapping[str, Sequence[str]]:
     }
 
 
+def problem_mean_rows(rows: Rows) -> Iterator[Sequence[str]]:
+    """
+    Yield the geometric means of the ratios of KernelBench problems, by level and by
+    PyTorch's switches.
+    """
+    yield "level", "switches", "problems", "ratio", "below 1"
+    for level in ("1", "2"):
+        for switches in ("tf32 off", "default"):
+            names = _problem_names(rows, level, switches == "default")
+            ratios = [ratio_to_peers(rows[name], "graph") for name in names]
+            if not ratios:
+                continue
+            below = sum(each < 1 for each in ratios)
+            mean = f"{geometric_mean(ratios):.2f}"
+            yield level, switches, str(len(ratios)), mean, str(below)
+
+
+def _problem_names(rows: Rows, level: str, is_default: bool) -> Sequence[str]:
+    """
+    Return the rows of the problems of a level. With the default switches, those of a
+    problem whose products they change are those named `tf32`.
+    """
+    prefix = f"{KERNELBENCH} level {level} "
+    plain, default = dict[str, str](), dict[str, str]()
+    for name, row in rows.items():
+        if name.startswith(prefix) and "ratio" in row:
+            problem, *words = name.removeprefix(prefix).split(" ")
+            (default if words[:1] == ["tf32"] else plain)[problem] = name
+    return list(({**plain, **default} if is_default else plain).values())
+
+
+def slowest_problem_rows(rows: Rows) -> Iterator[Sequence[str]]:
+    """Yield the ten rows of KernelBench with the smallest ratios."""
+    yield "problem", "error", "PyTorch's", "best of others, us", "TLF", "ratio"
+    measured = [name for name, row in rows.items() if "ratio" in row]
+    for name in sorted(measured, key=lambda name: rows[name]["ratio"])[:10]:
+        row = rows[name]
+        time = row["tlf graph us"]
+        yield (
+            name.removeprefix(f"{KERNELBENCH} "), f"{row['tlf error']:.1e}",
+            f"{row['eager error']:.1e}", f"{time * row['ratio']:.0f}",
+            f"{time:.0f}", f"{row['ratio']:.2f}",
+        )  # fmt: skip
+
+
 def geometric_mean(numbers: Sequence[float]) -> float:
     """Return the geometric mean of positive numbers."""
     return math.exp(sum(map(math.log, numbers)) / len(numbers))
@@ -169,7 +219,12 @@ TABLES: Mapping[str, Callable[[Rows], Iterator[Sequence[str]]]] = {
     "workloads": workload_rows,
     "examples": example_rows,
     "means": mean_rows,
+    "kernelbench means": problem_mean_rows,
+    "kernelbench slowest": slowest_problem_rows,
 }
+
+PROBLEM_TABLES = ("kernelbench means", "kernelbench slowest")
+"""Tables of the rows of KernelBench."""
 
 
 def _is_network(name: str) -> bool:

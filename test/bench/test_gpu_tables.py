@@ -20,6 +20,29 @@ def test_the_record_has_no_wrong_row() -> None:
             assert not list(find_faults(row)), name
 
 
+def test_problems_with_default_switches_take_their_own_rows() -> None:
+    def row(ratio: float) -> dict[str, float]:
+        times = {"eager graph us": 8 * ratio, "tlf graph us": 8.0}
+        return {**times, "ratio": ratio, "tlf error": 0.0, "eager error": 0.0}
+
+    rows = {
+        "kernelbench level 1 2_Conv": row(0.5),
+        "kernelbench level 1 2_Conv tf32": row(8.0),
+        "kernelbench level 1 4_Matmul": row(2.0),
+        "kernelbench level 2 6_Matmul (at abc)": row(4.0),
+        "kernelbench level 2 8_Failed": {},
+    }
+    _, *found = gpu_tables.problem_mean_rows(rows)
+    assert found == [
+        ("1", "tf32 off", "2", "1.00", "1"),
+        ("1", "default", "2", "4.00", "0"),
+        ("2", "tf32 off", "1", "4.00", "0"),
+        ("2", "default", "1", "4.00", "0"),
+    ]
+    _, *slowest = gpu_tables.slowest_problem_rows(rows)
+    assert [each[0] for each in slowest][:2] == ["level 1 2_Conv", "level 1 4_Matmul"]
+
+
 def test_means_of_ratios() -> None:
     slow = {"eager graph us": 8.0, "sdpa graph us": 4.0, "tlf graph us": 8.0}
     fast = {"eager graph us": 8.0, "tlf graph us": 1.0}
