@@ -20,7 +20,7 @@ from torch import nn
 from torch_model import T, cast_all
 from torch_models import MODELS
 from torch_models_attention import PreNormLayer
-from torch_models_vision import Bottleneck
+from torch_models_vision import Bottleneck, SideBySide
 
 CORE, FULL = "core", "full"
 
@@ -169,6 +169,38 @@ def bottleneck(
     )
 
 
+SPATIAL_CONVOLUTIONS = ((64, 56), (128, 28), (256, 14), (512, 7))
+"""Channels and image extents of the 3x3 convolutions of ResNet-50."""
+
+DEPTHWISE_CONVOLUTIONS = ((144, 56), (32, 112), (192, 28), (576, 14))
+"""Channels and image extents of depthwise convolutions of MobileNet-v2."""
+
+
+def convolutions(
+    sizes: Sequence[tuple[int, int]], device: str, *, is_depthwise: bool = False
+) -> RowWork:
+    """
+    Return 3x3 convolutions of `sizes`, channels and image extents, in f16 on batches of
+    32 images with channels last, one after the other.
+    """
+    T.manual_seed(0)
+    modules = [
+        nn.Conv2d(
+            channels,
+            channels,
+            3,
+            padding=1,
+            groups=channels if is_depthwise else 1,
+            bias=False,
+        )
+        for channels, _ in sizes
+    ]
+    shapes = [(32, channels, extent, extent) for channels, extent in sizes]
+    images = random_tensors(device, *shapes, dtype="f16")
+    module = SideBySide(modules).eval().to(device, torch.float16)
+    return channels_last(RowWork(module, images))
+
+
 def channels_last(work: RowWork) -> RowWork:
     """Return a module and its images in the channels-last memory format."""
     layout: Any = torch.channels_last
@@ -291,6 +323,13 @@ def _suite_rows() -> Iterator[GateRow]:
         yield GateRow(f"bottleneck {_format_sizes(sizes)} channels last", CORE, make)
 
 
+def _convolution_rows() -> Iterator[GateRow]:
+    make = partial(convolutions, SPATIAL_CONVOLUTIONS)
+    yield GateRow("convolutions 3x3 f16 batch 32", CORE, make)
+    make = partial(convolutions, DEPTHWISE_CONVOLUTIONS, is_depthwise=True)
+    yield GateRow("convolutions depthwise f16 batch 32", CORE, make)
+
+
 def _format_sizes(sizes: Sequence[int]) -> str:
     return "x".join(map(str, sizes))
 
@@ -354,7 +393,12 @@ def _compile_order(row: GateRow) -> int:
 
 def _base_rows(seed: int) -> list[GateRow]:
     generator = random.Random(seed)
-    rows = [*_network_rows(), *_suite_rows(), *_example_rows()]
+    rows = [
+        *_network_rows(),
+        *_suite_rows(),
+        *_convolution_rows(),
+        *_example_rows(),
+    ]
     rows.append(GateRow("decode 4096", CORE, partial(decode, 4096, 32, 8)))
     tokens = generator.randrange(100, 9000)
     rows.append(GateRow(f"decode {tokens}", FULL, partial(decode, tokens, 16, 4)))

@@ -32,6 +32,18 @@ class BasicBlock(nn.Module):
         return self.relu(out)
 
 
+class SideBySide(nn.Module):
+    """Modules with an argument and a result each."""
+
+    def __init__(self, modules: Sequence[nn.Module]) -> None:
+        super().__init__()
+        self.parts = nn.ModuleList(modules)
+
+    def forward(self, *arguments: Tensor) -> tuple[Tensor, ...]:
+        pairs = zip(self.parts, arguments, strict=True)
+        return tuple(part(x) for part, x in pairs)
+
+
 class Bottleneck(nn.Module):
     """3x3 convolution of fewer channels between two 1x1 convolutions."""
 
