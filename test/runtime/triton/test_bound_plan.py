@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from threading import Thread
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ import torch
 
 from tlf.runtime.triton import bound_plan
 from tlf.runtime.triton.bound_plan import BoundPlan
-from tlf.runtime.triton.graph_cache import Graph
+from tlf.runtime.triton.device_tensors import allocate_temporaries
 from tlf.runtime.triton.kernel_launcher import KernelLauncher
 from tlf.runtime.triton.launch_plan import (
     DeviceBuffer,
@@ -105,12 +105,12 @@ PLAN = Plan(
 class Recorded:
     """Stand-in for a CUDA graph."""
 
-    launch: Callable[[Any], None]
+    launch: Callable[[int], object]
     replays: int = 0
 
-    def replay(self) -> None:
+    def replay(self, stream: int) -> None:
         self.replays += 1
-        self.launch(Stream())
+        self.launch(stream)
 
 
 class Bound:
@@ -120,7 +120,7 @@ class Bound:
         self.graphs: list[Recorded] = []
         monkeypatch.setattr(torch.cuda, "device", nullcontext)
         monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", bool)
-        monkeypatch.setattr(bound_plan, "capture_launches", self.capture)
+        monkeypatch.setattr(bound_plan, "LaunchGraph", self.capture)
         self.launchers = {"add": Launcher(add), "number": Launcher(add_number)}
         constants = {"c": torch.full((SIZE,), 100.0)}
         self.plan = BoundPlan(
@@ -130,10 +130,7 @@ class Bound:
             cast(torch.cuda.Stream, Stream()),
         )
 
-    def capture(
-        self, launch: Callable[[torch.cuda.Stream], None], device: torch.device
-    ) -> Graph:
-        assert device == CPU
+    def capture(self, launch: Callable[[int], object]) -> Recorded:
         self.graphs.append(Recorded(launch))
         return self.graphs[-1]
 
@@ -204,6 +201,56 @@ def test_nothing_is_captured_inside_of_a_capture(
     for _ in range(4):
         bound.check(x)
     assert not bound.graphs
+
+
+def test_captures_of_the_caller_have_temporaries_of_their_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    bound, x = Bound(monkeypatch), torch.arange(4.0)
+    temporaries: list[int] = []
+    kept: list[object] = []
+
+    def allocate(plan: Plan, device: torch.device) -> Mapping[str, torch.Tensor]:
+        kept.append(found := allocate_temporaries(plan, device))
+        return found
+
+    def note_and_add(at: int, number: int) -> None:
+        temporaries.append(at)
+        add_number(at, number)
+
+    monkeypatch.setattr(bound_plan, "allocate_temporaries", allocate)
+    bound.launchers["number"].compute = note_and_add
+    for is_capturing in (True, False, True, False, True):
+        monkeypatch.setattr(
+            torch.cuda, "is_current_stream_capturing", lambda value=is_capturing: value
+        )
+        bound.check(x)
+    captured = {*temporaries[:3], *temporaries[6:9], *temporaries[12:]}
+    (plain,) = {*temporaries[3:6], *temporaries[9:12]}
+    assert len(captured) == 3
+    assert plain not in captured
+
+
+def test_calls_are_right_if_no_graph_can_be_captured(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    bound, x = Bound(monkeypatch), torch.arange(4.0)
+    result = torch.empty(SIZE)
+
+    def allocate(buffer: DeviceBuffer, device: torch.device) -> torch.Tensor:
+        return result
+
+    def fail(launch: Callable[[int], object]) -> Recorded:
+        raise RuntimeError("the stream is captured")
+
+    monkeypatch.setattr(bound_plan, "allocate_device_buffer", allocate)
+    monkeypatch.setattr(bound_plan, "LaunchGraph", fail)
+    for number in range(10):
+        x.fill_(number)
+        bound.check(x)
+    assert [each.getMessage() for each in caplog.records] == [
+        "`f` is launched without a CUDA graph: RuntimeError: the stream is captured"
+    ]
 
 
 def test_results_are_new(monkeypatch: pytest.MonkeyPatch) -> None:
