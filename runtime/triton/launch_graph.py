@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from importlib import import_module
 from typing import Any
@@ -57,6 +57,8 @@ def _check_call(function: Callable[..., tuple[Any, ...]], *arguments: object) ->
     """Call a function of the CUDA runtime, and return its result, if it has one."""
     error, *results = function(*arguments)
     if int(error) != 0:
+        # Errors stay until they are read, by whatever checks for errors next.
+        _cuda_runtime().cudaGetLastError()
         raise CaptureError(f"{function.__name__}: expected success, got {error.name}")
     return results[0] if results else None
 
@@ -97,8 +99,7 @@ def _capture_graph(launch: Callable[[int], object], stream: int) -> Any:
     try:
         launch(stream)
     except BaseException:
-        error, graph = runtime.cudaStreamEndCapture(stream)
-        if int(error) == 0:
-            runtime.cudaGraphDestroy(graph)
+        with suppress(CaptureError):
+            runtime.cudaGraphDestroy(_check_call(runtime.cudaStreamEndCapture, stream))
         raise
     return _check_call(runtime.cudaStreamEndCapture, stream)

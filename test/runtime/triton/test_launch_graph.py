@@ -41,6 +41,7 @@ class Runtime:
     launched: list[int] = field(default_factory=list[int])
     started: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
     created: int = 10
+    errors_read: int = 0
 
     cudaStreamNonBlocking = 1
     cudaStreamCaptureMode = Mode
@@ -57,6 +58,10 @@ class Runtime:
         return (SUCCESS,)
 
     cudaStreamDestroy = cudaGraphDestroy = cudaGraphExecDestroy = _destroy
+
+    def cudaGetLastError(self) -> tuple[Error]:
+        self.errors_read += 1
+        return (SUCCESS,)
 
     def cudaThreadExchangeStreamCaptureMode(self, mode: Mode) -> tuple[Error, Mode]:
         self.mode, before = mode, self.mode
@@ -123,6 +128,7 @@ def test_captures_that_fail_leave_nothing(step: str, runtime: Runtime):
         LaunchGraph(runtime.launch)
     assert (runtime.alive, runtime.capturing) == (set(), [])
     assert runtime.mode is Mode.cudaStreamCaptureModeGlobal
+    assert runtime.errors_read == 1
 
 
 @pytest.mark.parametrize("is_invalidated", [False, True])
