@@ -76,8 +76,7 @@ class CallableModule:
             self.weights[source] if isinstance(source, str) else leaves[source]
             for source in self.call.arguments
         ]
-        names = self.program.signature.inputs
-        results = self.program.run(dict(zip(names, values, strict=True)), True)
+        results = self.program.run_ordered(values, True)
         graph_outputs = [
             with_axis_order(results[value], self.call.axis_orders[value])
             if isinstance(value, int)

@@ -16,6 +16,7 @@ import torch
 from torch import fx
 from xdsl.dialects.builtin import StringAttr
 
+from tlf.compiler.api.argument_conversion import make_selector
 from tlf.compiler.api.compiled_program import CompiledProgram
 from tlf.compiler.api.torch_failures import LOG, FailureReporter
 from tlf.compiler.api.torch_report import REPORT
@@ -59,6 +60,7 @@ class CompiledGraph:
         devices: Mapping[int, torch.device] | None = None,
     ) -> None:
         self.function = function
+        self._order_inputs = make_selector(function.inputs)
         self.devices = devices or {}
         self.orders = result_axis_orders_of(function)
         self.strides = strides or {}
@@ -70,12 +72,10 @@ class CompiledGraph:
         self.program.use_cuda_graphs(is_allowed)
 
     def __call__(self, *inputs: torch.Tensor) -> list[Any]:
-        names = self.program.signature.inputs
-        values = [inputs[position] for position in self.function.inputs]
         # Numbers may be passed as host tensors, whatever the device of other inputs.
         devices = (each.device for each in inputs if each.device.type != "cpu")
         device = next(devices, torch.device("cpu"))
-        results = self.program.run(dict(zip(names, values, strict=True)), True)
+        results = self.program.run_ordered(self._order_inputs(inputs), True)
         outputs = [
             with_axis_order(
                 results[output].to(self.devices.get(at, device)), self.orders[output]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
@@ -99,6 +100,16 @@ class NotSimulatedError(Exception):
         super().__init__("expected a target of the backend npu for the time of a run")
 
 
+class BoundProgram(Protocol):
+    """Protocol of a program whose weights are bound, on one device."""
+
+    def __call__(
+        self, weights: Sequence[Buffer], inputs: Mapping[str, Buffer]
+    ) -> Outcome:
+        """Run on the weights that were bound, in order, and on the other arguments."""
+        ...
+
+
 class Executable(Protocol):
     """Protocol of a compiled program, which can be run repeatedly."""
 
@@ -131,6 +142,19 @@ class Executable(Protocol):
         """Run on arrays by argument name, on a device if it is known."""
         ...
 
+    @property
+    def prepared_arguments(self) -> Collection[str]:
+        """Names of the weights from which values are computed when they are bound."""
+        ...
+
+    def bind_weights(self, weights: Mapping[str, Buffer], device: Any) -> BoundProgram:
+        """Return a program for calls on a device as long as weights are unchanged."""
+        ...
+
+    def is_capturing(self, device: Any) -> bool:
+        """Return `True` if the caller captures the calls, which do not run now."""
+        ...
+
     def wait_for_results(self, device: Any) -> None:
         """Wait until the results of calls are complete, for use on other streams."""
         ...
@@ -140,13 +164,50 @@ class Executable(Protocol):
         ...
 
 
-class HostExecutable:
+@dataclass(frozen=True)
+class RunWithWeights:
+    """A program whose weights are passed with its other arguments in each call."""
+
+    executable: Executable
+    names: Sequence[str]
+    """Names of the weights."""
+    device: Any
+
+    def __call__(
+        self, weights: Sequence[Buffer], inputs: Mapping[str, Buffer]
+    ) -> Outcome:
+        """Run on weights and other arguments."""
+        by_name = dict(zip(self.names, weights, strict=True))
+        return self.executable({**by_name, **inputs}, self.device)
+
+
+class HostExecutable(ABC):
     """A program that runs on the host, on numpy arrays."""
+
+    artifacts: Mapping[str, str]
+    takes_tensors: bool
+
+    @abstractmethod
+    def __call__(self, inputs: Mapping[str, Buffer], device: Any = None) -> Outcome:
+        """Run on arrays by argument name."""
 
     @property
     def axis_orders(self) -> Mapping[str, Order]:
         """Return no orders: arrays are reordered during the call."""
         return {}
+
+    @property
+    def prepared_arguments(self) -> Collection[str]:
+        """Return no names: nothing is computed from weights alone."""
+        return ()
+
+    def bind_weights(self, weights: Mapping[str, Buffer], device: Any) -> BoundProgram:
+        """Return a program that takes weights like other arguments."""
+        return RunWithWeights(self, tuple(weights), device)
+
+    def is_capturing(self, device: Any) -> bool:
+        """Return `False`: nothing is captured."""
+        return False
 
     def wait_for_results(self, device: Any) -> None:
         """Return at once: calls return complete results."""
@@ -154,7 +215,7 @@ class HostExecutable:
     def use_cuda_graphs(self, is_allowed: bool) -> None:
         """Ignore the setting: nothing is launched."""
 
-    def device_for(self, inputs: Mapping[str, Buffer]) -> None:
+    def device_for(self, inputs: Mapping[str, Buffer]) -> Any:
         """Return `None`: there is no torch device."""
 
 
@@ -259,15 +320,20 @@ class TritonKernels:
         return self.executable.device_of_arguments(inputs.values())
 
     def __call__(self, inputs: Mapping[str, Buffer], device: Any = None) -> Outcome:
-        values = [inputs[name] for name in self.signature.inputs]
-        with report_step("run kernels"):
-            outputs = self.executable(
-                values, self.returns_tensors, device, fraction_reporter()
-            )
-        results = dict(zip(self.signature.outputs, outputs.values(), strict=True))
-        kernels = len(self.executable.plan.kernels)
-        row = ("kernels", str(kernels))
-        return Outcome(results, [row], {"kernels": kernels}, self.artifacts)
+        return self.bind_weights({}, device)((), inputs)
+
+    @property
+    def prepared_arguments(self) -> Collection[str]:
+        """Return no names: nothing is computed from weights alone."""
+        return ()
+
+    def bind_weights(self, weights: Mapping[str, Buffer], device: Any) -> BoundKernels:
+        """Return a program that checks weights and looks up their addresses once."""
+        return BoundKernels(self, weights, device)
+
+    def is_capturing(self, device: Any) -> bool:
+        """Return `True` during a capture of the current stream of a GPU."""
+        return self.executable.is_capturing(device or self.executable.device)
 
     def wait_for_results(self, device: Any) -> None:
         """Wait for the current stream of a GPU."""
@@ -276,3 +342,46 @@ class TritonKernels:
     def use_cuda_graphs(self, is_allowed: bool) -> None:
         """Allow or forbid launches as CUDA graphs."""
         self.executable.uses_graphs = is_allowed
+
+
+class BoundKernels:
+    """Triton kernels whose weights have the same addresses in all calls."""
+
+    def __init__(
+        self, kernels: TritonKernels, weights: Mapping[str, Buffer], device: Any
+    ) -> None:
+        self._executable = kernels.executable
+        self._kernels = kernels
+        self._device = device or kernels.executable.device
+        self._has_arrays = not all(map(is_torch_tensor, weights.values()))
+        names = kernels.signature.inputs
+        self._fixed = self._executable.fix_arguments([*map(names.index, weights)])
+        self._inputs = [name for name in names if name not in weights]
+        count = len(self._executable.plan.kernels)
+        self._figures = {"kernels": count}
+        self._rows = [("kernels", str(count))]
+
+    def __call__(
+        self, weights: Sequence[Buffer], inputs: Mapping[str, Buffer]
+    ) -> Outcome:
+        """Run on the weights that were bound, in order, and on the other arguments."""
+        values = [inputs[name] for name in self._inputs]
+        as_tensors = self._kernels.returns_tensors
+        if as_tensors is None:
+            are_tensors = not self._has_arrays and all(map(is_torch_tensor, values))
+            as_tensors = are_tensors and bool(weights or values)
+        with report_step("run kernels"):
+            outputs = self._executable.run_fixed(
+                self._fixed,
+                weights,
+                values,
+                as_tensors,
+                self._device,
+                fraction_reporter(),
+            )
+        outputs_by_name = zip(
+            self._kernels.signature.outputs, outputs.values(), strict=True
+        )
+        return Outcome(
+            dict(outputs_by_name), self._rows, self._figures, self._kernels.artifacts
+        )

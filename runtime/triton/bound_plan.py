@@ -12,12 +12,12 @@ from typing import NamedTuple
 
 import torch
 
-from tlf.runtime.triton.argument_guard import ArgumentGuard
+from tlf.runtime.triton.accepted_arguments import AcceptedArguments
 from tlf.runtime.triton.device_tensors import (
-    Array,
     allocate_device_buffer,
     allocate_temporaries,
 )
+from tlf.runtime.triton.fixed_arguments import CallArguments, FixedArguments
 from tlf.runtime.triton.graph_cache import Addresses, GraphCache
 from tlf.runtime.triton.kernel_cache import limit_kernel_cache
 from tlf.runtime.triton.kernel_launcher import KernelLauncher, Run
@@ -27,7 +27,6 @@ from tlf.runtime.triton.launch_plan import (
     Launch,
     Plan,
     find_buffer_launches,
-    find_described_buffers,
 )
 from tlf.runtime.triton.parallel_compilation import compile_in_threads
 from tlf.runtime.triton.requested_kernel import ALIGNMENT
@@ -74,49 +73,66 @@ class BoundPlan:
         self._launches = [*_unroll_launches(plan.steps, {})]
         self._buffer_launches = find_buffer_launches(plan)
         accessed = {each for launch in self._launches for each in launch.arguments}
-        self._argument_indices = [
-            index for index, name in enumerate(plan.arguments) if name in accessed
-        ]
-        """Indices of the arguments that launches access; others are ignored."""
-        names = [plan.arguments[index] for index in self._argument_indices]
+        self._accessed = [name for name in plan.arguments if name in accessed]
+        """Arguments that launches access; others are ignored."""
         buffers = {each.name: each for each in plan.buffers}
-        self._guard = ArgumentGuard(
-            [buffers[each] for each in names],
-            stream.device,
-            find_described_buffers(plan),
-        )
         self._results = [buffers[each] for each in plan.results]
-        self._names = (*names, *plan.results)
         self._numbers = sorted(each for each in accessed if isinstance(each, int))
         temporaries = (each.name for each in plan.buffers if each.kind == "temporary")
+        self._names = (*self._accessed, *plan.results)
         slots = (*self._names, *constants, *temporaries, *self._numbers)
         self._index_by_slot = {slot: index for index, slot in enumerate(slots)}
         self._bound: dict[tuple[bool, ...], Sequence[_BoundLaunch]] = {}
         """Launches by the alignments of arguments and results."""
+        self._accepted: tuple[int, AcceptedArguments] | None = None
+        self._changes = 0
+        """Number of times that the addresses of fixed arguments changed."""
+        self._captured: dict[FixedArguments, Sequence[torch.Tensor]] = {}
+        """Fixed arguments that graphs of the caller access, which are kept alive."""
         self._graphs = GraphCache(plan.function)
         self._lock = RLock()
 
-    def run(self, values: Sequence[Array], uses_graphs: bool) -> list[torch.Tensor]:
+    def run(self, arguments: CallArguments, uses_graphs: bool) -> list[torch.Tensor]:
         """
         Enqueue all launches on the stream, which must be the current one, and return
         the new results. With `uses_graphs`, launches that repeat with the same
         addresses are a CUDA graph. Raises `GuardError` and `KernelError`.
         """
-        accessed = [values[index] for index in self._argument_indices]
-        arguments = self._guard.upload_arguments(accessed)
+        change, accepted = self._accept_fixed(arguments)
+        others = accepted.upload_others(arguments)
         device = self._stream.device
         results = [allocate_device_buffer(each, device) for each in self._results]
-        tensors = arguments + results
-        addresses = tuple([each.data_ptr() for each in tensors])
+        key = (change, *[each.data_ptr() for each in (*others, *results)])
         with self._lock:
-            if torch.cuda.is_current_stream_capturing():
-                self._launch_all(addresses, tensors, self._allocate_fixed())
-            elif not uses_graphs:
-                self._launch_all(addresses, tensors, self._fixed)
-            elif not self._graphs.replay_graph(addresses, self._stream.cuda_stream):
-                launch_on = self._launch_all(addresses, tensors, self._fixed)
-                self._capture_if_repeated(addresses, launch_on)
+            is_capturing = torch.cuda.is_current_stream_capturing()
+            if uses_graphs and not is_capturing:
+                if self._graphs.replay_graph(key, self._stream.cuda_stream):
+                    return results
+            fixed = self._allocate_fixed() if is_capturing else self._fixed
+            tensors = accepted.order_tensors(arguments, others)
+            launch_on = self._launch_all([*tensors, *results], fixed)
+            if is_capturing:
+                self._captured.setdefault(arguments.fixed, tensors)
+            elif uses_graphs:
+                self._capture_if_repeated(key, launch_on)
         return results
+
+    def _accept_fixed(self, arguments: CallArguments) -> tuple[int, AcceptedArguments]:
+        """
+        Return the arguments with those checked that are fixed, and the number of
+        changes of their addresses.
+        """
+        known = self._accepted
+        if known is not None and known[1].fixed is arguments.fixed:
+            return known
+        device = self._stream.device
+        accepted = AcceptedArguments(self._plan, self._accessed, device, arguments)
+        with self._lock:
+            known = self._accepted
+            if known is None or known[1].addresses != accepted.addresses:
+                self._changes += 1
+            self._accepted = self._changes, accepted
+            return self._accepted
 
     @cached_property
     def _fixed(self) -> Mapping[str, torch.Tensor]:
@@ -129,15 +145,13 @@ class BoundPlan:
         return {**self._constants, **temporaries}
 
     def _launch_all(
-        self,
-        addresses: Addresses,
-        tensors: Sequence[torch.Tensor],
-        fixed: Mapping[str, torch.Tensor],
+        self, tensors: Sequence[torch.Tensor], fixed: Mapping[str, torch.Tensor]
     ) -> Callable[[int], None]:
         """
-        Enqueue all launches on the stream. Returns a function that enqueues them on a
-        stream with some handle.
+        Enqueue all launches on the stream, for arguments and results in order. Returns
+        a function that enqueues them on a stream with some handle.
         """
+        addresses = [each.data_ptr() for each in tensors]
         launches = self._bind_launches(addresses, tensors, fixed)
         fixed_addresses = (each.data_ptr() for each in fixed.values())
         values = (*addresses, *fixed_addresses, *self._numbers)
@@ -146,7 +160,7 @@ class BoundPlan:
 
     def _bind_launches(
         self,
-        addresses: Addresses,
+        addresses: Sequence[int],
         tensors: Sequence[torch.Tensor],
         fixed: Mapping[str, torch.Tensor],
     ) -> Sequence[_BoundLaunch]:
@@ -189,12 +203,12 @@ class BoundPlan:
         return _BoundLaunch(launch.kernel, run, indices)
 
     def _capture_if_repeated(
-        self, addresses: Addresses, launch_on: Callable[[int], None]
+        self, key: Addresses, launch_on: Callable[[int], None]
     ) -> None:
         """Capture launches in a graph if they repeat with the same addresses."""
         if len(self._launches) <= MAX_CAPTURED_LAUNCHES:
             capture = partial(LaunchGraph, launch_on)
-            self._graphs.capture_if_repeated(addresses, capture)
+            self._graphs.capture_if_repeated(key, capture)
 
 
 def _launch_each(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
-from threading import Lock
+from threading import RLock
 from typing import cast
 
 import torch
@@ -14,6 +14,7 @@ from tlf.runtime.triton import device_tensors
 from tlf.runtime.triton.argument_guard import ArgumentGuard
 from tlf.runtime.triton.bound_plan import BoundPlan
 from tlf.runtime.triton.device_tensors import Array
+from tlf.runtime.triton.fixed_arguments import CallArguments, FixedArguments
 from tlf.runtime.triton.interpreted_plan import InterpretedPlan
 from tlf.runtime.triton.kernel_admission import KernelFacts
 from tlf.runtime.triton.kernel_launcher import KernelLauncher
@@ -41,7 +42,8 @@ class Executable:
         self._constants: dict[torch.device, Mapping[str, torch.Tensor]] = {}
         self._bound: dict[tuple[torch.device, int], BoundPlan] = {}
         """Plans by device and stream."""
-        self._lock = Lock()
+        self._nothing_fixed = FixedArguments(())
+        self._lock = RLock()
         if self.device.type == "cuda":
             with _launch_context_of_device(self.device):
                 prefetch_plan_kernels(plan)
@@ -77,13 +79,34 @@ class Executable:
         """
         values = self._order_inputs_by_plan(inputs)
         device = self.device_of_arguments(values) if device is None else device
-        if device.type == "cuda":
-            results = self._run_on_gpu(values, device)
-        else:
-            results = self._interpret(values, observe_fraction)
         if as_tensors is None:
             are_tensors = [isinstance(each, torch.Tensor) for each in values]
             as_tensors = bool(are_tensors) and all(are_tensors)
+        fixed = self._nothing_fixed
+        return self.run_fixed(fixed, (), values, as_tensors, device, observe_fraction)
+
+    def fix_arguments(self, indices: Sequence[int]) -> FixedArguments:
+        """Return some arguments, by index, as those that `run_fixed` checks once."""
+        return FixedArguments(tuple(indices)) if indices else self._nothing_fixed
+
+    def run_fixed(
+        self,
+        fixed: FixedArguments,
+        fixed_values: Sequence[Array],
+        values: Sequence[Array],
+        as_tensors: bool,
+        device: torch.device,
+        observe_fraction: Callable[[float], object] | None = None,
+    ) -> dict[str, Array]:
+        """
+        Run the plan like a call, with the values of the arguments that are fixed, and
+        of the others in order. Results are torch tensors or numpy arrays.
+        """
+        arguments = CallArguments(fixed, fixed_values, values)
+        if device.type == "cuda":
+            results = self._run_on_gpu(arguments, device)
+        else:
+            results = self._interpret(arguments, observe_fraction)
         if as_tensors:
             return cast(dict[str, Array], results)
         return {
@@ -91,12 +114,16 @@ class Executable:
             for name, tensor in results.items()
         }
 
+    def is_capturing(self, device: torch.device) -> bool:
+        """Return `True` if the current stream is captured, and the device is a GPU."""
+        return device.type == "cuda" and torch.cuda.is_current_stream_capturing()
+
     def wait_for_stream(self, device: torch.device) -> None:
         """
         Wait for the launches on the current stream of a device, if it is a GPU; not
         during a capture, in which nothing runs.
         """
-        if device.type == "cuda" and not torch.cuda.is_current_stream_capturing():
+        if device.type == "cuda" and not self.is_capturing(device):
             torch.cuda.current_stream(device).synchronize()
 
     def _order_inputs_by_plan(self, inputs: Inputs) -> Sequence[Array]:
@@ -123,7 +150,7 @@ class Executable:
 
     def _interpret(
         self,
-        values: Sequence[Array],
+        arguments: CallArguments,
         observe_fraction: Callable[[float], object] | None,
     ) -> dict[str, torch.Tensor]:
         """Run the plan in the interpreter, and return the results by name."""
@@ -133,6 +160,7 @@ class Executable:
             self.device,
             find_described_buffers(self.plan),
         )
+        values = arguments.order_by_plan()
         buffers = dict(zip(names, guard.upload_arguments(values), strict=True))
         results = {
             name: device_tensors.allocate_device_buffer(
@@ -144,14 +172,14 @@ class Executable:
         return results
 
     def _run_on_gpu(
-        self, values: Sequence[Array], device: torch.device
+        self, arguments: CallArguments, device: torch.device
     ) -> dict[str, torch.Tensor]:
         """
         Enqueue the plan on the current stream of a GPU, and return the results by name.
         """
         with _launch_context_of_device(device):
             bound = self._bind_to_stream(torch.cuda.current_stream(device))
-            results = bound.run(values, self.uses_graphs)
+            results = bound.run(arguments, self.uses_graphs)
         return dict(zip(self.plan.results, results, strict=True))
 
     def _bind_to_stream(self, stream: torch.cuda.Stream) -> BoundPlan:

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import ctypes
+import gc
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from threading import Thread
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import pytest
 import torch
 
 from tlf.runtime.triton import bound_plan
+from tlf.runtime.triton.argument_guard import ArgumentGuard
 from tlf.runtime.triton.bound_plan import BoundPlan
 from tlf.runtime.triton.device_tensors import allocate_temporaries
+from tlf.runtime.triton.fixed_arguments import CallArguments, FixedArguments
 from tlf.runtime.triton.kernel_launcher import KernelLauncher
 from tlf.runtime.triton.launch_plan import (
     DeviceBuffer,
@@ -28,6 +32,8 @@ from tlf.runtime.triton.runtime_errors import GuardError, KernelError
 CPU = torch.device("cpu")
 
 SIZE = 4
+
+NOTHING_FIXED = FixedArguments(())
 
 HANDLE = 7
 """Handle of the stream."""
@@ -134,9 +140,13 @@ class Bound:
         self.graphs.append(Recorded(launch))
         return self.graphs[-1]
 
+    def arguments(self, x: torch.Tensor) -> CallArguments:
+        """Return the arguments of a call, none of them fixed."""
+        return CallArguments(NOTHING_FIXED, (), [torch.zeros(1), x])
+
     def check(self, x: torch.Tensor, uses_graphs: bool = True) -> torch.Tensor:
         """Run the plan, and check its result."""
-        (y,) = self.plan.run([torch.zeros(1), x], uses_graphs)
+        (y,) = self.plan.run(self.arguments(x), uses_graphs)
         assert torch.equal(y, 2 * x + 109)
         return y
 
@@ -277,7 +287,7 @@ def test_arguments_and_results_have_strides(monkeypatch: pytest.MonkeyPatch) -> 
 def test_only_accessed_arguments_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
     bound = Bound(monkeypatch)
     with pytest.raises(GuardError, match="argument 'x': expected shape"):
-        bound.plan.run([torch.zeros(1), torch.zeros(3)], True)
+        bound.plan.run(bound.arguments(torch.zeros(3)), True)
 
 
 def test_errors_name_the_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -298,7 +308,7 @@ def test_threads_do_not_mix_their_launches(monkeypatch: pytest.MonkeyPatch) -> N
 
     def call(x: torch.Tensor) -> None:
         for _ in range(50):
-            (y,) = bound.plan.run([torch.zeros(1), x], True)
+            (y,) = bound.plan.run(bound.arguments(x), True)
             right.append(torch.equal(y, 2 * x + 109))
 
     threads = [Thread(target=call, args=(each,)) for each in inputs]
@@ -307,3 +317,74 @@ def test_threads_do_not_mix_their_launches(monkeypatch: pytest.MonkeyPatch) -> N
     for each in threads:
         each.join()
     assert right == 200 * [True]
+
+
+def fix_x(bound: Bound, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Return a check of calls with `x` fixed, whose results have one address."""
+    result = torch.empty(SIZE)
+
+    def allocate(buffer: DeviceBuffer, device: torch.device) -> torch.Tensor:
+        return result
+
+    def check(fixed: FixedArguments, x: torch.Tensor) -> None:
+        arguments = CallArguments(fixed, [x], [torch.zeros(1)])
+        (y,) = bound.plan.run(arguments, True)
+        assert torch.equal(y, 2 * x + 109)
+
+    monkeypatch.setattr(bound_plan, "allocate_device_buffer", allocate)
+    return check
+
+
+def test_fixed_arguments_are_checked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    bound, x = Bound(monkeypatch), torch.arange(4.0)
+    check, fixed = fix_x(bound, monkeypatch), FixedArguments((1,))
+    checked: list[object] = []
+    inner = ArgumentGuard.upload_arguments
+
+    def note(self: ArgumentGuard, values: Sequence[Any]) -> list[torch.Tensor]:
+        checked.extend(values)
+        return inner(self, values)
+
+    monkeypatch.setattr(ArgumentGuard, "upload_arguments", note)
+    for number in range(5):
+        x.fill_(number)
+        check(fixed, x)
+    assert len(checked) == 1
+    assert [each.replays for each in bound.graphs] == [3]
+    with pytest.raises(GuardError, match="argument 'x': expected shape"):
+        check(FixedArguments((1,)), torch.zeros(3))
+
+
+def test_other_fixed_arguments_have_other_graphs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    bound, x = Bound(monkeypatch), torch.arange(4.0)
+    check, fixed = fix_x(bound, monkeypatch), FixedArguments((1,))
+    for _ in range(3):
+        check(fixed, x)
+    # The same addresses are those of the same graph.
+    check(FixedArguments((1,)), x)
+    assert [each.replays for each in bound.graphs] == [2]
+    other, fixed = torch.ones(4), FixedArguments((1,))
+    for _ in range(3):
+        check(fixed, other)
+    assert [each.replays for each in bound.graphs] == [2, 1]
+
+
+def test_fixed_arguments_of_captures_are_kept_alive(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    bound = Bound(monkeypatch)
+    check = fix_x(bound, monkeypatch)
+    for is_capturing in (False, True):
+        x = torch.arange(4.0)
+        monkeypatch.setattr(
+            torch.cuda, "is_current_stream_capturing", lambda value=is_capturing: value
+        )
+        check(FixedArguments((1,)), x)
+        seen = weakref.ref(x)
+        del x
+        for each in bound.launchers.values():
+            each.bound.clear()
+        gc.collect()
+        assert (seen() is not None) == is_capturing

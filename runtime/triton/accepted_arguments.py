@@ -1,0 +1,87 @@
+"""
+Launch of Triton kernels: arguments as a plan on a stream accepts them, of which those
+that are fixed were checked, and have known addresses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import torch
+
+from tlf.runtime.triton.argument_guard import ArgumentGuard
+from tlf.runtime.triton.device_tensors import Array
+from tlf.runtime.triton.fixed_arguments import CallArguments
+from tlf.runtime.triton.launch_plan import Plan, find_described_buffers
+
+
+class AcceptedArguments:
+    """
+    Arguments of a plan that launches access, on one device. Fixed tensors that are used
+    in place are not kept alive.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        accessed: Sequence[str],
+        device: torch.device,
+        arguments: CallArguments,
+    ) -> None:
+        """Check the fixed arguments of a call. Raises `GuardError`."""
+        self.fixed = arguments.fixed
+        self._names = accessed
+        fixed = [plan.arguments[index] for index in self.fixed.indices]
+        self._fixed = _positions_by_name(fixed, accessed)
+        indices = set(self.fixed.indices)
+        others = [name for at, name in enumerate(plan.arguments) if at not in indices]
+        self._others = _positions_by_name(others, accessed)
+        buffers = {each.name: each for each in plan.buffers}
+        described = find_described_buffers(plan)
+        self._guard = ArgumentGuard(
+            [buffers[name] for name in self._others], device, described
+        )
+        """Guard of the arguments that are not fixed."""
+        guard = ArgumentGuard(
+            [buffers[name] for name in self._fixed], device, described
+        )
+        given = [arguments.fixed_values[at] for at in self._fixed.values()]
+        tensors = guard.upload_arguments(given)
+        self.addresses = tuple([each.data_ptr() for each in tensors])
+        """Addresses of the fixed arguments."""
+        self._copies = {
+            name: tensor
+            for name, tensor, value in zip(self._fixed, tensors, given, strict=True)
+            if tensor is not value
+        }
+
+    def upload_others(self, arguments: CallArguments) -> list[torch.Tensor]:
+        """Return the arguments that are not fixed, on the device."""
+        values = [arguments.others[at] for at in self._others.values()]
+        return self._guard.upload_arguments(values)
+
+    def order_tensors(
+        self, arguments: CallArguments, others: Sequence[torch.Tensor]
+    ) -> list[torch.Tensor]:
+        """Return all arguments on the device in order; `others` are not fixed."""
+        given = {name: arguments.fixed_values[at] for name, at in self._fixed.items()}
+        by_name: Mapping[str, Array] = {
+            **given,
+            **self._copies,
+            **dict(zip(self._others, others, strict=True)),
+        }
+        return [_expect_tensor(by_name[name]) for name in self._names]
+
+
+def _positions_by_name(
+    names: Sequence[str], accessed: Sequence[str]
+) -> Mapping[str, int]:
+    """Return the positions in `names` of those that are accessed, by name."""
+    wanted = set(accessed)
+    return {name: at for at, name in enumerate(names) if name in wanted}
+
+
+def _expect_tensor(value: Array) -> torch.Tensor:
+    """Return a tensor; arrays are uploaded as such."""
+    assert isinstance(value, torch.Tensor)
+    return value
