@@ -10,14 +10,14 @@ from collections.abc import Mapping, Sequence
 import torch
 
 from tlf.runtime.triton.argument_guard import ArgumentGuard
-from tlf.runtime.triton.device_tensors import Array
+from tlf.runtime.triton.device_tensors import Array, record_use
 from tlf.runtime.triton.fixed_arguments import CallArguments
 from tlf.runtime.triton.launch_plan import Plan, find_described_buffers
 
 
 class AcceptedArguments:
     """
-    Arguments of a plan that launches access, on one device. Fixed tensors that are used
+    Arguments of a plan that launches access, on one stream. Fixed tensors that are used
     in place are not kept alive.
     """
 
@@ -25,7 +25,7 @@ class AcceptedArguments:
         self,
         plan: Plan,
         accessed: Sequence[str],
-        device: torch.device,
+        stream: torch.cuda.Stream,
         arguments: CallArguments,
     ) -> None:
         """Check the fixed arguments of a call. Raises `GuardError`."""
@@ -39,14 +39,15 @@ class AcceptedArguments:
         buffers = {each.name: each for each in plan.buffers}
         described = find_described_buffers(plan)
         self._guard = ArgumentGuard(
-            [buffers[name] for name in self._others], device, described
+            [buffers[name] for name in self._others], stream.device, described
         )
         """Guard of the arguments that are not fixed."""
         guard = ArgumentGuard(
-            [buffers[name] for name in self._fixed], device, described
+            [buffers[name] for name in self._fixed], stream.device, described
         )
         given = [arguments.fixed_values[at] for at in self._fixed.values()]
         tensors = guard.upload_arguments(given)
+        record_use(tensors, stream)
         self.addresses = tuple([each.data_ptr() for each in tensors])
         """Addresses of the fixed arguments."""
         self._copies = {

@@ -125,8 +125,9 @@ class BoundPlan:
         known = self._accepted
         if known is not None and known[1].fixed is arguments.fixed:
             return known
-        device = self._stream.device
-        accepted = AcceptedArguments(self._plan, self._accessed, device, arguments)
+        accepted = AcceptedArguments(
+            self._plan, self._accessed, self._stream, arguments
+        )
         with self._lock:
             known = self._accepted
             if known is None or known[1].addresses != accepted.addresses:

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 import torch
 
-from tlf.runtime.triton import bound_plan
+from tlf.runtime.triton import accepted_arguments, bound_plan
 from tlf.runtime.triton.argument_guard import ArgumentGuard
 from tlf.runtime.triton.bound_plan import BoundPlan
 from tlf.runtime.triton.device_tensors import allocate_temporaries
@@ -388,3 +388,22 @@ def test_fixed_arguments_of_captures_are_kept_alive(
             each.bound.clear()
         gc.collect()
         assert (seen() is not None) == is_capturing
+
+
+def test_memory_of_fixed_arguments_is_used_on_the_stream(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Other streams may have allocated it, and free it when it is replaced."""
+    used: list[tuple[torch.Tensor, object]] = []
+
+    def note(tensors: Sequence[torch.Tensor], stream: object) -> None:
+        used.extend((each, stream) for each in tensors)
+
+    monkeypatch.setattr(accepted_arguments, "record_use", note)
+    bound, x = Bound(monkeypatch), torch.arange(4.0)
+    check, fixed = fix_x(bound, monkeypatch), FixedArguments((1,))
+    for _ in range(2):
+        check(fixed, x)
+    ((tensor, stream),) = used
+    assert tensor is x
+    assert stream == Stream()
