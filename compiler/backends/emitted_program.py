@@ -46,6 +46,8 @@ class EmittedProgram:
         prepare = self._load_text(self.preparation_text, first, side_file_folder)
         if isinstance(prepare, TritonKernels):
             prepare = replace(prepare, returns_tensors=True)
+            # It runs again only after weights have changed.
+            prepare.executable.keeps_temporaries = False
         return PreparedProgram(
             self._load_text(self.text, main, side_file_folder), prepare, first.inputs
         )

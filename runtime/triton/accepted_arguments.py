@@ -6,11 +6,12 @@ that are fixed were checked, and have known addresses.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import cast
 
 import torch
 
 from tlf.runtime.triton.argument_guard import ArgumentGuard
-from tlf.runtime.triton.device_tensors import Array, record_use
+from tlf.runtime.triton.device_tensors import record_use
 from tlf.runtime.triton.fixed_arguments import CallArguments
 from tlf.runtime.triton.launch_plan import Plan, find_described_buffers
 
@@ -61,17 +62,20 @@ class AcceptedArguments:
         values = [arguments.others[at] for at in self._others.values()]
         return self._guard.upload_arguments(values)
 
+    def select_fixed(self, arguments: CallArguments) -> Mapping[str, torch.Tensor]:
+        """Return the fixed arguments on the device, by name."""
+        given = {name: arguments.fixed_values[at] for name, at in self._fixed.items()}
+        return cast(Mapping[str, torch.Tensor], {**given, **self._copies})
+
     def order_tensors(
         self, arguments: CallArguments, others: Sequence[torch.Tensor]
     ) -> list[torch.Tensor]:
         """Return all arguments on the device in order; `others` are not fixed."""
-        given = {name: arguments.fixed_values[at] for name, at in self._fixed.items()}
-        by_name: Mapping[str, Array] = {
-            **given,
-            **self._copies,
+        by_name = {
+            **self.select_fixed(arguments),
             **dict(zip(self._others, others, strict=True)),
         }
-        return [_expect_tensor(by_name[name]) for name in self._names]
+        return [by_name[name] for name in self._names]
 
 
 def _positions_by_name(
@@ -80,9 +84,3 @@ def _positions_by_name(
     """Return the positions in `names` of those that are accessed, by name."""
     wanted = set(accessed)
     return {name: at for at, name in enumerate(names) if name in wanted}
-
-
-def _expect_tensor(value: Array) -> torch.Tensor:
-    """Return a tensor; arrays are uploaded as such."""
-    assert isinstance(value, torch.Tensor)
-    return value

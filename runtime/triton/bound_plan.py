@@ -87,16 +87,22 @@ class BoundPlan:
         self._accepted: tuple[int, AcceptedArguments] | None = None
         self._changes = 0
         """Number of times that the addresses of fixed arguments changed."""
-        self._captured: dict[FixedArguments, Sequence[torch.Tensor]] = {}
+        self._captured: dict[FixedArguments, Mapping[str, torch.Tensor]] = {}
         """Fixed arguments that graphs of the caller access, which are kept alive."""
         self._graphs = GraphCache(plan.function)
         self._lock = RLock()
 
-    def run(self, arguments: CallArguments, uses_graphs: bool) -> list[torch.Tensor]:
+    def run(
+        self,
+        arguments: CallArguments,
+        uses_graphs: bool,
+        keeps_temporaries: bool = True,
+    ) -> list[torch.Tensor]:
         """
         Enqueue all launches on the stream, which must be the current one, and return
         the new results. With `uses_graphs`, launches that repeat with the same
-        addresses are a CUDA graph. Raises `GuardError` and `KernelError`.
+        addresses are a CUDA graph, if the temporaries are kept for further calls.
+        Raises `GuardError` and `KernelError`.
         """
         change, accepted = self._accept_fixed(arguments)
         others = accepted.upload_others(arguments)
@@ -105,15 +111,16 @@ class BoundPlan:
         key = (change, *[each.data_ptr() for each in (*others, *results)])
         with self._lock:
             is_capturing = torch.cuda.is_current_stream_capturing()
-            if uses_graphs and not is_capturing:
+            is_kept = keeps_temporaries and not is_capturing
+            if uses_graphs and is_kept:
                 if self._graphs.replay_graph(key, self._stream.cuda_stream):
                     return results
-            fixed = self._allocate_fixed() if is_capturing else self._fixed
+            fixed = self._fixed if is_kept else self._allocate_fixed()
             tensors = accepted.order_tensors(arguments, others)
             launch_on = self._launch_all([*tensors, *results], fixed)
             if is_capturing:
-                self._captured.setdefault(arguments.fixed, tensors)
-            elif uses_graphs:
+                self._captured[arguments.fixed] = accepted.select_fixed(arguments)
+            if uses_graphs and is_kept:
                 self._capture_if_repeated(key, launch_on)
         return results
 

@@ -37,6 +37,8 @@ class Executable:
         self.device = torch.empty(0, device=device).device
         self.uses_graphs = True
         """True if launches that repeat with the same addresses become a CUDA graph."""
+        self.keeps_temporaries = True
+        """True if temporaries are kept for further calls, as graphs require."""
         self._buffers = {buffer.name: buffer for buffer in plan.buffers}
         self._launchers = {each.name: KernelLauncher(each) for each in plan.kernels}
         self._constants: dict[torch.device, Mapping[str, torch.Tensor]] = {}
@@ -179,7 +181,7 @@ class Executable:
         """
         with _launch_context_of_device(device):
             bound = self._bind_to_stream(torch.cuda.current_stream(device))
-            results = bound.run(arguments, self.uses_graphs)
+            results = bound.run(arguments, self.uses_graphs, self.keeps_temporaries)
         return dict(zip(self.plan.results, results, strict=True))
 
     def _bind_to_stream(self, stream: torch.cuda.Stream) -> BoundPlan:

@@ -241,6 +241,29 @@ def test_captures_of_the_caller_have_temporaries_of_their_own(
     assert plain not in captured
 
 
+def test_temporaries_need_not_be_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    bound, x = Bound(monkeypatch), torch.arange(4.0)
+    allocated: list[weakref.ref[torch.Tensor]] = []
+
+    def allocate(plan: Plan, device: torch.device) -> Mapping[str, torch.Tensor]:
+        found = allocate_temporaries(plan, device)
+        allocated.extend(map(weakref.ref, found.values()))
+        return found
+
+    monkeypatch.setattr(bound_plan, "allocate_temporaries", allocate)
+    for keeps_temporaries in (False, True):
+        allocated.clear()
+        for _ in range(4):
+            (y,) = bound.plan.run(bound.arguments(x), True, keeps_temporaries)
+            assert torch.equal(y, 2 * x + 109)
+        for each in bound.launchers.values():
+            each.bound.clear()
+        gc.collect()
+        kept = [each for each in allocated if each() is not None]
+        assert len(kept) == keeps_temporaries
+    assert len(allocated) == 1
+
+
 def test_calls_are_right_if_no_graph_can_be_captured(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
