@@ -5,11 +5,15 @@ backend takes. Tensors of earlier calls that are used in place are not checked a
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
+
+import ml_dtypes
+import numpy as np
 
 from tlf.compiler.backends.executables import Buffer, Executable, is_torch_tensor
 from tlf.runtime.known_tensors import KnownTensors
@@ -26,6 +30,12 @@ class ArgumentType:
     dtype: str
     is_weight: bool = False
     """True if the argument is constant across calls."""
+
+    @property
+    def byte_count(self) -> int:
+        """Bytes of the elements."""
+        width = np.dtype(getattr(ml_dtypes, self.dtype, self.dtype)).itemsize
+        return math.prod(self.shape) * width
 
 
 def make_selector(keys: Sequence[Any]) -> Callable[[Any], tuple[Buffer, ...]]:

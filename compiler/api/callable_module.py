@@ -13,6 +13,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 from tlf.compiler.api.callable_program import CallableProgram
+from tlf.compiler.backends.device_memory import DeviceMemory
 from tlf.support.tensor_strides import with_axis_order
 
 
@@ -118,6 +119,11 @@ class CallableModule:
                     f"input {index}: expected {expected}, got {leaves[index]}"
                 )
         return leaves
+
+    @property
+    def memory(self) -> DeviceMemory | None:
+        """Memory of a GPU that the program uses, see `CallableProgram.memory`."""
+        return self.program.memory
 
     @property
     def stats(self) -> Mapping[str, float]:

@@ -6,6 +6,7 @@ nor the compiler.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tlf.compiler.api.argument_conversion import (
@@ -14,6 +15,7 @@ from tlf.compiler.api.argument_conversion import (
     make_selector,
 )
 from tlf.compiler.api.weight_binding import WeightBinding, WeightConverter
+from tlf.compiler.backends.device_memory import DeviceMemory
 from tlf.compiler.backends.executables import (
     Buffer,
     Executable,
@@ -160,6 +162,25 @@ class CallableProgram:
             got = ", ".join([*map(str, range(len(arguments))), *named]) or "none"
             raise TypeError(f"expected arguments {listed}, got {got}")
         return inputs
+
+    @property
+    def memory(self) -> DeviceMemory | None:
+        """
+        Memory of a GPU that the program uses, as its plan states; `None` for a target
+        without a GPU.
+        """
+        if (memory := self.executable.memory) is None:
+            return None
+        replaced = set(self.executable.replaced_arguments)
+        weights = self._weight_types
+        return replace(
+            memory,
+            inputs=sum(each.byte_count for each in self._input_types.values()),
+            parameters=sum(each.byte_count for each in weights.values()),
+            replaced_parameters=sum(
+                each.byte_count for name, each in weights.items() if name in replaced
+            ),
+        )
 
     @property
     def stats(self) -> Mapping[str, float]:

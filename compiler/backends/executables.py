@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
+from tlf.compiler.backends.device_memory import DeviceMemory
 from tlf.compiler.backends.npu_report_rows import Row, report_figures, report_rows
+from tlf.runtime.triton.launch_plan import find_accessed_buffers
 from tlf.support.progress import fraction_reporter, report_step
 
 if TYPE_CHECKING:
@@ -143,8 +145,18 @@ class Executable(Protocol):
         ...
 
     @property
+    def memory(self) -> DeviceMemory | None:
+        """Memory that calls use on a GPU; `None` for programs of the host."""
+        ...
+
+    @property
     def prepared_arguments(self) -> Collection[str]:
         """Names of the weights from which values are computed when they are bound."""
+        ...
+
+    @property
+    def replaced_arguments(self) -> Collection[str]:
+        """Names of the prepared arguments that nothing else is computed from."""
         ...
 
     def bind_weights(self, weights: Mapping[str, Buffer], device: Any) -> BoundProgram:
@@ -197,7 +209,17 @@ class HostExecutable(ABC):
         return {}
 
     @property
+    def memory(self) -> DeviceMemory | None:
+        """Return `None`: no memory of a GPU is used."""
+        return None
+
+    @property
     def prepared_arguments(self) -> Collection[str]:
+        """Return no names: nothing is computed from weights alone."""
+        return ()
+
+    @property
+    def replaced_arguments(self) -> Collection[str]:
         """Return no names: nothing is computed from weights alone."""
         return ()
 
@@ -323,9 +345,26 @@ class TritonKernels:
         return self.bind_weights({}, device)((), inputs)
 
     @property
+    def memory(self) -> DeviceMemory | None:
+        """Memory of the plan."""
+        return DeviceMemory.from_plan(self.executable.plan)
+
+    @property
     def prepared_arguments(self) -> Collection[str]:
         """Return no names: nothing is computed from weights alone."""
         return ()
+
+    @property
+    def replaced_arguments(self) -> Collection[str]:
+        """Return no names: nothing is computed from weights alone."""
+        return ()
+
+    @property
+    def ignored_arguments(self) -> frozenset[str]:
+        """Names of the arguments that no kernel accesses."""
+        accessed = find_accessed_buffers(self.executable.plan)
+        names = zip(self.signature.inputs, self.executable.plan.arguments, strict=True)
+        return frozenset(name for name, argument in names if argument not in accessed)
 
     def bind_weights(self, weights: Mapping[str, Buffer], device: Any) -> BoundKernels:
         """Return a program that checks weights and looks up their addresses once."""
@@ -357,9 +396,17 @@ class BoundKernels:
         names = kernels.signature.inputs
         self._fixed = self._executable.fix_arguments([*map(names.index, weights)])
         self._inputs = [name for name in names if name not in weights]
-        count = len(self._executable.plan.kernels)
-        self._figures = {"kernels": count}
-        self._rows = [("kernels", str(count))]
+        memory = DeviceMemory.from_plan(self._executable.plan)
+        self._figures = {
+            "kernels": len(self._executable.plan.kernels),
+            "arena_bytes": memory.arena,
+            "result_bytes": memory.results,
+            "constant_bytes": memory.constants,
+        }
+        self._rows = [
+            (name.replace("_", " "), f"{value:,}")
+            for name, value in self._figures.items()
+        ]
 
     def __call__(
         self, weights: Sequence[Buffer], inputs: Mapping[str, Buffer]

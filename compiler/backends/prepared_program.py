@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tlf.compiler.backends.argument_snapshots import ArgumentSnapshots
+from tlf.compiler.backends.device_memory import DeviceMemory
 from tlf.compiler.backends.executables import (
     BoundProgram,
     Buffer,
@@ -14,6 +16,7 @@ from tlf.compiler.backends.executables import (
     Outcome,
     RunWithWeights,
     SimulatedProgram,
+    TritonKernels,
 )
 
 if TYPE_CHECKING:
@@ -68,6 +71,26 @@ class PreparedProgram:
     def prepared_arguments(self) -> Collection[str]:
         """Names of the arguments of the preparation."""
         return self.taken
+
+    @property
+    def replaced_arguments(self) -> Collection[str]:
+        """Names of the arguments that only the preparation accesses."""
+        if not isinstance(self.main, TritonKernels):
+            return ()
+        return self.main.ignored_arguments.intersection(self.taken)
+
+    @property
+    def memory(self) -> DeviceMemory | None:
+        """Memory of the program, with that of the preparation apart."""
+        main, first = self.main.memory, self.preparation.memory
+        if main is None or first is None:
+            return main
+        return replace(
+            main,
+            constants=main.constants + first.constants,
+            prepared=first.results,
+            preparation_arena=first.arena,
+        )
 
     def invalidate_preparation(self) -> None:
         """Run the preparation again at the next call."""

@@ -26,6 +26,7 @@ from tlf.runtime.triton.launch_plan import (
     HostLoop,
     Launch,
     Plan,
+    find_accessed_buffers,
     find_buffer_launches,
 )
 from tlf.runtime.triton.parallel_compilation import compile_in_threads
@@ -72,12 +73,13 @@ class BoundPlan:
         self._stream = stream
         self._launches = [*_unroll_launches(plan.steps, {})]
         self._buffer_launches = find_buffer_launches(plan)
-        accessed = {each for launch in self._launches for each in launch.arguments}
+        accessed = find_accessed_buffers(plan)
         self._accessed = [name for name in plan.arguments if name in accessed]
         """Arguments that launches access; others are ignored."""
         buffers = {each.name: each for each in plan.buffers}
         self._results = [buffers[each] for each in plan.results]
-        self._numbers = sorted(each for each in accessed if isinstance(each, int))
+        values = {each for launch in self._launches for each in launch.arguments}
+        self._numbers = sorted(each for each in values if isinstance(each, int))
         temporaries = (each.name for each in plan.buffers if each.kind == "temporary")
         self._names = (*self._accessed, *plan.results)
         slots = (*self._names, *constants, *temporaries, *self._numbers)
