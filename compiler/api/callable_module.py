@@ -92,6 +92,10 @@ class CallableModule:
         outputs = [graph_outputs[position] for position in self.call.outputs]
         return pytree.tree_unflatten(outputs, self.call.out_spec)
 
+    def release_weights(self) -> None:
+        """Empty weights that are not used, see `CallableProgram.release_weights`."""
+        self.program.release_weights()
+
     def use_cuda_graphs(self, is_allowed: bool) -> None:
         """Allow or forbid CUDA graphs, see `CallableProgram.use_cuda_graphs`."""
         self.program.use_cuda_graphs(is_allowed)

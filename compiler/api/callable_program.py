@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 from tlf.compiler.api.argument_conversion import (
@@ -14,7 +15,11 @@ from tlf.compiler.api.argument_conversion import (
     check_argument_types,
     make_selector,
 )
-from tlf.compiler.api.weight_binding import WeightBinding, WeightConverter
+from tlf.compiler.api.weight_binding import (
+    ReleasedWeightsError,
+    WeightBinding,
+    WeightConverter,
+)
 from tlf.compiler.backends.device_memory import DeviceMemory
 from tlf.compiler.backends.executables import (
     Buffer,
@@ -58,6 +63,10 @@ class CallableProgram:
         self._converter = WeightConverter()
         self._binding: WeightBinding | None = None
         """Binding of the last call."""
+        self._releases_weights = False
+        self._has_released = False
+        """True if weights were released, so that nothing can be bound again."""
+        self._lock = RLock()
         self._figures: dict[str, float] = {}
 
     def __call__(self, *arguments: Buffer, **named: Buffer) -> Any:
@@ -97,7 +106,8 @@ class CallableProgram:
         if binding is not None and binding.accepts_weights(weights):
             if (converted := binding.convert_inputs(inputs)) is not None:
                 return binding.run(weights, converted)
-        binding = self._bind_weights(weights, inputs)
+        with self._lock:
+            binding = self._bind_weights(weights, inputs)
         converted = binding.convert_inputs(inputs)
         assert converted is not None
         return binding.run(weights, converted)
@@ -108,7 +118,10 @@ class CallableProgram:
         """
         Return the program with weights bound for a call. It is kept for further calls,
         but in a capture of the caller, as prepared values are not computed there.
+        Raises `ReleasedWeightsError` if they would be needed again.
         """
+        if self._has_released:
+            return self._expect_bound(weights, inputs)
         by_name = dict(zip(self._weight_types, weights, strict=True))
         check_argument_types(self._weight_types, by_name)
         inputs_by_name = dict(zip(self._input_types, inputs, strict=True))
@@ -118,9 +131,36 @@ class CallableProgram:
         binding = WeightBinding(
             self.executable, device, by_name, converted, self._input_types
         )
-        if not self.executable.is_capturing(device):
-            self._binding = binding
+        if self.executable.is_capturing(device):
+            return binding
+        if self._releases_weights:
+            self._release_weights(binding, by_name)
+        self._binding = binding
         return binding
+
+    def _expect_bound(
+        self, weights: Sequence[Buffer], inputs: Sequence[Buffer]
+    ) -> WeightBinding:
+        """Return the binding, which another thread may just have made."""
+        if (known := self._binding) is not None and known.accepts_weights(weights):
+            if known.convert_inputs(inputs) is not None:
+                return known
+        raise ReleasedWeightsError
+
+    def _release_weights(
+        self, binding: WeightBinding, weights: Mapping[str, Buffer]
+    ) -> None:
+        """Release the weights that are not used any more, also by another name."""
+        replaced = set(self.executable.replaced_arguments)
+        used = {id(each) for name, each in weights.items() if name not in replaced}
+        released = {
+            name
+            for name in replaced
+            if is_torch_tensor(weights[name]) and id(weights[name]) not in used
+        }
+        binding.release_weights(weights, released)
+        self._converter.forget_copies(released)
+        self._has_released = bool(released)
 
     def _find_device(self, values: Mapping[str, Buffer]) -> Any:
         """Return the device of a run: that of the last one if all tensors are there."""
@@ -131,12 +171,26 @@ class CallableProgram:
             return last
         return self.executable.device_for(values)
 
+    def release_weights(self) -> None:
+        """
+        Empty the weights that only the weight preparation accesses, at the next call,
+        after it. They are lost to the caller, too: a module of PyTorch with them cannot
+        run any more. Weights that are left may not be replaced then, nor those written
+        that the preparation accesses; such a call raises `ReleasedWeightsError`.
+        """
+        if not self._has_released:
+            self._releases_weights = True
+            self._binding = None
+
     def refresh(self) -> None:
         """
         Recompute the results of the weight preparation at the next call. Changed
         weights are detected without this call, except for writes that PyTorch does not
-        count; `tlf.refresh` reports those to all programs.
+        count; `tlf.refresh` reports those to all programs. Raises
+        `ReleasedWeightsError` if weights were released.
         """
+        if self._has_released:
+            raise ReleasedWeightsError
         self._binding = None
         self._converter.forget_copies()
         if isinstance(self.executable, PreparedProgram):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from tlf.compiler.api.argument_conversion import (
@@ -20,15 +20,29 @@ from tlf.compiler.backends.executables import (
 from tlf.compiler.backends.weight_snapshot import WeightSnapshot
 
 
+class ReleasedWeightsError(RuntimeError):
+    """
+    Values have to be computed again from weights that were released, as another weight
+    or the device has changed.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(
+            "expected the weights and the device of the first call, from which values "
+            "were computed before their weights were released"
+        )
+
+
 class WeightConverter:
     """Conversion of weights; copies are kept until the weights change."""
 
     def __init__(self) -> None:
         self._copies: dict[str, tuple[ArgumentSnapshot, Buffer]] = {}
 
-    def forget_copies(self) -> None:
-        """Copy weights again at the next call."""
-        self._copies.clear()
+    def forget_copies(self, names: Collection[str] | None = None) -> None:
+        """Drop the copies of some weights, by default of all."""
+        for name in [*self._copies] if names is None else names:
+            self._copies.pop(name, None)
 
     def convert_weights(
         self, weights: Mapping[str, Buffer], executable: Executable, device: Any
@@ -80,22 +94,34 @@ class WeightBinding:
         inputs: Mapping[str, ArgumentType],
     ) -> None:
         self.device = device
+        self._names = tuple(weights)
         self._inputs = InputConverter(inputs, executable, device, weights)
-        copied = [converted[name] is not value for name, value in weights.items()]
-        prepared = set(executable.prepared_arguments)
-        watched = [
-            index
-            for index, name in enumerate(weights)
-            if copied[index] or name in prepared
-        ]
-        values = tuple(weights.values())
-        self._snapshot = (
-            WeightSnapshot(values, watched)
-            if all(map(is_torch_tensor, values))
-            else None
-        )
-        self._copies = tuple(converted.values()) if any(copied) else None
+        self._copies = {
+            name: converted[name]
+            for name, value in weights.items()
+            if converted[name] is not value
+        }
+        self._watched = {*self._copies, *executable.prepared_arguments}
+        self._snapshot = self._take_snapshot(weights)
         self._program = executable.bind_weights(converted, device)
+
+    def _take_snapshot(self, weights: Mapping[str, Buffer]) -> WeightSnapshot | None:
+        """Return a snapshot, by which changes are seen; `None` if they are not."""
+        values = tuple(weights.values())
+        if not all(map(is_torch_tensor, values)):
+            return None
+        watched = [at for at, name in enumerate(weights) if name in self._watched]
+        return WeightSnapshot(values, watched)
+
+    def release_weights(
+        self, weights: Mapping[str, Buffer], released: Collection[str]
+    ) -> None:
+        """Empty tensors that are not used any more, and drop copies of them."""
+        for name in released:
+            weights[name].data = weights[name].new_empty(0)
+            self._copies.pop(name, None)
+        self._watched.difference_update(released)
+        self._snapshot = self._take_snapshot(weights)
 
     def accepts_weights(self, weights: Sequence[Buffer]) -> bool:
         """Return `True` if weights are those that were bound, and are unchanged."""
@@ -110,4 +136,7 @@ class WeightBinding:
 
     def run(self, weights: Sequence[Buffer], inputs: Mapping[str, Buffer]) -> Outcome:
         """Run the program on the weights, and on other arguments as converted."""
-        return self._program(self._copies or weights, inputs)
+        if self._copies:
+            by_name = dict(zip(self._names, weights, strict=True))
+            weights = [*{**by_name, **self._copies}.values()]
+        return self._program(weights, inputs)

@@ -72,7 +72,7 @@ def refresh(*written: Module | Tensor) -> None:
     """
     for tensor in [each for item in written for each in _tensors_of(item)]:
         storage = tensor.untyped_storage()
-        setattr(storage, _WRITE_COUNT, _write_count_of(storage) + 1)
+        setattr(storage, _WRITE_COUNT, count_reported_writes(storage) + 1)
     REPORTED_WRITES.latest = object()
 
 
@@ -104,11 +104,12 @@ def _tensor_state_of(tensor: Any) -> tuple[object, ...]:
         tensor.stride(),
         tensor.device,
         None if tensor.is_inference() else tensor._version,
-        _write_count_of(tensor.untyped_storage()),
+        count_reported_writes(tensor.untyped_storage()),
     )
 
 
-def _write_count_of(storage: Any) -> int:
+def count_reported_writes(storage: Any) -> int:
+    """Return the number of writes to a storage that `refresh` reported."""
     return getattr(storage, _WRITE_COUNT, 0)
 
 

@@ -19,7 +19,11 @@ from tlf.runtime.triton.interpreted_plan import InterpretedPlan
 from tlf.runtime.triton.kernel_admission import KernelFacts
 from tlf.runtime.triton.kernel_launcher import KernelLauncher
 from tlf.runtime.triton.kernel_prefetch import prefetch_plan_kernels
-from tlf.runtime.triton.launch_plan import Plan, find_described_buffers
+from tlf.runtime.triton.launch_plan import (
+    Plan,
+    find_accessed_buffers,
+    find_described_buffers,
+)
 from tlf.runtime.triton.runtime_errors import GuardError
 
 Inputs = Mapping[str, Array] | Sequence[Array]
@@ -156,14 +160,16 @@ class Executable:
         observe_fraction: Callable[[float], object] | None,
     ) -> dict[str, torch.Tensor]:
         """Run the plan in the interpreter, and return the results by name."""
-        names = self.plan.arguments
+        accessed = find_accessed_buffers(self.plan)
+        by_name = zip(self.plan.arguments, arguments.order_by_plan(), strict=True)
+        values = {name: each for name, each in by_name if name in accessed}
         guard = ArgumentGuard(
-            [self._buffers[each] for each in names],
+            [self._buffers[each] for each in values],
             self.device,
             find_described_buffers(self.plan),
         )
-        values = arguments.order_by_plan()
-        buffers = dict(zip(names, guard.upload_arguments(values), strict=True))
+        uploaded = guard.upload_arguments([*values.values()])
+        buffers = dict(zip(values, uploaded, strict=True))
         results = {
             name: device_tensors.allocate_device_buffer(
                 self._buffers[name], self.device
