@@ -12,6 +12,7 @@ from threading import Event
 from typing import Any, cast
 
 import torch
+from gpu_memory import MEGABYTE, measure_kept_memory, measure_peak
 from torch_model import T
 
 from tlf.compiler.api import torch_backend
@@ -31,7 +32,8 @@ SAMPLES = 5
 GROWTH = {"requested": 0.0, "reserved": 0.0, "device": 40.0, "host": 8.0}
 """Largest accepted growth of memory during many calls, in MB."""
 
-MEGABYTE = 1 << 20
+PEAK_SLACK = 1.0
+"""Accepted difference of the peak memory, in MB, as memory is allocated in blocks."""
 
 
 def change_values(arguments: Sequence[Any]) -> list[Any]:
@@ -67,6 +69,7 @@ class CallCheck:
         self.network = network
         self.arguments = arguments
         self.device = next(network.parameters()).device
+        self.kept_before = measure_kept_memory()
         self.compiled: Network = T.compile(network, backend=torch_backend.tlf)
         self.worst = 0.0
 
@@ -290,6 +293,18 @@ def measure_growth(check: CallCheck, count: int) -> dict[str, float]:
             samples.append(measure_memory(check.device))
     check.check_call(check.arguments)
     return {name: samples[-1][name] - samples[0][name] for name in GROWTH}
+
+
+def check_peak(check: CallCheck, peaks: list[float]) -> None:
+    """
+    Measure the peak memory of a call of TLF and of PyTorch, before other streams are
+    used. Raises `AssertionError` if that of TLF is greater.
+    """
+    kept = measure_kept_memory() - check.kept_before
+    found = measure_peak(check.compiled, check.arguments) + kept
+    peaks += [found, measure_peak(check.network, check.arguments)]
+    if found > peaks[1] + PEAK_SLACK:
+        raise AssertionError(f"expected up to {peaks[1]:.1f} MB, got {found:.1f}")
 
 
 def check_growth(growth: dict[str, float]) -> None:

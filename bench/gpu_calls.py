@@ -8,7 +8,9 @@ Each network is called through `torch.compile` with other inputs, addresses, wei
 streams and threads, while other threads use the GPU, in graphs of the caller, while no
 graph can be captured, and mixed; with several GPUs, copies on two of them. Values are
 compared with those of PyTorch. `error` is the largest difference; `grown` is the growth
-of memory in MB during many calls: requested, reserved, of the device, of the process.
+of memory in MB during many calls: requested, reserved, of the device, of the process;
+`peak` the peak memory of a call in MB, of TLF and of PyTorch, above weights and values
+prepared from them.
 `host` are the microseconds that a call keeps the host, `called` those of a call in a
 loop without synchronization, of TLF and of PyTorch's compiler in its default mode and
 in the mode `reduce-overhead`. A line follows for each fault; exits with status 1 if
@@ -31,6 +33,7 @@ from gpu_call_checks import (
     check_devices,
     check_growth,
     check_mixed_calls,
+    check_peak,
     cuda,
     measure_growth,
 )
@@ -79,10 +82,18 @@ def time_calls(
 
 
 def list_checks(
-    check: CallCheck, model: Model, growth: dict[str, float], many: int
+    check: CallCheck,
+    model: Model,
+    growth: dict[str, float],
+    peaks: list[float],
+    many: int,
 ) -> Iterator[tuple[str, Callable[[], None]]]:
-    """Yield the checks of a network by name; `growth` becomes that of many calls."""
+    """
+    Yield the checks of a network by name; `growth` becomes that of many calls, `peaks`
+    the peak memory of TLF and of PyTorch, in MB.
+    """
     yield "first call", partial(check.check_call, check.arguments)
+    yield "peak memory", partial(check_peak, check, peaks)
     yield "addresses", check.check_addresses
     yield "weights", check.check_weights
     yield "streams", check.check_streams
@@ -107,14 +118,17 @@ def find_faults(check: CallCheck, model: Model, options: CallOptions) -> list[st
     """Run all checks of a network, print its row without times, and return faults."""
     faults: list[str] = []
     growth: dict[str, float] = {}
-    for name, run in list_checks(check, model, growth, options.many):
+    peaks: list[float] = []
+    for name, run in list_checks(check, model, growth, peaks, options.many):
         try:
             run()
         except Exception as error:
             text = " ".join(str(error).split())[:200]
             faults.append(f"{name}: {type(error).__name__}: {text}")
     grown = "/".join(f"{each:.1f}" for each in growth.values())
-    print(f"{model.name:<24}{check.worst:9.4f}{grown:>20}", end="", flush=True)
+    peak = "/".join(f"{each:.1f}" for each in peaks)
+    row = f"{model.name:<24}{check.worst:9.4f}{grown:>20}{peak:>16}"
+    print(row, end="", flush=True)
     return faults
 
 
@@ -148,7 +162,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     heads = ("host", "called", "default", "called", "reduce", "called")
     columns = "".join(f"{each:>9}" for each in heads)
-    print(f"{'network':<24}{'error':>9}{'grown':>20}{columns}", flush=True)
+    print(f"{'network':<24}{'error':>9}{'grown':>20}{'peak':>16}{columns}", flush=True)
     with torch.no_grad():
         models = [each for each in MODELS if options.only in each.name]
         right = [measure_network(each, options) for each in models]

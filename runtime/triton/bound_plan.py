@@ -144,6 +144,11 @@ class BoundPlan:
             self._accepted = self._changes, accepted
             return self._accepted
 
+    @property
+    def kept_bytes(self) -> int:
+        """Bytes of temporaries that are kept for further calls on the stream."""
+        return self._plan.arena_bytes if "_fixed" in self.__dict__ else 0
+
     @cached_property
     def _fixed(self) -> Mapping[str, torch.Tensor]:
         """Constants and temporaries of the stream, by name."""

@@ -62,6 +62,15 @@ class Executable:
         by_name = {name: each.facts for name, each in self._launchers.items()}
         return {name: facts for name, facts in by_name.items() if facts is not None}
 
+    @property
+    def kept_bytes(self) -> int:
+        """Bytes of temporaries and constants that are kept on GPUs for further calls"""
+        constants = [
+            each for kept in self._constants.values() for each in kept.values()
+        ]
+        arenas = sum(each.kept_bytes for each in self._bound.values())
+        return arenas + sum(each.nbytes for each in constants)
+
     def device_of_arguments(self, values: Iterable[Array]) -> torch.device:
         """
         Return the device of a run on the given arguments. Raises `GuardError` for
