@@ -117,7 +117,7 @@ class BoundPlan:
             if uses_graphs and is_kept:
                 if self._graphs.replay_graph(key, self._stream.cuda_stream):
                     return results
-            fixed = self._fixed if is_kept else self._allocate_fixed()
+            fixed = self._stream_memory if is_kept else self._allocate_fixed()
             tensors = accepted.order_tensors(arguments, others)
             launch_on = self._launch_all([*tensors, *results], fixed)
             if is_capturing:
@@ -147,10 +147,10 @@ class BoundPlan:
     @property
     def kept_bytes(self) -> int:
         """Bytes of temporaries that are kept for further calls on the stream."""
-        return self._plan.arena_bytes if "_fixed" in self.__dict__ else 0
+        return self._plan.arena_bytes if "_stream_memory" in self.__dict__ else 0
 
     @cached_property
-    def _fixed(self) -> Mapping[str, torch.Tensor]:
+    def _stream_memory(self) -> Mapping[str, torch.Tensor]:
         """Constants and temporaries of the stream, by name."""
         return self._allocate_fixed()
 
