@@ -15,9 +15,9 @@ from tlf.compiler.backends.executables import (
     Preparation,
     Signature,
     SimulatedProgram,
-    TritonKernels,
 )
 from tlf.compiler.backends.prepared_program import PreparedProgram
+from tlf.compiler.backends.triton_kernels import TritonKernels
 
 TEXT_NAMES: Mapping[str, str] = {"npu": "program.npu", "triton": "program.triton.py"}
 """Name of the emitted text, by backend."""

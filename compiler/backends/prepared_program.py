@@ -16,8 +16,8 @@ from tlf.compiler.backends.executables import (
     Outcome,
     RunWithWeights,
     SimulatedProgram,
-    TritonKernels,
 )
+from tlf.compiler.backends.triton_kernels import TritonKernels
 
 if TYPE_CHECKING:
     from tlf.support.affine.axis_orders import Order
