@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
+from importlib import import_module
 from threading import RLock
 from typing import cast
 
@@ -194,22 +195,29 @@ class Executable:
         """
         Enqueue the plan on the current stream of a GPU, and return the results by name.
         """
+        if device.index is None:
+            device = torch.device(device.type, torch.cuda.current_device())
         with _launch_context_of_device(device):
-            bound = self._bind_to_stream(torch.cuda.current_stream(device))
+            bound = self._bind_to_current_stream(device)
             results = bound.run(arguments, self.uses_graphs, self.keeps_temporaries)
         return dict(zip(self.plan.results, results, strict=True))
 
-    def _bind_to_stream(self, stream: torch.cuda.Stream) -> BoundPlan:
-        """Return the plan on a stream."""
-        key = stream.device, stream.cuda_stream
+    @cached_property
+    def _read_stream(self) -> Callable[[int | None], int]:
+        """Function that returns the handle of the current stream of a GPU, by index."""
+        return import_module("triton.runtime").driver.active.get_current_stream
+
+    def _bind_to_current_stream(self, device: torch.device) -> BoundPlan:
+        """Return the plan on the current stream of a device."""
+        key = device, self._read_stream(device.index)
         if (known := self._bound.get(key)) is not None:
             return known
         with self._lock:
-            if stream.device not in self._constants:
-                constants = self._upload_constants(stream.device)
-                self._constants[stream.device] = constants
+            if device not in self._constants:
+                self._constants[device] = self._upload_constants(device)
             if key not in self._bound:
-                constants = self._constants[stream.device]
+                stream = torch.cuda.current_stream(device)
+                constants = self._constants[device]
                 bound = BoundPlan(self.plan, self._launchers, constants, stream)
                 self._bound[key] = bound
             return self._bound[key]

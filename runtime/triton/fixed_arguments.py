@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from tlf.runtime.triton.device_tensors import Array
 
@@ -22,8 +23,7 @@ class FixedArguments:
     """Indices of the arguments."""
 
 
-@dataclass(frozen=True, eq=False)
-class CallArguments:
+class CallArguments(NamedTuple):
     """Values of the arguments of one call."""
 
     fixed: FixedArguments

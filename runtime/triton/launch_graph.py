@@ -12,7 +12,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from typing import Any
 
@@ -32,19 +32,20 @@ class LaunchGraph:
         with _allow_all_calls(), _create_stream() as stream:
             graph = _capture_graph(launch, stream)
             try:
-                self._executable = _check_call(runtime.cudaGraphInstantiate, graph, 0)
+                executable = _check_call(runtime.cudaGraphInstantiate, graph, 0)
             finally:
                 runtime.cudaGraphDestroy(graph)
         # A graph that still runs is freed when it is complete.
-        destroy = weakref.finalize(self, runtime.cudaGraphExecDestroy, self._executable)
+        destroy = weakref.finalize(self, runtime.cudaGraphExecDestroy, executable)
         destroy.atexit = False
+        self._replay = partial(_check_call, runtime.cudaGraphLaunch, executable)
 
     def replay(self, stream: int) -> None:
         """
         Start the launches on a stream of their device. Raises `CaptureError`, after
         which nothing was started.
         """
-        _check_call(_cuda_runtime().cudaGraphLaunch, self._executable, stream)
+        self._replay(stream)
 
 
 @cache
