@@ -195,7 +195,8 @@ class Executable:
         """
         Enqueue the plan on the current stream of a GPU, and return the results by name.
         """
-        if device.index is None:
+        index: int | None = device.index
+        if index is None:
             device = torch.device(device.type, torch.cuda.current_device())
         with _launch_context_of_device(device):
             bound = self._bind_to_current_stream(device)
