@@ -94,7 +94,10 @@ class Executable:
         that the interpreter has done. Raises `GuardError` and `KernelError`.
         """
         values = self._order_inputs_by_plan(inputs)
-        device = self.device_of_arguments(values) if device is None else device
+        if device is None:
+            device = self.device_of_arguments(values)
+        # The device of a tensor has an index.
+        device = torch.empty(0, device=device).device
         if as_tensors is None:
             are_tensors = [isinstance(each, torch.Tensor) for each in values]
             as_tensors = bool(are_tensors) and all(are_tensors)
@@ -195,9 +198,6 @@ class Executable:
         """
         Enqueue the plan on the current stream of a GPU, and return the results by name.
         """
-        index: int | None = device.index
-        if index is None:
-            device = torch.device(device.type, torch.cuda.current_device())
         with _launch_context_of_device(device):
             bound = self._bind_to_current_stream(device)
             results = bound.run(arguments, self.uses_graphs, self.keeps_temporaries)
