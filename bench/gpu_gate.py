@@ -14,9 +14,9 @@ of a call above weights and values prepared from them; and the resources of kern
 `ratio` is the time of the fastest peer divided by the time of TLF, both in graphs.
 
 `--against` compares with a record of the same GPU model, and exits with 1 if a row is
-wrong, failed or lost more than 5 % of its ratio. A run that reached its limit of
-`--minutes` resumes with the same `--state`. The rows of a record name the commit at
-which they were run.
+wrong, failed, needs more memory or lost more than 5 % of its ratio. A run that reached
+its limit of `--minutes` resumes with the same `--state`. The rows of a record name the
+commit at which they were run.
 """
 
 from __future__ import annotations
