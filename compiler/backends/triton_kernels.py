@@ -144,9 +144,6 @@ class BoundKernels:
                 self._device,
                 fraction_reporter(),
             )
-        outputs_by_name = zip(
-            self._kernels.signature.outputs, outputs.values(), strict=True
-        )
-        return Outcome(
-            dict(outputs_by_name), self._rows, self._figures, self._kernels.artifacts
-        )
+        by_name = dict(zip(self._kernels.signature.outputs, outputs, strict=True))
+        artifacts = self._kernels.artifacts
+        return Outcome(by_name, self._rows, self._figures, artifacts)

@@ -7,7 +7,6 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 from importlib import import_module
 from threading import RLock
-from typing import cast
 
 import torch
 
@@ -101,8 +100,10 @@ class Executable:
         if as_tensors is None:
             are_tensors = [isinstance(each, torch.Tensor) for each in values]
             as_tensors = bool(are_tensors) and all(are_tensors)
-        fixed = self._nothing_fixed
-        return self.run_fixed(fixed, (), values, as_tensors, device, observe_fraction)
+        results = self.run_fixed(
+            self._nothing_fixed, (), values, as_tensors, device, observe_fraction
+        )
+        return dict(zip(self.plan.results, results, strict=True))
 
     def fix_arguments(self, indices: Sequence[int]) -> FixedArguments:
         """Return some arguments, by index, as those that `run_fixed` checks once."""
@@ -116,10 +117,10 @@ class Executable:
         as_tensors: bool,
         device: torch.device,
         observe_fraction: Callable[[float], object] | None = None,
-    ) -> dict[str, Array]:
+    ) -> Sequence[Array]:
         """
         Run the plan like a call, with the values of the arguments that are fixed, and
-        of the others in order. Results are torch tensors or numpy arrays.
+        of the others in order. Returns torch tensors or numpy arrays, in order.
         """
         arguments = CallArguments(fixed, fixed_values, values)
         if device.type == "cuda":
@@ -127,11 +128,11 @@ class Executable:
         else:
             results = self._interpret(arguments, observe_fraction)
         if as_tensors:
-            return cast(dict[str, Array], results)
-        return {
-            name: device_tensors.to_numpy(tensor, self._buffers[name].dtype)
-            for name, tensor in results.items()
-        }
+            return results
+        return [
+            device_tensors.to_numpy(tensor, self._buffers[name].dtype)
+            for name, tensor in zip(self.plan.results, results, strict=True)
+        ]
 
     def is_capturing(self, device: torch.device) -> bool:
         """Return `True` if the current stream is captured, and the device is a GPU."""
@@ -171,8 +172,8 @@ class Executable:
         self,
         arguments: CallArguments,
         observe_fraction: Callable[[float], object] | None,
-    ) -> dict[str, torch.Tensor]:
-        """Run the plan in the interpreter, and return the results by name."""
+    ) -> Sequence[torch.Tensor]:
+        """Run the plan in the interpreter, and return the results."""
         accessed = find_accessed_buffers(self.plan)
         by_name = zip(self.plan.arguments, arguments.order_by_plan(), strict=True)
         values = {name: each for name, each in by_name if name in accessed}
@@ -190,18 +191,15 @@ class Executable:
             for name in self.plan.results
         }
         self._interpreted_plan.run({**buffers, **results}, observe_fraction)
-        return results
+        return [*results.values()]
 
     def _run_on_gpu(
         self, arguments: CallArguments, device: torch.device
-    ) -> dict[str, torch.Tensor]:
-        """
-        Enqueue the plan on the current stream of a GPU, and return the results by name.
-        """
+    ) -> Sequence[torch.Tensor]:
+        """Enqueue the plan on the current stream of a GPU, and return the results."""
         with _launch_context_of_device(device):
             bound = self._bind_to_current_stream(device)
-            results = bound.run(arguments, self.uses_graphs, self.keeps_temporaries)
-        return dict(zip(self.plan.results, results, strict=True))
+            return bound.run(arguments, self.uses_graphs, self.keeps_temporaries)
 
     @cached_property
     def _read_stream(self) -> Callable[[int | None], int]:

@@ -87,7 +87,8 @@ def test_plans_are_bound_once_to_each_stream_of_each_device(machine: Machine):
     nothing = executable.fix_arguments([])
 
     def run(device: torch.device) -> Any:
-        return executable.run_fixed(nothing, (), (), True, device)["y"]
+        (stream,) = executable.run_fixed(nothing, (), (), True, device)
+        return stream
 
     first, second = run(FIRST), run(SECOND)
     assert (first.device, second.device) == (FIRST, SECOND)
