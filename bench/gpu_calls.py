@@ -1,14 +1,20 @@
 """
-Calls of compiled programs on a GPU: their values, and the time that they take.
+Calls of compiled programs on GPUs: their values, their memory, and the time they take.
 
     python bench/gpu_calls.py
-    python bench/gpu_calls.py --only "gpt-2 block" --calls 50
+    python bench/gpu_calls.py --only "gpt-2 block" --calls 50 --many 10000
 
-Each network is called through `torch.compile` with other inputs, addresses, weights
-and streams, from several threads, and on all devices; the values are compared with
-those of PyTorch. `host` are the microseconds that a call keeps the host, `called` those
-of a call in a loop without synchronization, of TLF and of PyTorch's compiler in its
-default mode and in the mode `reduce-overhead`. Exits with status 1 if a value is wrong.
+Each network is called through `torch.compile` with other inputs, addresses, weights,
+streams and threads, while other threads use the GPU, in graphs of the caller, while no
+graph can be captured, and mixed; with several GPUs, copies on two of them. Values are
+compared with those of PyTorch. `error` is the largest difference; `grown` is the growth
+of memory in MB during many calls: requested, reserved, of the device, of the process;
+`peak` the peak memory of a call in MB, of TLF and of PyTorch, above weights and values
+prepared from them.
+`host` are the microseconds that a call keeps the host, `called` those of a call in a
+loop without synchronization, of TLF and of PyTorch's compiler in its default mode and
+in the mode `reduce-overhead`. A line follows for each fault; exits with status 1 if
+there is any.
 """
 
 from __future__ import annotations
@@ -16,19 +22,25 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Callable, Sequence
-from threading import Thread
-from typing import Any, cast
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any
 
 import torch
+from gpu_call_checks import (
+    CallCheck,
+    Network,
+    check_devices,
+    check_growth,
+    check_mixed_calls,
+    check_peak,
+    cuda,
+    measure_growth,
+)
+from gpu_check import lacks_gpu
 from networks import move_to_device
 from torch_model import Model, T, cast_all
 from torch_models import MODELS
-
-TOLERANCE = 0.05
-"""Largest accepted difference, as a part of the largest value; the type is bf16."""
-
-Network = Callable[..., torch.Tensor]
 
 
 class CallOptions(argparse.Namespace):
@@ -36,6 +48,7 @@ class CallOptions(argparse.Namespace):
 
     only: str
     calls: int
+    many: int
     no_peer: bool
 
 
@@ -46,164 +59,115 @@ def build_network(model: Model, device: str) -> tuple[Any, list[Any]]:
     return network, cast_all(move_to_device(arguments, device), torch.bfloat16)
 
 
-def change_values(arguments: Sequence[Any]) -> list[Any]:
-    """Return new arguments with other values, in other memory."""
-    return [
-        each * 0.5 + 0.1
-        if isinstance(each, torch.Tensor) and each.is_floating_point()
-        else each.clone()
-        if isinstance(each, torch.Tensor)
-        else each
-        for each in arguments
-    ]
-
-
-def difference(found: Any, expected: Any) -> float:
-    """Return the largest difference as a part of the largest expected value."""
-    if isinstance(expected, (tuple, list)):
-        pairs = zip(found, cast(Sequence[Any], expected), strict=True)
-        return max((difference(one, other) for one, other in pairs), default=0.0)
-    if not isinstance(expected, torch.Tensor):
-        return 0.0
-    scale = float(expected.abs().max()) or 1.0
-    return float((found.float() - expected.float()).abs().max()) / scale
-
-
-class CallCheck:
-    """Checks of the calls of one network, compiled and by PyTorch."""
-
-    def __init__(self, network: Any, arguments: list[Any]) -> None:
-        self.network = network
-        self.arguments = arguments
-        self.compiled: Network = T.compile(network, backend="tlf")
-        self.worst = 0.0
-
-    def check_call(self, arguments: Sequence[Any]) -> None:
-        """Compare one call with that of PyTorch."""
-        found = self.compiled(*arguments)
-        self.worst = max(self.worst, difference(found, self.network(*arguments)))
-
-    def check_addresses(self) -> None:
-        """Call with equal inputs, with the results kept, and with other inputs."""
-        kept = [self.compiled(*self.arguments) for _ in range(6)]
-        expected = self.network(*self.arguments)
-        self.worst = max(self.worst, *(difference(each, expected) for each in kept))
-        inputs = [self.arguments, change_values(self.arguments)]
-        for number in range(10):
-            self.check_call(inputs[number % 2])
-            self.check_call(change_values(inputs[number % 2]))
-
-    def check_weights(self) -> None:
-        """Call after writes to weights, and after weights were replaced."""
-        for factor in (0.5, 2.0):
-            for each in self.network.parameters():
-                each.mul_(factor)
-            self.check_call(self.arguments)
-        for each in self.network.parameters():
-            each.data = each.data.clone()
-        for _ in range(4):
-            self.check_call(self.arguments)
-
-    def check_streams(self) -> None:
-        """Call on several streams, whose work may overlap."""
-        streams = [torch.cuda.Stream() for _ in range(3)]
-        inputs = [change_values(self.arguments) for _ in streams]
-        torch.cuda.synchronize()
-        results: list[Any] = []
-        for _ in range(4):
-            for stream, each in zip(streams, inputs, strict=True):
-                with torch.cuda.stream(stream):
-                    results.append(self.compiled(*each))
-        torch.cuda.synchronize()
-        expected = [self.network(*each) for each in inputs] * 4
-        pairs = zip(results, expected, strict=True)
-        self.worst = max(self.worst, *(difference(*each) for each in pairs))
-
-    def check_threads(self) -> None:
-        """Call from several threads at a time."""
-        inputs = [change_values(self.arguments) for _ in range(3)]
-        expected = [self.network(*each) for each in inputs]
-        torch.cuda.synchronize()
-        differences: list[float] = []
-
-        def call(number: int) -> None:
-            with torch.no_grad():
-                for _ in range(20):
-                    found = self.compiled(*inputs[number])
-                    torch.cuda.synchronize()
-                    differences.append(difference(found, expected[number]))
-
-        threads = [Thread(target=call, args=(number,)) for number in range(3)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        complete = 0.0 if len(differences) == 60 else float("inf")
-        self.worst = max(self.worst, complete, *differences)
-
-
 def time_calls(
     call: Network, arguments: Sequence[Any], count: int
 ) -> tuple[float, float]:
     """Return the microseconds of a call for the host, and in a loop of calls."""
     for _ in range(10):
         call(*arguments)
-    torch.cuda.synchronize()
+    cuda.synchronize()
     hosts: list[float] = []
     for _ in range(count):
         started = time.perf_counter()
         call(*arguments)
         hosts.append(time.perf_counter() - started)
-        torch.cuda.synchronize()
+        cuda.synchronize()
     started = time.perf_counter()
     for _ in range(count):
         call(*arguments)
-    torch.cuda.synchronize()
+    cuda.synchronize()
     return 1e6 * sorted(hosts)[count // 2], 1e6 * (
         time.perf_counter() - started
     ) / count
 
 
+def list_checks(
+    check: CallCheck,
+    model: Model,
+    growth: dict[str, float],
+    peaks: list[float],
+    many: int,
+) -> Iterator[tuple[str, Callable[[], None]]]:
+    """
+    Yield the checks of a network by name; `growth` becomes that of many calls, `peaks`
+    the peak memory of TLF and of PyTorch, in MB.
+    """
+    yield "first call", partial(check.check_call, check.arguments)
+    yield "peak memory", partial(check_peak, check, peaks)
+    yield "addresses", check.check_addresses
+    yield "weights", check.check_weights
+    yield "streams", check.check_streams
+    yield "threads", check.check_threads
+    yield "captures beside work", check.check_captures_beside_work
+    yield "graphs of the caller", check.check_graphs_of_the_caller
+    # On one GPU, the copy is there, too.
+    device = f"cuda:{cuda.device_count() - 1}"
+    copies = [check, CallCheck(*build_network(model, device))]
+    yield "devices", partial(check_devices, copies)
+    yield "mixed calls", partial(check_mixed_calls, copies)
+
+    def check_many_calls() -> None:
+        growth.update(measure_growth(check, many))
+        check_growth(growth)
+
+    yield "many calls", check_many_calls
+    yield "failed captures", copies[1].check_failed_captures
+
+
+def find_faults(check: CallCheck, model: Model, options: CallOptions) -> list[str]:
+    """Run all checks of a network, print its row without times, and return faults."""
+    faults: list[str] = []
+    growth: dict[str, float] = {}
+    peaks: list[float] = []
+    for name, run in list_checks(check, model, growth, peaks, options.many):
+        try:
+            run()
+        except Exception as error:
+            text = " ".join(str(error).split())[:200]
+            faults.append(f"{name}: {type(error).__name__}: {text}")
+    grown = "/".join(f"{each:.1f}" for each in growth.values())
+    peak = "/".join(f"{each:.1f}" for each in peaks)
+    row = f"{model.name:<24}{check.worst:9.4f}{grown:>20}{peak:>16}"
+    print(row, end="", flush=True)
+    return faults
+
+
 def measure_network(model: Model, options: CallOptions) -> bool:
-    """Print a row for a network; return `True` if all values are right."""
-    network, arguments = build_network(model, "cuda")
+    """Print a row for a network and its faults; return `True` if there are none."""
+    network, arguments = build_network(model, "cuda:0")
     check = CallCheck(network, arguments)
-    check.check_call(arguments)
-    times = [time_calls(check.compiled, arguments, options.calls)]
-    for part in (
-        check.check_addresses,
-        check.check_weights,
-        check.check_streams,
-        check.check_threads,
-    ):
-        part()
-    for index in range(1, torch.cuda.device_count()):
-        CallCheck(*build_network(model, f"cuda:{index}")).check_addresses()
-    for mode in () if options.no_peer else ("default", "reduce-overhead"):
-        T._dynamo.reset()
-        peer = T.compile(network, mode=mode)
-        times.append(time_calls(peer, arguments, options.calls))
-    columns = "".join(f"{host:9.0f}{called:9.0f}" for host, called in times)
-    is_right = check.worst <= TOLERANCE
-    print(f"{model.name:<24}{check.worst:9.4f}{columns}", flush=True)
-    return is_right
+    faults = find_faults(check, model, options)
+    peers = () if options.no_peer else ("default", "reduce-overhead")
+    for mode in (None, *peers):
+        if mode is None:
+            call = check.compiled
+        else:
+            T._dynamo.reset()
+            call = T.compile(network, mode=mode)
+        host, called = time_calls(call, arguments, options.calls)
+        print(f"{host:9.0f}{called:9.0f}", end="", flush=True)
+    print("".join(f"\n  fault: {each}" for each in faults), flush=True)
+    return not faults
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").strip().split("\n")[0])
     parser.add_argument("--only", default="", help="part of the names of networks")
-    parser.add_argument("--calls", type=int, default=30)
+    parser.add_argument("--calls", type=int, default=30, help="number of timed calls")
+    parser.add_argument("--many", type=int, default=10_000, help="calls for memory")
     parser.add_argument("--no-peer", action="store_true", help="do not time PyTorch")
     options = parser.parse_args(arguments, namespace=CallOptions())
-    heads = ("error", "host", "called", "default", "called", "reduce", "called")
-    print(f"{'network':<24}" + "".join(f"{each:>9}" for each in heads))
+    if lacks_gpu(__file__):
+        return 1
+    heads = ("host", "called", "default", "called", "reduce", "called")
+    columns = "".join(f"{each:>9}" for each in heads)
+    print(f"{'network':<24}{'error':>9}{'grown':>20}{'peak':>16}{columns}", flush=True)
     with torch.no_grad():
         models = [each for each in MODELS if options.only in each.name]
         right = [measure_network(each, options) for each in models]
-    if not all(right):
-        sys.exit(1)
+    return 0 if all(right) else 1
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -9,14 +9,14 @@ Rows are networks, their kernels and layers, decoding steps, kernels of random s
 drawn from a seed, and, in the full tier, the problems with even numbers of a
 KernelBench checkout if one is given. Each row reports the errors of TLF and of PyTorch
 against f64; the times of PyTorch, of its compiler, of fused functions of PyTorch and of
-TLF, called from Python and in a CUDA graph; the seconds of first calls; and the
-resources of kernels and calls. `ratio` is the time of the fastest peer divided by the
-time of TLF, both in graphs.
+TLF, called from Python and in a CUDA graph; the seconds of first calls; the peak memory
+of a call above weights and values prepared from them; and the resources of kernels.
+`ratio` is the time of the fastest peer divided by the time of TLF, both in graphs.
 
 `--against` compares with a record of the same GPU model, and exits with 1 if a row is
-wrong, failed or lost more than 5 % of its ratio. A run that reached its limit of
-`--minutes` resumes with the same `--state`. The rows of a record name the commit at
-which they were run.
+wrong, failed, needs more memory or lost more than 5 % of its ratio. A run that reached
+its limit of `--minutes` resumes with the same `--state`. The rows of a record name the
+commit at which they were run.
 """
 
 from __future__ import annotations
@@ -178,6 +178,7 @@ def format_row(row: dict[str, Any]) -> str:
         f"error {row['tlf error']:.1e} of {row['eager error']:.1e}; us {times}; "
         f"ratio {row.get('ratio', 0):.2f}; called {row.get('tlf called us', 0):.0f}; "
         f"first {row['tlf first s']:.0f} of {row['inductor first s']:.0f} s; "
+        f"peak {row['tlf memory MB']:.0f} of {row['eager memory MB']:.0f} MB; "
         f"spills {row['spills']}, shared {row['shared']}"
     )
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 LOSS = 0.05
-"""Share of the ratio to the fastest peer that a row may lose."""
+"""Share of the ratio to the fastest peer, or of the peak memory, that a row may lose"""
 
 FACTOR, LEAST = 4.0, 1e-6
 """
@@ -58,6 +58,9 @@ def find_regressions(
     fallbacks = {*row.get("left to PyTorch", ())} - {*before.get("left to PyTorch", ())}
     if fallbacks:
         yield f"left to PyTorch: {', '.join(sorted(fallbacks))}"
+    memory, earlier_memory = (each.get("tlf memory MB", 0.0) for each in (row, before))
+    if earlier_memory and memory > earlier_memory * (1 + LOSS) + 1:
+        yield f"peak memory {memory:.0f} MB, where it was {earlier_memory:.0f} MB"
     earlier_ratio, ratio = before.get("ratio"), row.get("ratio")
     if earlier_ratio is None:
         return

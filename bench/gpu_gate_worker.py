@@ -28,6 +28,7 @@ os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")
 
 import torch
 from gpu_gate_rows import GateRow, RowWork, gate_rows
+from gpu_memory import measure_kept_memory, measure_peak
 from torch_errors import relative_error, tensors_of
 from torch_model import T, cast_all
 
@@ -151,18 +152,11 @@ def _check_row(
     del results
     with exclusive_lock(lock):
         for name in ("eager", "tlf"):
-            record[f"{name} peak MB"] = _peak_megabytes(runs[name], work.arguments)
+            peak = measure_peak(runs[name], work.arguments)
+            kept = measure_kept_memory() if name == "tlf" else 0.0
+            record[f"{name} memory MB"] = round(peak + kept, 1)
     record |= _collect_facts()
     return runs
-
-
-def _peak_megabytes(run: Run, arguments: tuple[Any, ...]) -> float:
-    """Return the peak memory of a call, in MB, above the memory allocated before."""
-    before = cuda.memory_allocated()
-    cuda.reset_peak_memory_stats()
-    run(*arguments)
-    cuda.synchronize()
-    return round((cuda.max_memory_allocated() - before) / 1e6, 1)
 
 
 def _collect_facts() -> dict[str, Any]:

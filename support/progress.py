@@ -9,7 +9,7 @@ change what is computed.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from time import monotonic
@@ -62,16 +62,20 @@ def are_steps_collected() -> bool:
     return _CURRENT.get() is not None
 
 
-@contextmanager
 def report_step(
     name: str, number: int | None = None, count: int | None = None
-) -> Generator[None]:
+) -> AbstractContextManager[None]:
     """Report that the block is a step, of the given number among `count`."""
     steps = _CURRENT.get()
     if steps is None:
-        yield
-        return
-    steps.append(ProgressStep(name, number, count))
+        return nullcontext()
+    return _collect_step(steps, ProgressStep(name, number, count))
+
+
+@contextmanager
+def _collect_step(steps: list[ProgressStep], step: ProgressStep) -> Generator[None]:
+    """Let a step be among the current ones during the block."""
+    steps.append(step)
     try:
         yield
     finally:

@@ -5,12 +5,16 @@ backend takes. Tensors of earlier calls that are used in place are not checked a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from tlf.compiler.backends.argument_snapshots import ArgumentSnapshot
+import ml_dtypes
+import numpy as np
+
 from tlf.compiler.backends.executables import Buffer, Executable, is_torch_tensor
 from tlf.runtime.known_tensors import KnownTensors
 
@@ -27,62 +31,95 @@ class ArgumentType:
     is_weight: bool = False
     """True if the argument is constant across calls."""
 
+    @property
+    def byte_count(self) -> int:
+        """Bytes of the elements."""
+        width = np.dtype(getattr(ml_dtypes, self.dtype, self.dtype)).itemsize
+        return math.prod(self.shape) * width
 
-class ArgumentConverter:
-    """Conversion of the arguments of a program, by name in order."""
 
-    def __init__(self, names: Sequence[str], types: Sequence[ArgumentType]) -> None:
-        self._names = names
+def make_selector(keys: Sequence[Any]) -> Callable[[Any], tuple[Buffer, ...]]:
+    """Return a function from a mapping or a sequence to its values for some keys."""
+    if len(keys) > 1:
+        return itemgetter(*keys)
+    return lambda values: tuple(values[key] for key in keys)
+
+
+class InputConverter:
+    """
+    Conversion of the arguments that differ between calls, for an executable on one
+    device.
+    """
+
+    def __init__(
+        self,
+        types: Mapping[str, ArgumentType],
+        executable: Executable,
+        device: Any,
+        fixed: Mapping[str, Buffer],
+    ) -> None:
+        """`fixed` are the other arguments, by which the device is chosen, too."""
         self._types = types
+        self._executable = executable
+        self._device = device
+        self._anchors = _find_anchors(fixed, device)
         self._known = KnownTensors(len(types))
         """Tensors that are used in place."""
-        self._device: Any = None
-        """Device of the known tensors."""
-        self._copies: dict[str, tuple[ArgumentSnapshot, Buffer]] = {}
-        """Copies of weights, which are kept until the weights change."""
-
-    def forget_copies(self) -> None:
-        """Copy weights again at the next call."""
-        self._copies.clear()
 
     def convert_arguments(
-        self, inputs: Mapping[str, Buffer], executable: Executable
-    ) -> tuple[Mapping[str, Buffer], Any]:
+        self, values: Sequence[Buffer]
+    ) -> Mapping[str, Buffer] | None:
         """
-        Return the arguments as an executable takes them, and the torch device of the
-        run, if any. Raises `TypeError` for a value of another type than declared.
+        Return arguments in order as the executable takes them, by name; `None` if they
+        are of a run on another device. Raises `TypeError` for a value of another type
+        than declared.
         """
-        values = [inputs[name] for name in self._names]
         unknown = self._known.find_unknown(values)
-        for index in unknown:
-            self._check_shape_and_dtype(index, values[index])
-        device = self._find_device(values, unknown, executable)
-        if device != self._device:
-            unknown = range(len(values))
-        self._device = device
-        for index in unknown:
+        by_name = dict(zip(self._types, values, strict=True))
+        if unknown and not self._accepts_unknown(by_name, values, unknown):
+            return None
+        for index, name in enumerate(self._types):
+            if index not in unknown:
+                continue
             self._known.forget(index)
             value = values[index]
-            values[index] = self._convert_for_backend(index, value, executable, device)
-            if values[index] is value and is_torch_tensor(value):
+            converted = convert_argument(name, value, self._executable, self._device)
+            if converted is value and is_torch_tensor(value):
                 self._known.remember(index, value)
-        return dict(zip(self._names, values, strict=True)), device
+            by_name[name] = converted
+        return by_name
 
-    def _find_device(
-        self, values: Sequence[Buffer], unknown: Sequence[int], executable: Executable
-    ) -> Any:
-        """Return the device of a run; known tensors are on that of the last one."""
-        last = self._device
-        if last is not None and all(
-            is_torch_tensor(values[index]) and values[index].device == last
+    def _accepts_unknown(
+        self,
+        by_name: Mapping[str, Buffer],
+        values: Sequence[Buffer],
+        unknown: Sequence[int],
+    ) -> bool:
+        """Return `True` if new values are of a run on the device. May raise errors."""
+        check_argument_types(self._types, by_name)
+        if all(
+            is_torch_tensor(values[index]) and values[index].device == self._device
             for index in unknown
         ):
-            return last
-        return executable.device_for(dict(zip(self._names, values, strict=True)))
+            return True
+        named = {**self._anchors, **by_name}
+        return self._executable.device_for(named) == self._device
 
-    def _check_shape_and_dtype(self, index: int, value: Buffer) -> None:
-        """Raise `TypeError` if a value differs from its declared type."""
-        expected, name = self._types[index], self._names[index]
+
+def _find_anchors(fixed: Mapping[str, Buffer], device: Any) -> Mapping[str, Buffer]:
+    """Return an empty tensor on a device if an argument is there, by its name."""
+    for name, value in fixed.items():
+        if is_torch_tensor(value) and value.device == device:
+            return {name: value.new_empty(0)}
+    return {}
+
+
+def check_argument_types(
+    types: Mapping[str, ArgumentType], values: Mapping[str, Buffer]
+) -> None:
+    """Raise `TypeError` if a value differs from its declared type."""
+    for name, expected in types.items():
+        value = values[name]
         if value.shape != expected.shape:
             shape = tuple(value.shape)
             raise TypeError(
@@ -93,46 +130,25 @@ class ArgumentConverter:
                 f"argument `{name}`: expected {expected.dtype}, got {dtype}"
             )
 
-    def _convert_for_backend(
-        self, index: int, value: Buffer, executable: Executable, device: Any
-    ) -> Buffer:
-        """
-        Return `value` in the form that the backend takes: as it is, as a copy in the
-        layout of the program on `device`, or as a numpy array.
-        """
-        if not is_torch_tensor(value):
+
+def convert_argument(
+    name: str, value: Buffer, executable: Executable, device: Any
+) -> Buffer:
+    """
+    Return a value in the form that an executable takes: as it is, as a copy in the
+    layout of the program on `device`, or as a numpy array.
+    """
+    if not is_torch_tensor(value):
+        return value
+    if executable.takes_tensors:
+        order = executable.axis_orders.get(name)
+        ordered = value if order is None else value.permute(order)
+        if ordered.is_contiguous() and device in (None, value.device):
             return value
-        if executable.takes_tensors:
-            order = executable.axis_orders.get(self._names[index])
-            ordered = value if order is None else value.permute(order)
-            if ordered.is_contiguous() and device in (None, value.device):
-                return value
-            return self._copy_to_device(index, value, device, order)
-        from tlf.support.tensor_arrays import to_array
+        return _copy_in_order(value, device or value.device, order)
+    from tlf.support.tensor_arrays import to_array
 
-        return to_array(value)
-
-    def _copy_to_device(
-        self, index: int, value: Buffer, device: Any, order: Order | None
-    ) -> Buffer:
-        """
-        Return a copy on a device with its axes in `order` in memory, by default the
-        row-major one. The copy of a weight is cached until the weight or the device
-        changes.
-        """
-        device = device or value.device
-        name = self._names[index]
-        if not self._types[index].is_weight:
-            return _copy_in_order(value, device, order)
-        cached = self._copies.get(name)
-        if (
-            cached is None
-            or cached[1].device != device
-            or not cached[0].is_unchanged(value)
-        ):
-            copy = _copy_in_order(value, device, order)
-            cached = self._copies[name] = ArgumentSnapshot(value), copy
-        return cached[1]
+    return to_array(value)
 
 
 def _copy_in_order(value: Buffer, device: Any, order: Order | None) -> Buffer:

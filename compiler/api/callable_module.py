@@ -13,6 +13,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 from tlf.compiler.api.callable_program import CallableProgram
+from tlf.compiler.backends.device_memory import DeviceMemory
 from tlf.support.tensor_strides import with_axis_order
 
 
@@ -68,6 +69,8 @@ class CallableModule:
         self.call = call
         self.weights = dict(weights)
         self._tensors = [each for each in call.arguments if isinstance(each, int)]
+        self._takes_flat_tensors = not call.constants and _is_flat(call.in_spec)
+        self._returns_single = call.out_spec == pytree.tree_flatten(0)[1]
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
         """Run the module on tensors."""
@@ -76,8 +79,7 @@ class CallableModule:
             self.weights[source] if isinstance(source, str) else leaves[source]
             for source in self.call.arguments
         ]
-        names = self.program.signature.inputs
-        results = self.program.run(dict(zip(names, values, strict=True)), True)
+        results = self.program.run_ordered(values, True)
         graph_outputs = [
             with_axis_order(results[value], self.call.axis_orders[value])
             if isinstance(value, int)
@@ -90,7 +92,13 @@ class CallableModule:
             else:
                 leaves[source].copy_(graph_outputs[position])
         outputs = [graph_outputs[position] for position in self.call.outputs]
+        if self._returns_single:
+            return outputs[0]
         return pytree.tree_unflatten(outputs, self.call.out_spec)
+
+    def release_weights(self) -> None:
+        """Empty weights that are not used, see `CallableProgram.release_weights`."""
+        self.program.release_weights()
 
     def use_cuda_graphs(self, is_allowed: bool) -> None:
         """Allow or forbid CUDA graphs, see `CallableProgram.use_cuda_graphs`."""
@@ -103,10 +111,7 @@ class CallableModule:
         Return the leaves of a call. Raises `TypeError` if its structure, or the type of
         a tensor or value of a constant, differs from the compiled call.
         """
-        leaves, spec = pytree.tree_flatten((tuple(arguments), dict(options)))
-        if spec != self.call.in_spec:
-            expected, got = map(_format_call_signature, (self.call.in_spec, spec))
-            raise TypeError(f"expected a call like {expected}, got {got}")
+        leaves = self._find_leaves(arguments, options)
         for index in self._tensors:
             if not isinstance(leaves[index], torch.Tensor):
                 kind = type(leaves[index]).__name__
@@ -120,6 +125,28 @@ class CallableModule:
                 )
         return leaves
 
+    def _find_leaves(
+        self, arguments: Sequence[Any], options: Mapping[str, Any]
+    ) -> list[Any]:
+        """
+        Return the leaves of a call, which are its arguments if all are tensors. Raises
+        `TypeError` if its structure differs from that of the compiled call.
+        """
+        if self._takes_flat_tensors and not options:
+            is_flat = all(isinstance(each, torch.Tensor) for each in arguments)
+            if is_flat and len(arguments) == self.call.in_spec.num_leaves:
+                return [*arguments]
+        leaves, spec = pytree.tree_flatten((tuple(arguments), dict(options)))
+        if spec != self.call.in_spec:
+            expected, got = map(_format_call_signature, (self.call.in_spec, spec))
+            raise TypeError(f"expected a call like {expected}, got {got}")
+        return leaves
+
+    @property
+    def memory(self) -> DeviceMemory | None:
+        """Memory of a GPU that the program uses, see `CallableProgram.memory`."""
+        return self.program.memory
+
     @property
     def stats(self) -> Mapping[str, float]:
         """Statistics of the cost, see `CallableProgram.stats`."""
@@ -129,6 +156,11 @@ class CallableModule:
     def stages(self) -> tuple[str, ...]:
         """Valid arguments of `ir`."""
         return self.program.stages
+
+
+def _is_flat(spec: pytree.TreeSpec) -> bool:
+    """Return `True` if a call has only positional arguments, without structure."""
+    return spec == pytree.tree_flatten(((0,) * spec.num_leaves, {}))[1]
 
 
 def _format_call_signature(spec: pytree.TreeSpec) -> str:

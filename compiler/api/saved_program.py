@@ -26,8 +26,9 @@ from tlf.compiler.backends.emitted_archive import (
     decode_text,
     encode_emitted_texts,
 )
-from tlf.compiler.backends.executables import Executable, Signature, TritonKernels
+from tlf.compiler.backends.executables import Executable, Signature
 from tlf.compiler.backends.prepared_program import PreparedProgram
+from tlf.compiler.backends.triton_kernels import TritonKernels
 from tlf.compiler.driver.atomic_write import write_atomically
 from tlf.runtime.storage.program_archive import (
     RECORD,

@@ -16,6 +16,7 @@ import torch
 from torch import fx
 from xdsl.dialects.builtin import StringAttr
 
+from tlf.compiler.api.argument_conversion import make_selector
 from tlf.compiler.api.compiled_program import CompiledProgram
 from tlf.compiler.api.torch_failures import LOG, FailureReporter
 from tlf.compiler.api.torch_report import REPORT
@@ -59,6 +60,7 @@ class CompiledGraph:
         devices: Mapping[int, torch.device] | None = None,
     ) -> None:
         self.function = function
+        self._order_inputs = make_selector(function.inputs)
         self.devices = devices or {}
         self.orders = result_axis_orders_of(function)
         self.strides = strides or {}
@@ -70,15 +72,14 @@ class CompiledGraph:
         self.program.use_cuda_graphs(is_allowed)
 
     def __call__(self, *inputs: torch.Tensor) -> list[Any]:
-        names = self.program.signature.inputs
-        values = [inputs[position] for position in self.function.inputs]
         # Numbers may be passed as host tensors, whatever the device of other inputs.
         devices = (each.device for each in inputs if each.device.type != "cpu")
         device = next(devices, torch.device("cpu"))
-        results = self.program.run(dict(zip(names, values, strict=True)), True)
+        results = self.program.run_ordered(self._order_inputs(inputs), True)
         outputs = [
             with_axis_order(
-                results[output].to(self.devices.get(at, device)), self.orders[output]
+                _move(results[output], self.devices.get(at, device)),
+                self.orders[output],
             )
             if isinstance(output, int)
             else output.copy_value()
@@ -87,6 +88,11 @@ class CompiledGraph:
         for output, strides in self.strides.items():
             outputs[output] = with_strides(outputs[output], strides)
         return outputs
+
+
+def _move(tensor: torch.Tensor, device: torch.device) -> torch.Tensor:
+    """Return a tensor on a device."""
+    return tensor if tensor.device == device else tensor.to(device)
 
 
 def compile_graph(
@@ -274,12 +280,15 @@ class _CompiledSubmodule(torch.nn.Module):
             self.variants[switch] = self.compile_again()
         if (compiled := self.variants[switch]) is None:
             return self.source(*inputs)
-        with self.faults.report_exceptions(self.label, compiled.function.module):
-            try:
-                results = compiled(*inputs)
-            except torch.OutOfMemoryError as error:
-                LOG.warning("%s runs in PyTorch this time: %s", self.label, error)
-                return self.source(*inputs)
+        try:
+            results = compiled(*inputs)
+        except torch.OutOfMemoryError as error:
+            LOG.warning("%s runs in PyTorch this time: %s", self.label, error)
+            return self.source(*inputs)
+        except Exception:
+            with self.faults.report_exceptions(self.label, compiled.function.module):
+                raise
+        else:
             return results[0] if self.is_single else results
         self.variants[switch] = None
         REPORT.count_as_eager(operation_names_of(self.source))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 import numpy as np
 
 from tlf.compiler.backends.executables import Buffer, is_torch_tensor
-from tlf.runtime.known_tensors import KnownTensors
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -16,6 +17,17 @@ if TYPE_CHECKING:
 
 _WRITE_COUNT = "_tlf_written"
 """Attribute of a torch storage that counts the writes reported by `refresh`."""
+
+
+@dataclass
+class ReportedWrites:
+    """The latest write that `refresh` reported to all programs."""
+
+    latest: object = None
+
+
+REPORTED_WRITES = ReportedWrites()
+"""Writes of this process, so that a program sees quickly that there is no new one."""
 
 
 class ArgumentSnapshot:
@@ -27,53 +39,29 @@ class ArgumentSnapshot:
 
     def __init__(self, value: Buffer) -> None:
         self._array: Any = None if is_torch_tensor(value) else np.array(value)
-        # Keep a reference to the storage, so that its memory is not reused.
-        self._storage: Any = value.untyped_storage() if is_torch_tensor(value) else None
-        self._facts = _tensor_state_of(value) if is_torch_tensor(value) else None
+        self._facts: tuple[object, ...] | None = None
+        if is_torch_tensor(value):
+            self._facts = _tensor_state_of(value)
+            # Freed memory may be that of other values at the same address.
+            self._memory = ref(value.untyped_storage())
 
     def is_unchanged(self, value: Buffer) -> bool:
         """Return `True` if an argument still has the value of the snapshot."""
         if not is_torch_tensor(value):
             return self._facts is None and _has_equal_bits(self._array, value)
-        return self._facts == _tensor_state_of(value)
-
-    @property
-    def storage_attributes(self) -> Mapping[str, int]:
-        """Attributes of the storage of a torch tensor, which is kept."""
-        return cast(Mapping[str, int], vars(self._storage))
+        return self._facts == _tensor_state_of(value) and self._memory() is not None
 
 
 class ArgumentSnapshots:
-    """Snapshots of arguments in order; those of known tensors are compared quickly."""
+    """Snapshots of arguments in order."""
 
     def __init__(self, values: Sequence[Buffer]) -> None:
-        self._snapshots = [ArgumentSnapshot(each) for each in values]
-        self._known = KnownTensors(len(values))
-        self._counted = [
-            index
-            for index, each in enumerate(values)
-            if is_torch_tensor(each) and not each.is_inference()
-        ]
-        """Positions of tensors to which PyTorch counts writes."""
-        for index in self._counted:
-            self._known.remember(index, values[index])
-        self._versions = [values[index]._version for index in self._counted]
-        counted = (self._snapshots[index] for index in self._counted)
-        self._attributes = [each.storage_attributes for each in counted]
-        self._write_counts = self._read_write_counts()
+        self._snapshots = [*map(ArgumentSnapshot, values)]
 
     def are_unchanged(self, values: Sequence[Buffer]) -> bool:
         """Return `True` if all arguments still have the values of the snapshots."""
-        unknown = self._known.find_unknown(values)
-        if not all(self._snapshots[at].is_unchanged(values[at]) for at in unknown):
-            return False
-        return [
-            values[index]._version for index in self._counted
-        ] == self._versions and self._read_write_counts() == self._write_counts
-
-    def _read_write_counts(self) -> list[int]:
-        """Return the writes that `refresh` counted, for each counted tensor."""
-        return [each.get(_WRITE_COUNT, 0) for each in self._attributes]
+        pairs = zip(self._snapshots, values, strict=True)
+        return all(snapshot.is_unchanged(value) for snapshot, value in pairs)
 
 
 def refresh(*written: Module | Tensor) -> None:
@@ -84,7 +72,8 @@ def refresh(*written: Module | Tensor) -> None:
     """
     for tensor in [each for item in written for each in _tensors_of(item)]:
         storage = tensor.untyped_storage()
-        setattr(storage, _WRITE_COUNT, _write_count_of(storage) + 1)
+        setattr(storage, _WRITE_COUNT, count_reported_writes(storage) + 1)
+    REPORTED_WRITES.latest = object()
 
 
 def _tensors_of(module: Any) -> Iterator[Any]:
@@ -115,11 +104,12 @@ def _tensor_state_of(tensor: Any) -> tuple[object, ...]:
         tensor.stride(),
         tensor.device,
         None if tensor.is_inference() else tensor._version,
-        _write_count_of(tensor.untyped_storage()),
+        count_reported_writes(tensor.untyped_storage()),
     )
 
 
-def _write_count_of(storage: Any) -> int:
+def count_reported_writes(storage: Any) -> int:
+    """Return the number of writes to a storage that `refresh` reported."""
     return getattr(storage, _WRITE_COUNT, 0)
 
 

@@ -15,9 +15,9 @@ from tlf.compiler.backends.executables import (
     Preparation,
     Signature,
     SimulatedProgram,
-    TritonKernels,
 )
 from tlf.compiler.backends.prepared_program import PreparedProgram
+from tlf.compiler.backends.triton_kernels import TritonKernels
 
 TEXT_NAMES: Mapping[str, str] = {"npu": "program.npu", "triton": "program.triton.py"}
 """Name of the emitted text, by backend."""
@@ -46,6 +46,8 @@ class EmittedProgram:
         prepare = self._load_text(self.preparation_text, first, side_file_folder)
         if isinstance(prepare, TritonKernels):
             prepare = replace(prepare, returns_tensors=True)
+            # It runs again only after weights have changed.
+            prepare.executable.keeps_temporaries = False
         return PreparedProgram(
             self._load_text(self.text, main, side_file_folder), prepare, first.inputs
         )

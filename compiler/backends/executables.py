@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
+from tlf.compiler.backends.device_memory import DeviceMemory
 from tlf.compiler.backends.npu_report_rows import Row, report_figures, report_rows
 from tlf.support.progress import fraction_reporter, report_step
 
@@ -16,7 +18,6 @@ if TYPE_CHECKING:
 
     from tlf.runtime.npu.npu_program import Program as NpuProgram
     from tlf.runtime.npu.run_metrics import ProgramSegment
-    from tlf.runtime.triton.executable_plan import Executable as TritonExecutable
     from tlf.support.affine.axis_orders import Order
 
 Buffer: TypeAlias = Any
@@ -99,6 +100,16 @@ class NotSimulatedError(Exception):
         super().__init__("expected a target of the backend npu for the time of a run")
 
 
+class BoundProgram(Protocol):
+    """Protocol of a program whose weights are bound, on one device."""
+
+    def __call__(
+        self, weights: Sequence[Buffer], inputs: Mapping[str, Buffer]
+    ) -> Outcome:
+        """Run on the weights that were bound, in order, and on the other arguments."""
+        ...
+
+
 class Executable(Protocol):
     """Protocol of a compiled program, which can be run repeatedly."""
 
@@ -131,6 +142,29 @@ class Executable(Protocol):
         """Run on arrays by argument name, on a device if it is known."""
         ...
 
+    @property
+    def memory(self) -> DeviceMemory | None:
+        """Memory that calls use on a GPU; `None` for programs of the host."""
+        ...
+
+    @property
+    def prepared_arguments(self) -> Collection[str]:
+        """Names of the weights from which values are computed when they are bound."""
+        ...
+
+    @property
+    def replaced_arguments(self) -> Collection[str]:
+        """Names of the prepared arguments that nothing else is computed from."""
+        ...
+
+    def bind_weights(self, weights: Mapping[str, Buffer], device: Any) -> BoundProgram:
+        """Return a program for calls on a device as long as weights are unchanged."""
+        ...
+
+    def is_capturing(self, device: Any) -> bool:
+        """Return `True` if the caller captures the calls, which do not run now."""
+        ...
+
     def wait_for_results(self, device: Any) -> None:
         """Wait until the results of calls are complete, for use on other streams."""
         ...
@@ -140,13 +174,60 @@ class Executable(Protocol):
         ...
 
 
-class HostExecutable:
+@dataclass(frozen=True)
+class RunWithWeights:
+    """A program whose weights are passed with its other arguments in each call."""
+
+    executable: Executable
+    names: Sequence[str]
+    """Names of the weights."""
+    device: Any
+
+    def __call__(
+        self, weights: Sequence[Buffer], inputs: Mapping[str, Buffer]
+    ) -> Outcome:
+        """Run on weights and other arguments."""
+        by_name = dict(zip(self.names, weights, strict=True))
+        return self.executable({**by_name, **inputs}, self.device)
+
+
+class HostExecutable(ABC):
     """A program that runs on the host, on numpy arrays."""
+
+    artifacts: Mapping[str, str]
+    takes_tensors: bool
+
+    @abstractmethod
+    def __call__(self, inputs: Mapping[str, Buffer], device: Any = None) -> Outcome:
+        """Run on arrays by argument name."""
 
     @property
     def axis_orders(self) -> Mapping[str, Order]:
         """Return no orders: arrays are reordered during the call."""
         return {}
+
+    @property
+    def memory(self) -> DeviceMemory | None:
+        """Return `None`: no memory of a GPU is used."""
+        return None
+
+    @property
+    def prepared_arguments(self) -> Collection[str]:
+        """Return no names: nothing is computed from weights alone."""
+        return ()
+
+    @property
+    def replaced_arguments(self) -> Collection[str]:
+        """Return no names: nothing is computed from weights alone."""
+        return ()
+
+    def bind_weights(self, weights: Mapping[str, Buffer], device: Any) -> BoundProgram:
+        """Return a program that takes weights like other arguments."""
+        return RunWithWeights(self, tuple(weights), device)
+
+    def is_capturing(self, device: Any) -> bool:
+        """Return `False`: nothing is captured."""
+        return False
 
     def wait_for_results(self, device: Any) -> None:
         """Return at once: calls return complete results."""
@@ -154,7 +235,7 @@ class HostExecutable:
     def use_cuda_graphs(self, is_allowed: bool) -> None:
         """Ignore the setting: nothing is launched."""
 
-    def device_for(self, inputs: Mapping[str, Buffer]) -> None:
+    def device_for(self, inputs: Mapping[str, Buffer]) -> Any:
         """Return `None`: there is no torch device."""
 
 
@@ -218,61 +299,3 @@ class SimulatedProgram(HostExecutable):
             )
         costs = report_rows(report), report_figures(report), self.artifacts
         return Outcome({}, *costs, report.segments)
-
-
-@dataclass(frozen=True)
-class TritonKernels:
-    """Executable that runs Triton kernels on numpy arrays or torch tensors."""
-
-    executable: TritonExecutable
-    signature: Signature
-    artifacts: Mapping[str, str]
-    axis_orders: Mapping[str, Order]
-    """Axes in memory order of the arguments that are not row-major, by name."""
-    takes_tensors: bool = True
-    returns_tensors: bool | None = None
-    """True if results are torch tensors; if `None`, they are if all arguments are."""
-
-    @staticmethod
-    def load_text(text: str, signature: Signature) -> TritonKernels:
-        """
-        Return an executable of `text`, which has kernel sources followed by their
-        launch plan.
-        """
-        from tlf.runtime import triton
-
-        with report_step("load kernels"):
-            plan = triton.load_plan(text)
-            executable = triton.prepare(plan)
-        orders = dict(zip(signature.inputs, plan.argument_axis_orders(), strict=True))
-        return TritonKernels(
-            executable,
-            signature,
-            {"program.triton.py": text},
-            {name: order for name, order in orders.items() if order is not None},
-        )
-
-    def device_for(self, inputs: Mapping[str, Buffer]) -> Any:
-        """
-        Return the device of the tensors among the arguments, or the default device.
-        """
-        return self.executable.device_of_arguments(inputs.values())
-
-    def __call__(self, inputs: Mapping[str, Buffer], device: Any = None) -> Outcome:
-        values = [inputs[name] for name in self.signature.inputs]
-        with report_step("run kernels"):
-            outputs = self.executable(
-                values, self.returns_tensors, device, fraction_reporter()
-            )
-        results = dict(zip(self.signature.outputs, outputs.values(), strict=True))
-        kernels = len(self.executable.plan.kernels)
-        row = ("kernels", str(kernels))
-        return Outcome(results, [row], {"kernels": kernels}, self.artifacts)
-
-    def wait_for_results(self, device: Any) -> None:
-        """Wait for the current stream of a GPU."""
-        self.executable.wait_for_stream(device or self.executable.device)
-
-    def use_cuda_graphs(self, is_allowed: bool) -> None:
-        """Allow or forbid launches as CUDA graphs."""
-        self.executable.uses_graphs = is_allowed

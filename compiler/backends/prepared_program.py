@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tlf.compiler.backends.argument_snapshots import ArgumentSnapshots
+from tlf.compiler.backends.device_memory import DeviceMemory
 from tlf.compiler.backends.executables import (
+    BoundProgram,
     Buffer,
     Executable,
     NotSimulatedError,
     Outcome,
+    RunWithWeights,
     SimulatedProgram,
 )
+from tlf.compiler.backends.triton_kernels import TritonKernels
 
 if TYPE_CHECKING:
     from tlf.support.affine.axis_orders import Order
@@ -62,6 +67,31 @@ class PreparedProgram:
         """Return the torch device of a run."""
         return self.main.device_for(inputs)
 
+    @property
+    def prepared_arguments(self) -> Collection[str]:
+        """Names of the arguments of the preparation."""
+        return self.taken
+
+    @property
+    def replaced_arguments(self) -> Collection[str]:
+        """Names of the arguments that only the preparation accesses."""
+        if not isinstance(self.main, TritonKernels):
+            return ()
+        return self.main.ignored_arguments.intersection(self.taken)
+
+    @property
+    def memory(self) -> DeviceMemory | None:
+        """Memory of the program, with that of the preparation apart."""
+        main, first = self.main.memory, self.preparation.memory
+        if main is None or first is None:
+            return main
+        return replace(
+            main,
+            constants=main.constants + first.constants,
+            prepared=first.results,
+            preparation_arena=first.arena,
+        )
+
     def invalidate_preparation(self) -> None:
         """Run the preparation again at the next call."""
         self._prepared = None
@@ -73,15 +103,34 @@ class PreparedProgram:
             self.main({**inputs, **prepared.results}, device), prepared
         )
 
+    def bind_weights(self, weights: Mapping[str, Buffer], device: Any) -> BoundProgram:
+        """Return a program for the prepared values of weights, which are computed."""
+        if not set(self.taken) <= weights.keys():
+            return RunWithWeights(self, tuple(weights), device)
+        prepared = self._prepare(weights, device)
+        main = self.main.bind_weights({**weights, **prepared.results}, device)
+        return _PreparedRun(main, prepared, self._combine_outcomes)
+
+    def is_capturing(self, device: Any) -> bool:
+        """Return `True` if the caller captures the calls, which do not run now."""
+        return self.main.is_capturing(device)
+
     def _prepare(self, inputs: Mapping[str, Buffer], device: Any) -> Outcome:
-        """Return the preparation's outcome, of an earlier call if nothing changed."""
+        """
+        Return the preparation's outcome, of an earlier call if nothing changed. In a
+        capture of the caller it is computed by the caller's graph only.
+        """
         values = [inputs[name] for name in self.taken]
         if (known := self._prepared) is not None and known[1].are_unchanged(values):
             return known[0]
         arguments = dict(zip(self.taken, values, strict=True))
+        # Writes of other threads meanwhile are changes.
+        snapshots = ArgumentSnapshots(values)
         outcome = self.preparation(arguments, device)
+        if self.preparation.is_capturing(device):
+            return outcome
         self.preparation.wait_for_results(device)
-        self._prepared = outcome, ArgumentSnapshots(values)
+        self._prepared = outcome, snapshots
         return outcome
 
     def wait_for_results(self, device: Any) -> None:
@@ -123,3 +172,25 @@ class PreparedProgram:
             artifacts,
             main_outcome.segments,
         )
+
+
+class _PreparedRun:
+    """A bound program with the values that its preparation computed."""
+
+    def __init__(
+        self,
+        main: BoundProgram,
+        prepared: Outcome,
+        combine_outcomes: Callable[[Outcome, Outcome], Outcome],
+    ) -> None:
+        self._main = main
+        self._prepared = prepared
+        self._values = tuple(prepared.results.values())
+        self._combine_outcomes = combine_outcomes
+
+    def __call__(
+        self, weights: Sequence[Buffer], inputs: Mapping[str, Buffer]
+    ) -> Outcome:
+        """Run on the weights that were bound, in order, and on the other arguments."""
+        outcome = self._main((*weights, *self._values), inputs)
+        return self._combine_outcomes(outcome, self._prepared)

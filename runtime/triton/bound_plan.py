@@ -5,28 +5,29 @@ the addresses of its memory known.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property, partial
 from threading import RLock
 from typing import NamedTuple
 
 import torch
 
-from tlf.runtime.triton.argument_guard import ArgumentGuard
+from tlf.runtime.triton.accepted_arguments import AcceptedArguments
 from tlf.runtime.triton.device_tensors import (
-    Array,
     allocate_device_buffer,
     allocate_temporaries,
 )
-from tlf.runtime.triton.graph_cache import Addresses, GraphCache, capture_launches
+from tlf.runtime.triton.fixed_arguments import CallArguments, FixedArguments
+from tlf.runtime.triton.graph_cache import Addresses, GraphCache
 from tlf.runtime.triton.kernel_cache import limit_kernel_cache
 from tlf.runtime.triton.kernel_launcher import KernelLauncher, Run
+from tlf.runtime.triton.launch_graph import LaunchGraph
 from tlf.runtime.triton.launch_plan import (
     HostLoop,
     Launch,
     Plan,
+    find_accessed_buffers,
     find_buffer_launches,
-    find_described_buffers,
 )
 from tlf.runtime.triton.parallel_compilation import compile_in_threads
 from tlf.runtime.triton.requested_kernel import ALIGNMENT
@@ -54,7 +55,9 @@ class _BoundLaunch(NamedTuple):
 class BoundPlan:
     """
     Plan on one stream. The temporaries belong to the stream, and the launches of a call
-    are enqueued together, so that calls on several streams or threads do not mix.
+    are enqueued together, so that calls on several streams or threads do not mix. Calls
+    that the caller captures have temporaries of their own, as graphs that are captured
+    on one stream may be replayed on several.
     """
 
     def __init__(
@@ -64,68 +67,124 @@ class BoundPlan:
         constants: Mapping[str, torch.Tensor],
         stream: torch.cuda.Stream,
     ) -> None:
+        self._plan = plan
         self._launchers = launchers
+        self._constants = constants
         self._stream = stream
         self._launches = [*_unroll_launches(plan.steps, {})]
         self._buffer_launches = find_buffer_launches(plan)
-        accessed = {each for launch in self._launches for each in launch.arguments}
-        self._argument_indices = [
-            index for index, name in enumerate(plan.arguments) if name in accessed
-        ]
-        """Indices of the arguments that launches access; others are ignored."""
-        names = [plan.arguments[index] for index in self._argument_indices]
+        accessed = find_accessed_buffers(plan)
+        self._accessed = [name for name in plan.arguments if name in accessed]
+        """Arguments that launches access; others are ignored."""
         buffers = {each.name: each for each in plan.buffers}
-        self._guard = ArgumentGuard(
-            [buffers[each] for each in names],
-            stream.device,
-            find_described_buffers(plan),
-        )
         self._results = [buffers[each] for each in plan.results]
-        self._names = (*names, *plan.results)
-        self._fixed = {**constants, **allocate_temporaries(plan, stream.device)}
-        numbers = sorted(each for each in accessed if isinstance(each, int))
-        slots = (*self._names, *self._fixed, *numbers)
+        values = {each for launch in self._launches for each in launch.arguments}
+        self._numbers = sorted(each for each in values if isinstance(each, int))
+        temporaries = (each.name for each in plan.buffers if each.kind == "temporary")
+        self._names = (*self._accessed, *plan.results)
+        slots = (*self._names, *constants, *temporaries, *self._numbers)
         self._index_by_slot = {slot: index for index, slot in enumerate(slots)}
-        addresses = (each.data_ptr() for each in self._fixed.values())
-        self._fixed_values = (*addresses, *numbers)
         self._bound: dict[tuple[bool, ...], Sequence[_BoundLaunch]] = {}
         """Launches by the alignments of arguments and results."""
-        self._graphs = GraphCache()
+        self._accepted: tuple[int, AcceptedArguments] | None = None
+        self._changes = 0
+        """Number of times that the addresses of fixed arguments changed."""
+        self._captured: dict[FixedArguments, Mapping[str, torch.Tensor]] = {}
+        """Fixed arguments that graphs of the caller access, which are kept alive."""
+        self._graphs = GraphCache(plan.function)
         self._lock = RLock()
 
-    def run(self, values: Sequence[Array], uses_graphs: bool) -> list[torch.Tensor]:
+    def run(
+        self,
+        arguments: CallArguments,
+        uses_graphs: bool,
+        keeps_temporaries: bool = True,
+    ) -> list[torch.Tensor]:
         """
         Enqueue all launches on the stream, which must be the current one, and return
         the new results. With `uses_graphs`, launches that repeat with the same
-        addresses are a CUDA graph. Raises `GuardError` and `KernelError`.
+        addresses are a CUDA graph, if the temporaries are kept for further calls.
+        Raises `GuardError` and `KernelError`.
         """
-        accessed = [values[index] for index in self._argument_indices]
-        arguments = self._guard.upload_arguments(accessed)
+        change, accepted = self._accept_fixed(arguments)
+        others = accepted.upload_others(arguments)
         device = self._stream.device
         results = [allocate_device_buffer(each, device) for each in self._results]
-        tensors = arguments + results
-        addresses = tuple([each.data_ptr() for each in tensors])
+        key = (change, *[each.data_ptr() for each in (*others, *results)])
         with self._lock:
-            if not uses_graphs or torch.cuda.is_current_stream_capturing():
-                launches = self._bind_launches(addresses, tensors)
-                self._launch_each(launches, addresses, self._stream)
-            elif (graph := self._graphs.find_graph(addresses)) is not None:
-                graph.replay()
-            else:
-                launches = self._bind_launches(addresses, tensors)
-                self._launch_each(launches, addresses, self._stream)
-                self._capture_if_repeated(launches, addresses)
+            is_capturing = torch.cuda.is_current_stream_capturing()
+            is_kept = keeps_temporaries and not is_capturing
+            if uses_graphs and is_kept:
+                if self._graphs.replay_graph(key, self._stream.cuda_stream):
+                    return results
+            fixed = self._stream_memory if is_kept else self._allocate_fixed()
+            tensors = accepted.order_tensors(arguments, others)
+            launch_on = self._launch_all([*tensors, *results], fixed)
+            if is_capturing:
+                self._captured[arguments.fixed] = accepted.select_fixed(arguments)
+            if uses_graphs and is_kept:
+                self._capture_if_repeated(key, launch_on)
         return results
 
+    def _accept_fixed(self, arguments: CallArguments) -> tuple[int, AcceptedArguments]:
+        """
+        Return the arguments with those checked that are fixed, and the number of
+        changes of their addresses.
+        """
+        known = self._accepted
+        if known is not None and known[1].fixed is arguments.fixed:
+            return known
+        accepted = AcceptedArguments(
+            self._plan, self._accessed, self._stream, arguments
+        )
+        with self._lock:
+            known = self._accepted
+            if known is None or known[1].addresses != accepted.addresses:
+                self._changes += 1
+            self._accepted = self._changes, accepted
+            return self._accepted
+
+    @property
+    def kept_bytes(self) -> int:
+        """Bytes of temporaries that are kept for further calls on the stream."""
+        return self._plan.arena_bytes if "_stream_memory" in self.__dict__ else 0
+
+    @cached_property
+    def _stream_memory(self) -> Mapping[str, torch.Tensor]:
+        """Constants and temporaries of the stream, by name."""
+        return self._allocate_fixed()
+
+    def _allocate_fixed(self) -> Mapping[str, torch.Tensor]:
+        """Return the constants, and new temporaries."""
+        temporaries = allocate_temporaries(self._plan, self._stream.device)
+        return {**self._constants, **temporaries}
+
+    def _launch_all(
+        self, tensors: Sequence[torch.Tensor], fixed: Mapping[str, torch.Tensor]
+    ) -> Callable[[int], None]:
+        """
+        Enqueue all launches on the stream, for arguments and results in order. Returns
+        a function that enqueues them on a stream with some handle.
+        """
+        addresses = [each.data_ptr() for each in tensors]
+        launches = self._bind_launches(addresses, tensors, fixed)
+        fixed_addresses = (each.data_ptr() for each in fixed.values())
+        values = (*addresses, *fixed_addresses, *self._numbers)
+        _launch_each(launches, values, self._stream.cuda_stream)
+        return partial(_launch_each, launches, values)
+
     def _bind_launches(
-        self, addresses: Addresses, tensors: Sequence[torch.Tensor]
+        self,
+        addresses: Sequence[int],
+        tensors: Sequence[torch.Tensor],
+        fixed: Mapping[str, torch.Tensor],
     ) -> Sequence[_BoundLaunch]:
         """
         Return the launches of kernels that are compiled for the alignments of tensors.
         """
         alignments = tuple([each % ALIGNMENT == 0 for each in addresses])
         if alignments not in self._bound:
-            by_name = {**self._fixed, **dict(zip(self._names, tensors, strict=True))}
+            by_name = {**fixed, **dict(zip(self._names, tensors, strict=True))}
             self._compile_in_parallel(by_name)
             self._bound[alignments] = [
                 self._bind_launch(launch, by_name) for launch in self._launches
@@ -158,30 +217,24 @@ class BoundPlan:
         indices = tuple(self._index_by_slot[each] for each in launch.arguments)
         return _BoundLaunch(launch.kernel, run, indices)
 
-    def _launch_each(
-        self,
-        launches: Sequence[_BoundLaunch],
-        addresses: Addresses,
-        stream: torch.cuda.Stream,
-    ) -> None:
-        """Enqueue launches on a stream, with arguments and results at addresses."""
-        values = (*addresses, *self._fixed_values)
-        handle = stream.cuda_stream
-        for kernel, run, indices in launches:
-            try:
-                run(*[values[index] for index in indices], stream=handle)
-            except Exception as error:
-                raise make_kernel_error(kernel, error) from error
-
     def _capture_if_repeated(
-        self, launches: Sequence[_BoundLaunch], addresses: Addresses
+        self, key: Addresses, launch_on: Callable[[int], None]
     ) -> None:
         """Capture launches in a graph if they repeat with the same addresses."""
-        if len(launches) > MAX_CAPTURED_LAUNCHES:
-            return
-        launch_on = partial(self._launch_each, launches, addresses)
-        capture = partial(capture_launches, launch_on, self._stream.device)
-        self._graphs.capture_if_repeated(addresses, capture)
+        if len(self._launches) <= MAX_CAPTURED_LAUNCHES:
+            capture = partial(LaunchGraph, launch_on)
+            self._graphs.capture_if_repeated(key, capture)
+
+
+def _launch_each(
+    launches: Sequence[_BoundLaunch], values: Sequence[int], stream: int
+) -> None:
+    """Enqueue launches on a stream, with the values that their arguments index."""
+    for kernel, run, indices in launches:
+        try:
+            run(*[values[index] for index in indices], stream=stream)
+        except Exception as error:
+            raise make_kernel_error(kernel, error) from error
 
 
 def _unroll_launches(

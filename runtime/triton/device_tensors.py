@@ -4,7 +4,7 @@ Launch of Triton kernels: torch tensors as device buffers, with copies and views
 No function here computes: values are allocated, copied or reinterpreted.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import cast
 
 import numpy as np
@@ -123,6 +123,16 @@ def upload_argument(
         f"argument '{buffer.name}': expected a numpy array or a torch tensor, "
         f"got {type(value).__name__}"
     )
+
+
+def record_use(tensors: Iterable[torch.Tensor], stream: torch.cuda.Stream) -> None:
+    """
+    Let memory of tensors be reused only after the work on a stream that is enqueued
+    when they are freed; they may be of other streams.
+    """
+    for each in tensors:
+        if each.is_cuda:
+            each.record_stream(stream)
 
 
 def align_tensor(tensor: torch.Tensor) -> torch.Tensor:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
-from threading import Lock
-from typing import cast
+from importlib import import_module
+from threading import RLock
 
 import torch
 
@@ -14,11 +14,16 @@ from tlf.runtime.triton import device_tensors
 from tlf.runtime.triton.argument_guard import ArgumentGuard
 from tlf.runtime.triton.bound_plan import BoundPlan
 from tlf.runtime.triton.device_tensors import Array
+from tlf.runtime.triton.fixed_arguments import CallArguments, FixedArguments
 from tlf.runtime.triton.interpreted_plan import InterpretedPlan
 from tlf.runtime.triton.kernel_admission import KernelFacts
 from tlf.runtime.triton.kernel_launcher import KernelLauncher
 from tlf.runtime.triton.kernel_prefetch import prefetch_plan_kernels
-from tlf.runtime.triton.launch_plan import Plan, find_described_buffers
+from tlf.runtime.triton.launch_plan import (
+    Plan,
+    find_accessed_buffers,
+    find_described_buffers,
+)
 from tlf.runtime.triton.runtime_errors import GuardError
 
 Inputs = Mapping[str, Array] | Sequence[Array]
@@ -36,12 +41,15 @@ class Executable:
         self.device = torch.empty(0, device=device).device
         self.uses_graphs = True
         """True if launches that repeat with the same addresses become a CUDA graph."""
+        self.keeps_temporaries = True
+        """True if temporaries are kept for further calls, as graphs require."""
         self._buffers = {buffer.name: buffer for buffer in plan.buffers}
         self._launchers = {each.name: KernelLauncher(each) for each in plan.kernels}
         self._constants: dict[torch.device, Mapping[str, torch.Tensor]] = {}
         self._bound: dict[tuple[torch.device, int], BoundPlan] = {}
         """Plans by device and stream."""
-        self._lock = Lock()
+        self._nothing_fixed = FixedArguments(())
+        self._lock = RLock()
         if self.device.type == "cuda":
             with _launch_context_of_device(self.device):
                 prefetch_plan_kernels(plan)
@@ -53,6 +61,15 @@ class Executable:
         """Resources of the kernels that were launched on a GPU, by name."""
         by_name = {name: each.facts for name, each in self._launchers.items()}
         return {name: facts for name, facts in by_name.items() if facts is not None}
+
+    @property
+    def kept_bytes(self) -> int:
+        """Bytes of temporaries and constants that are kept on GPUs for further calls"""
+        constants = [
+            each for kept in self._constants.values() for each in kept.values()
+        ]
+        arenas = sum(each.kept_bytes for each in self._bound.values())
+        return arenas + sum(each.nbytes for each in constants)
 
     def device_of_arguments(self, values: Iterable[Array]) -> torch.device:
         """
@@ -76,27 +93,57 @@ class Executable:
         that the interpreter has done. Raises `GuardError` and `KernelError`.
         """
         values = self._order_inputs_by_plan(inputs)
-        device = self.device_of_arguments(values) if device is None else device
-        if device.type == "cuda":
-            results = self._run_on_gpu(values, device)
-        else:
-            results = self._interpret(values, observe_fraction)
+        if device is None:
+            device = self.device_of_arguments(values)
+        # The device of a tensor has an index.
+        device = torch.empty(0, device=device).device
         if as_tensors is None:
             are_tensors = [isinstance(each, torch.Tensor) for each in values]
             as_tensors = bool(are_tensors) and all(are_tensors)
+        results = self.run_fixed(
+            self._nothing_fixed, (), values, as_tensors, device, observe_fraction
+        )
+        return dict(zip(self.plan.results, results, strict=True))
+
+    def fix_arguments(self, indices: Sequence[int]) -> FixedArguments:
+        """Return some arguments, by index, as those that `run_fixed` checks once."""
+        return FixedArguments(tuple(indices)) if indices else self._nothing_fixed
+
+    def run_fixed(
+        self,
+        fixed: FixedArguments,
+        fixed_values: Sequence[Array],
+        values: Sequence[Array],
+        as_tensors: bool,
+        device: torch.device,
+        observe_fraction: Callable[[float], object] | None = None,
+    ) -> Sequence[Array]:
+        """
+        Run the plan like a call, with the values of the arguments that are fixed, and
+        of the others in order. Returns torch tensors or numpy arrays, in order.
+        """
+        arguments = CallArguments(fixed, fixed_values, values)
+        if device.type == "cuda":
+            results = self._run_on_gpu(arguments, device)
+        else:
+            results = self._interpret(arguments, observe_fraction)
         if as_tensors:
-            return cast(dict[str, Array], results)
-        return {
-            name: device_tensors.to_numpy(tensor, self._buffers[name].dtype)
-            for name, tensor in results.items()
-        }
+            return results
+        return [
+            device_tensors.to_numpy(tensor, self._buffers[name].dtype)
+            for name, tensor in zip(self.plan.results, results, strict=True)
+        ]
+
+    def is_capturing(self, device: torch.device) -> bool:
+        """Return `True` if the current stream is captured, and the device is a GPU."""
+        return device.type == "cuda" and torch.cuda.is_current_stream_capturing()
 
     def wait_for_stream(self, device: torch.device) -> None:
         """
         Wait for the launches on the current stream of a device, if it is a GPU; not
         during a capture, in which nothing runs.
         """
-        if device.type == "cuda" and not torch.cuda.is_current_stream_capturing():
+        if device.type == "cuda" and not self.is_capturing(device):
             torch.cuda.current_stream(device).synchronize()
 
     def _order_inputs_by_plan(self, inputs: Inputs) -> Sequence[Array]:
@@ -123,17 +170,20 @@ class Executable:
 
     def _interpret(
         self,
-        values: Sequence[Array],
+        arguments: CallArguments,
         observe_fraction: Callable[[float], object] | None,
-    ) -> dict[str, torch.Tensor]:
-        """Run the plan in the interpreter, and return the results by name."""
-        names = self.plan.arguments
+    ) -> Sequence[torch.Tensor]:
+        """Run the plan in the interpreter, and return the results."""
+        accessed = find_accessed_buffers(self.plan)
+        by_name = zip(self.plan.arguments, arguments.order_by_plan(), strict=True)
+        values = {name: each for name, each in by_name if name in accessed}
         guard = ArgumentGuard(
-            [self._buffers[each] for each in names],
+            [self._buffers[each] for each in values],
             self.device,
             find_described_buffers(self.plan),
         )
-        buffers = dict(zip(names, guard.upload_arguments(values), strict=True))
+        uploaded = guard.upload_arguments([*values.values()])
+        buffers = dict(zip(values, uploaded, strict=True))
         results = {
             name: device_tensors.allocate_device_buffer(
                 self._buffers[name], self.device
@@ -141,30 +191,32 @@ class Executable:
             for name in self.plan.results
         }
         self._interpreted_plan.run({**buffers, **results}, observe_fraction)
-        return results
+        return [*results.values()]
 
     def _run_on_gpu(
-        self, values: Sequence[Array], device: torch.device
-    ) -> dict[str, torch.Tensor]:
-        """
-        Enqueue the plan on the current stream of a GPU, and return the results by name.
-        """
+        self, arguments: CallArguments, device: torch.device
+    ) -> Sequence[torch.Tensor]:
+        """Enqueue the plan on the current stream of a GPU, and return the results."""
         with _launch_context_of_device(device):
-            bound = self._bind_to_stream(torch.cuda.current_stream(device))
-            results = bound.run(values, self.uses_graphs)
-        return dict(zip(self.plan.results, results, strict=True))
+            bound = self._bind_to_current_stream(device)
+            return bound.run(arguments, self.uses_graphs, self.keeps_temporaries)
 
-    def _bind_to_stream(self, stream: torch.cuda.Stream) -> BoundPlan:
-        """Return the plan on a stream."""
-        key = stream.device, stream.cuda_stream
+    @cached_property
+    def _read_stream(self) -> Callable[[int | None], int]:
+        """Function that returns the handle of the current stream of a GPU, by index."""
+        return import_module("triton.runtime").driver.active.get_current_stream
+
+    def _bind_to_current_stream(self, device: torch.device) -> BoundPlan:
+        """Return the plan on the current stream of a device."""
+        key = device, self._read_stream(device.index)
         if (known := self._bound.get(key)) is not None:
             return known
         with self._lock:
-            if stream.device not in self._constants:
-                constants = self._upload_constants(stream.device)
-                self._constants[stream.device] = constants
+            if device not in self._constants:
+                self._constants[device] = self._upload_constants(device)
             if key not in self._bound:
-                constants = self._constants[stream.device]
+                stream = torch.cuda.current_stream(device)
+                constants = self._constants[device]
                 bound = BoundPlan(self.plan, self._launchers, constants, stream)
                 self._bound[key] = bound
             return self._bound[key]

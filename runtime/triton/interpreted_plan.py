@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from threading import RLock
 
 import torch
 
@@ -10,9 +11,14 @@ from tlf.runtime.triton.device_tensors import allocate_temporaries
 from tlf.runtime.triton.interpreted_kernel import InterpretedKernel
 from tlf.runtime.triton.launch_plan import HostLoop, Launch, Plan
 
+_RUNNING = RLock()
+"""Held while a plan runs: the interpreter replaces functions of Triton meanwhile."""
+
 
 class InterpretedPlan:
-    """Plan on a device without kernels. Calls share temporaries."""
+    """
+    Plan on a device without kernels. Calls share temporaries, and run one at a time.
+    """
 
     def __init__(
         self, plan: Plan, constants: Mapping[str, torch.Tensor], device: torch.device
@@ -31,10 +37,11 @@ class InterpretedPlan:
         with the fraction of the plan that is done. Raises `KernelError`.
         """
         known = {**self._fixed, **buffers}
-        for number, step in enumerate(self._plan.steps):
-            if observe_fraction is not None:
-                observe_fraction(number / len(self._plan.steps))
-            self._run_steps([step], known, {})
+        with _RUNNING:
+            for number, step in enumerate(self._plan.steps):
+                if observe_fraction is not None:
+                    observe_fraction(number / len(self._plan.steps))
+                self._run_steps([step], known, {})
 
     def _run_steps(
         self,

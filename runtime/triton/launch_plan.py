@@ -192,6 +192,16 @@ def find_described_buffers(plan: Plan) -> frozenset[str]:
     )
 
 
+def find_accessed_buffers(plan: Plan) -> frozenset[str]:
+    """Return the names of the buffers that launches access."""
+    return frozenset(
+        name
+        for launch in iterate_launches(plan.steps)
+        for kind, name in launch.arguments
+        if kind == "buffer"
+    )
+
+
 def find_buffer_launches(plan: Plan) -> Sequence[Launch]:
     """Return the first launch of each kernel whose arguments are all buffers."""
     first_launches: dict[str, Launch] = {}

@@ -19,6 +19,10 @@ class UnavailableError(TritonRuntimeError):
     """Torch or Triton is missing, or cannot run kernels in this process."""
 
 
+class CaptureError(TritonRuntimeError):
+    """Launches cannot be captured in a CUDA graph, or their graph cannot be started."""
+
+
 class KernelError(TritonRuntimeError):
     """A kernel failed while running, or a sanitizer found a fault in it."""
 

@@ -63,21 +63,22 @@ def triton_descriptor_types(kernel: Kernel) -> tuple[str, ...]:
 class DescribedRun:
     """
     Compiled kernel that is called with the values of its arguments on a stream; the
-    descriptors are those of the addresses, and are kept for the next call.
+    descriptors are those of the addresses, and are kept for the next call. Several
+    threads may call it.
     """
 
     def __init__(self, kernel: Kernel, run: Any) -> None:
         self._kernel = kernel
         self._run = run
-        self._values: tuple[int, ...] = ()
-        self._descriptors: Sequence[Any] = ()
+        self._known: tuple[tuple[int, ...], Sequence[Any]] = (), ()
+        """Values and descriptors of the last call, which are replaced at once."""
 
     def __call__(self, *values: int, stream: int) -> None:
         """Enqueue the kernel."""
-        known, descriptors = self._values, self._descriptors
+        known, descriptors = self._known
         if known != values:
             descriptors = describe_addresses(self._kernel, values)
-            self._descriptors, self._values = descriptors, values
+            self._known = values, descriptors
         self._run(*values, *descriptors, stream=stream)
 
 

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from tlf.compiler.api.saved_record import LoadError as LoadError
     from tlf.compiler.api.torch_backend import tlf as backend
     from tlf.compiler.api.torch_report import REPORT as REPORT
+    from tlf.compiler.api.weight_binding import (
+        ReleasedWeightsError as ReleasedWeightsError,
+    )
     from tlf.compiler.backends.argument_snapshots import refresh as refresh
     from tlf.compiler.driver.diagnostics import CompileError as CompileError
     from tlf.compiler.driver.source import SourceError as SourceError
@@ -25,6 +28,7 @@ __all__ = [
     "CompileError",
     "ImportFailure",
     "LoadError",
+    "ReleasedWeightsError",
     "SourceError",
     "backend",
     "compile",
@@ -40,6 +44,10 @@ _HOMES = {
     "CompileError": ("tlf.compiler.driver.diagnostics", "CompileError"),
     "ImportFailure": ("tlf.frontend.torch.import_errors", "ImportFailure"),
     "LoadError": ("tlf.compiler.api.saved_record", "LoadError"),
+    "ReleasedWeightsError": (
+        "tlf.compiler.api.weight_binding",
+        "ReleasedWeightsError",
+    ),
     "SourceError": ("tlf.compiler.driver.source", "SourceError"),
     "backend": ("tlf.compiler.api.torch_backend", "tlf"),
     "compile": ("tlf.compiler.api.compile", "compile"),

@@ -8,6 +8,7 @@ pytest.importorskip("torch")
 
 import attention
 import cascades_on_gpu
+import gpu_calls
 import split_reductions
 import transformer_layer
 from cascade_cases import T
@@ -15,6 +16,7 @@ from cascade_cases import T
 MAINS = {
     "attention": attention.main,
     "cascades_on_gpu": cascades_on_gpu.main,
+    "gpu_calls": gpu_calls.main,
     "split_reductions": split_reductions.main,
     "transformer_layer": transformer_layer.main,
 }

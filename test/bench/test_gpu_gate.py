@@ -18,6 +18,8 @@ GOOD: Mapping[str, Any] = {
     "ratio": 1.0,
     "tlf first s": 2,
     "inductor first s": 1,
+    "tlf memory MB": 100.0,
+    "eager memory MB": 120.0,
     "spills": 0,
     "shared": 0,
 }
@@ -49,6 +51,8 @@ print(json.dumps(ROW))
         ({"tlf error": float("nan")}, ["tlf error nan, PyTorch's 2.0e-03"]),
         ({"tlf error again": 1.0}, ["tlf error again 1.0e+00, PyTorch's 2.0e-03"]),
         ({"left to PyTorch": ["f", "g"]}, ["left to PyTorch: g"]),
+        ({"tlf memory MB": 105.0}, []),
+        ({"tlf memory MB": 107.0}, ["peak memory 107 MB, where it was 100 MB"]),
         ({"failed": "KernelError"}, ["failed: KernelError"]),
     ],
 )

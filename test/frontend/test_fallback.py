@@ -174,7 +174,7 @@ def break_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def break_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(CompiledProgram, "run", fail)
+    monkeypatch.setattr(CompiledProgram, "run_ordered", fail)
 
 
 def break_conversion(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from collections.abc import Mapping
 from typing import Any
 
@@ -45,7 +47,17 @@ class Counting(HostExecutable):
         self.artifacts = self.inner.artifacts
         self.takes_tensors = self.inner.takes_tensors
         self.runs = 0
+        self.captures = False
         program.preparation = self
+        inner = program.is_capturing
+
+        def is_capturing(device: Any) -> bool:
+            return self.captures or inner(device)
+
+        setattr(program, "is_capturing", is_capturing)
+
+    def is_capturing(self, device: Any) -> bool:
+        return self.captures
 
     def __call__(self, inputs: Mapping[str, Any], device: Any = None) -> Outcome:
         self.runs += 1
@@ -165,15 +177,21 @@ def test_that_it_is_told_apart():
     assert "192 bytes computed once" in compiled.explain()
 
 
-class Elsewhere:
+class Elsewhere(HostExecutable):
     """A program on another device, which notes what it gets."""
 
     def __init__(self, device: str) -> None:
         self.device = torch.device(device)
         self.artifacts: Mapping[str, str] = {}
         self.takes_tensors = True
-        self.axis_orders: Mapping[str, tuple[int, ...]] = {}
+        self.orders: Mapping[str, tuple[int, ...]] = {}
         self.inputs: Mapping[str, Any] = {}
+        self.waits = 0
+        self.captures = False
+
+    @property
+    def axis_orders(self) -> Mapping[str, tuple[int, ...]]:
+        return self.orders
 
     def device_for(self, inputs: Mapping[str, Any]) -> torch.device:
         return self.device
@@ -182,11 +200,11 @@ class Elsewhere:
         self.inputs = inputs
         return Outcome({"y": T.zeros(5, 6)})
 
-    def wait_for_results(self, device: Any) -> None:
-        """Return at once."""
+    def is_capturing(self, device: Any) -> bool:
+        return self.captures
 
-    def use_cuda_graphs(self, is_allowed: bool) -> None:
-        """There are none."""
+    def wait_for_results(self, device: Any) -> None:
+        self.waits += 1
 
 
 def test_that_weights_are_copied_to_a_device_once():
@@ -219,11 +237,58 @@ def test_that_weights_are_copied_to_a_device_once():
     assert program.inputs["s"] is scale
 
 
+def test_that_copies_of_weights_are_complete_for_other_streams():
+    compiled = tlf.compile(TEXT, target="triton")
+    compiled.executable = program = Elsewhere("meta")
+    x, weight, scale = T.tensor(X), T.tensor(W), T.tensor(S)
+    for waits in (1, 1, 2):
+        if waits == 2:
+            weight.mul_(2)
+        compiled(x, weight, scale)
+        assert program.waits == waits
+
+
+def test_that_nothing_is_kept_of_a_capture_of_the_caller():
+    """The caller's graph computes what it needs; now nothing runs."""
+    compiled = tlf.compile(TEXT, target="triton")
+    counting = Counting(compiled)
+    x, weight, scale = (T.tensor(each) for each in (X, W, S))
+    for captures, runs in ((True, 1), (True, 2), (False, 3), (False, 3), (True, 3)):
+        counting.captures = captures
+        compiled(x, weight, scale)
+        assert counting.runs == runs
+
+
+def test_that_weights_are_copied_again_in_a_capture_of_the_caller():
+    compiled = tlf.compile(TEXT, target="triton")
+    compiled.executable = program = Elsewhere("meta")
+    x, weight, scale = T.tensor(X), T.tensor(W), T.tensor(S)
+    copies: list[Any] = []
+    for captures in (False, False, True, True, False):
+        program.captures = captures
+        if captures:
+            weight.mul_(2)
+        compiled(x, weight, scale)
+        copies.append(program.inputs["w"])
+    assert copies[0] is copies[1]
+    assert len({id(each) for each in copies}) == 4
+
+
+def test_that_replaced_weights_are_freed():
+    compiled = tlf.compile(TEXT, target="triton")
+    x, weight, scale = (T.tensor(each) for each in (X, W, S))
+    compiled(x, weight, scale)
+    seen = [weakref.ref(each) for each in (x, weight, scale)]
+    del x, weight, scale
+    gc.collect()
+    assert [each() for each in seen] == [None, None, None]
+
+
 def test_that_arguments_are_in_the_order_of_the_program():
     """Those in another one are copied; copies of weights are kept."""
     compiled = tlf.compile(TEXT, target="triton")
     compiled.executable = program = Elsewhere("cpu")
-    program.axis_orders = {"x": (1, 0), "w": (1, 0)}
+    program.orders = {"x": (1, 0), "w": (1, 0)}
     x, scale = T.tensor(X), T.tensor(S)
     for weight in (T.tensor(W.T.copy()).T, T.tensor(W)):
         compiled(x, weight, scale)

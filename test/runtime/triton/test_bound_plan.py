@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+import gc
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -13,9 +15,11 @@ import numpy as np
 import pytest
 import torch
 
-from tlf.runtime.triton import bound_plan
+from tlf.runtime.triton import accepted_arguments, bound_plan
+from tlf.runtime.triton.argument_guard import ArgumentGuard
 from tlf.runtime.triton.bound_plan import BoundPlan
-from tlf.runtime.triton.graph_cache import Graph
+from tlf.runtime.triton.device_tensors import allocate_temporaries
+from tlf.runtime.triton.fixed_arguments import CallArguments, FixedArguments
 from tlf.runtime.triton.kernel_launcher import KernelLauncher
 from tlf.runtime.triton.launch_plan import (
     DeviceBuffer,
@@ -28,6 +32,8 @@ from tlf.runtime.triton.runtime_errors import GuardError, KernelError
 CPU = torch.device("cpu")
 
 SIZE = 4
+
+NOTHING_FIXED = FixedArguments(())
 
 HANDLE = 7
 """Handle of the stream."""
@@ -105,12 +111,12 @@ PLAN = Plan(
 class Recorded:
     """Stand-in for a CUDA graph."""
 
-    launch: Callable[[Any], None]
+    launch: Callable[[int], object]
     replays: int = 0
 
-    def replay(self) -> None:
+    def replay(self, stream: int) -> None:
         self.replays += 1
-        self.launch(Stream())
+        self.launch(stream)
 
 
 class Bound:
@@ -120,7 +126,7 @@ class Bound:
         self.graphs: list[Recorded] = []
         monkeypatch.setattr(torch.cuda, "device", nullcontext)
         monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", bool)
-        monkeypatch.setattr(bound_plan, "capture_launches", self.capture)
+        monkeypatch.setattr(bound_plan, "LaunchGraph", self.capture)
         self.launchers = {"add": Launcher(add), "number": Launcher(add_number)}
         constants = {"c": torch.full((SIZE,), 100.0)}
         self.plan = BoundPlan(
@@ -130,16 +136,17 @@ class Bound:
             cast(torch.cuda.Stream, Stream()),
         )
 
-    def capture(
-        self, launch: Callable[[torch.cuda.Stream], None], device: torch.device
-    ) -> Graph:
-        assert device == CPU
+    def capture(self, launch: Callable[[int], object]) -> Recorded:
         self.graphs.append(Recorded(launch))
         return self.graphs[-1]
 
+    def arguments(self, x: torch.Tensor) -> CallArguments:
+        """Return the arguments of a call, none of them fixed."""
+        return CallArguments(NOTHING_FIXED, (), [torch.zeros(1), x])
+
     def check(self, x: torch.Tensor, uses_graphs: bool = True) -> torch.Tensor:
         """Run the plan, and check its result."""
-        (y,) = self.plan.run([torch.zeros(1), x], uses_graphs)
+        (y,) = self.plan.run(self.arguments(x), uses_graphs)
         assert torch.equal(y, 2 * x + 109)
         return y
 
@@ -206,6 +213,79 @@ def test_nothing_is_captured_inside_of_a_capture(
     assert not bound.graphs
 
 
+def test_captures_of_the_caller_have_temporaries_of_their_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    bound, x = Bound(monkeypatch), torch.arange(4.0)
+    temporaries: list[int] = []
+    kept: list[object] = []
+
+    def allocate(plan: Plan, device: torch.device) -> Mapping[str, torch.Tensor]:
+        kept.append(found := allocate_temporaries(plan, device))
+        return found
+
+    def note_and_add(at: int, number: int) -> None:
+        temporaries.append(at)
+        add_number(at, number)
+
+    monkeypatch.setattr(bound_plan, "allocate_temporaries", allocate)
+    bound.launchers["number"].compute = note_and_add
+    for is_capturing in (True, False, True, False, True):
+        monkeypatch.setattr(
+            torch.cuda, "is_current_stream_capturing", lambda value=is_capturing: value
+        )
+        bound.check(x)
+    captured = {*temporaries[:3], *temporaries[6:9], *temporaries[12:]}
+    (plain,) = {*temporaries[3:6], *temporaries[9:12]}
+    assert len(captured) == 3
+    assert plain not in captured
+
+
+def test_temporaries_need_not_be_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    bound, x = Bound(monkeypatch), torch.arange(4.0)
+    allocated: list[weakref.ref[torch.Tensor]] = []
+
+    def allocate(plan: Plan, device: torch.device) -> Mapping[str, torch.Tensor]:
+        found = allocate_temporaries(plan, device)
+        allocated.extend(map(weakref.ref, found.values()))
+        return found
+
+    monkeypatch.setattr(bound_plan, "allocate_temporaries", allocate)
+    for keeps_temporaries in (False, True):
+        allocated.clear()
+        for _ in range(4):
+            (y,) = bound.plan.run(bound.arguments(x), True, keeps_temporaries)
+            assert torch.equal(y, 2 * x + 109)
+        for each in bound.launchers.values():
+            each.bound.clear()
+        gc.collect()
+        kept = [each for each in allocated if each() is not None]
+        assert len(kept) == keeps_temporaries
+    assert len(allocated) == 1
+
+
+def test_calls_are_right_if_no_graph_can_be_captured(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    bound, x = Bound(monkeypatch), torch.arange(4.0)
+    result = torch.empty(SIZE)
+
+    def allocate(buffer: DeviceBuffer, device: torch.device) -> torch.Tensor:
+        return result
+
+    def fail(launch: Callable[[int], object]) -> Recorded:
+        raise RuntimeError("the stream is captured")
+
+    monkeypatch.setattr(bound_plan, "allocate_device_buffer", allocate)
+    monkeypatch.setattr(bound_plan, "LaunchGraph", fail)
+    for number in range(10):
+        x.fill_(number)
+        bound.check(x)
+    assert [each.getMessage() for each in caplog.records] == [
+        "`f` is launched without a CUDA graph: RuntimeError: the stream is captured"
+    ]
+
+
 def test_results_are_new(monkeypatch: pytest.MonkeyPatch) -> None:
     bound, x = Bound(monkeypatch), torch.arange(4.0)
     first = bound.check(x)
@@ -230,7 +310,7 @@ def test_arguments_and_results_have_strides(monkeypatch: pytest.MonkeyPatch) -> 
 def test_only_accessed_arguments_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
     bound = Bound(monkeypatch)
     with pytest.raises(GuardError, match="argument 'x': expected shape"):
-        bound.plan.run([torch.zeros(1), torch.zeros(3)], True)
+        bound.plan.run(bound.arguments(torch.zeros(3)), True)
 
 
 def test_errors_name_the_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -251,7 +331,7 @@ def test_threads_do_not_mix_their_launches(monkeypatch: pytest.MonkeyPatch) -> N
 
     def call(x: torch.Tensor) -> None:
         for _ in range(50):
-            (y,) = bound.plan.run([torch.zeros(1), x], True)
+            (y,) = bound.plan.run(bound.arguments(x), True)
             right.append(torch.equal(y, 2 * x + 109))
 
     threads = [Thread(target=call, args=(each,)) for each in inputs]
@@ -260,3 +340,93 @@ def test_threads_do_not_mix_their_launches(monkeypatch: pytest.MonkeyPatch) -> N
     for each in threads:
         each.join()
     assert right == 200 * [True]
+
+
+def fix_x(bound: Bound, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Return a check of calls with `x` fixed, whose results have one address."""
+    result = torch.empty(SIZE)
+
+    def allocate(buffer: DeviceBuffer, device: torch.device) -> torch.Tensor:
+        return result
+
+    def check(fixed: FixedArguments, x: torch.Tensor) -> None:
+        arguments = CallArguments(fixed, [x], [torch.zeros(1)])
+        (y,) = bound.plan.run(arguments, True)
+        assert torch.equal(y, 2 * x + 109)
+
+    monkeypatch.setattr(bound_plan, "allocate_device_buffer", allocate)
+    return check
+
+
+def test_fixed_arguments_are_checked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    bound, x = Bound(monkeypatch), torch.arange(4.0)
+    check, fixed = fix_x(bound, monkeypatch), FixedArguments((1,))
+    checked: list[object] = []
+    inner = ArgumentGuard.upload_arguments
+
+    def note(self: ArgumentGuard, values: Sequence[Any]) -> list[torch.Tensor]:
+        checked.extend(values)
+        return inner(self, values)
+
+    monkeypatch.setattr(ArgumentGuard, "upload_arguments", note)
+    for number in range(5):
+        x.fill_(number)
+        check(fixed, x)
+    assert len(checked) == 1
+    assert [each.replays for each in bound.graphs] == [3]
+    with pytest.raises(GuardError, match="argument 'x': expected shape"):
+        check(FixedArguments((1,)), torch.zeros(3))
+
+
+def test_other_fixed_arguments_have_other_graphs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    bound, x = Bound(monkeypatch), torch.arange(4.0)
+    check, fixed = fix_x(bound, monkeypatch), FixedArguments((1,))
+    for _ in range(3):
+        check(fixed, x)
+    # The same addresses are those of the same graph.
+    check(FixedArguments((1,)), x)
+    assert [each.replays for each in bound.graphs] == [2]
+    other, fixed = torch.ones(4), FixedArguments((1,))
+    for _ in range(3):
+        check(fixed, other)
+    assert [each.replays for each in bound.graphs] == [2, 1]
+
+
+def test_fixed_arguments_of_captures_are_kept_alive(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    bound = Bound(monkeypatch)
+    check = fix_x(bound, monkeypatch)
+    for is_capturing in (False, True):
+        x = torch.arange(4.0)
+        monkeypatch.setattr(
+            torch.cuda, "is_current_stream_capturing", lambda value=is_capturing: value
+        )
+        check(FixedArguments((1,)), x)
+        seen = weakref.ref(x)
+        del x
+        for each in bound.launchers.values():
+            each.bound.clear()
+        gc.collect()
+        assert (seen() is not None) == is_capturing
+
+
+def test_memory_of_fixed_arguments_is_used_on_the_stream(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Other streams may have allocated it, and free it when it is replaced."""
+    used: list[tuple[torch.Tensor, object]] = []
+
+    def note(tensors: Sequence[torch.Tensor], stream: object) -> None:
+        used.extend((each, stream) for each in tensors)
+
+    monkeypatch.setattr(accepted_arguments, "record_use", note)
+    bound, x = Bound(monkeypatch), torch.arange(4.0)
+    check, fixed = fix_x(bound, monkeypatch), FixedArguments((1,))
+    for _ in range(2):
+        check(fixed, x)
+    ((tensor, stream),) = used
+    assert tensor is x
+    assert stream == Stream()

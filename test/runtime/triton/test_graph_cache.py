@@ -1,8 +1,12 @@
 """Graphs of launches, by addresses."""
 
-from dataclasses import dataclass
+import logging
+from dataclasses import dataclass, field
+
+import pytest
 
 from tlf.runtime.triton.graph_cache import (
+    MAX_FAILURES,
     MAX_GRAPHS,
     MAX_SEEN,
     MAX_WASTED_CAPTURES,
@@ -14,29 +18,36 @@ from tlf.runtime.triton.graph_cache import (
 @dataclass(frozen=True)
 class Captured:
     addresses: Addresses
+    failing: set[Addresses] = field(default_factory=set[Addresses])
 
-    def replay(self) -> None:
+    def replay(self, stream: int) -> None:
         """Nothing runs here."""
+        assert stream == 7
+        if self.addresses in self.failing:
+            raise RuntimeError("out of\nmemory")
 
 
 class Calls:
     """Calls that are captured as a cache requests."""
 
     def __init__(self) -> None:
-        self.cache = GraphCache()
+        self.cache = GraphCache("f")
         self.captured: list[Addresses] = []
+        self.failing: set[Addresses] = set()
+        """Addresses at which captures and replays fail."""
 
     def __call__(self, *addresses: int) -> bool:
-        """Return `True` if a graph was found."""
-        if (graph := self.cache.find_graph(addresses)) is not None:
-            assert graph == Captured(addresses)
+        """Return `True` if a graph was replayed."""
+        if self.cache.replay_graph(addresses, 7):
             return True
         self.cache.capture_if_repeated(addresses, lambda: self._capture(addresses))
         return False
 
     def _capture(self, addresses: Addresses) -> Captured:
         self.captured.append(addresses)
-        return Captured(addresses)
+        graph = Captured(addresses, self.failing)
+        graph.replay(7)
+        return graph
 
 
 def test_repeated_addresses_are_captured_once():
@@ -73,3 +84,42 @@ def test_captures_end_if_no_graph_is_replayed():
         call(at)
         call(at)
     assert len(call.captured) == MAX_WASTED_CAPTURES
+
+
+def test_captures_that_fail_are_not_tried_for_ever(caplog: pytest.LogCaptureFixture):
+    call = Calls()
+    call.failing = {(1,)}
+    assert not any(call(1) for _ in range(20))
+    assert call.captured == MAX_FAILURES * [(1,)]
+    assert not any(call(2) for _ in range(4))
+    (record,) = caplog.records
+    assert record.levelno == logging.WARNING
+    assert record.getMessage() == (
+        "`f` is launched without a CUDA graph: RuntimeError: out of memory"
+    )
+
+
+def test_a_capture_that_failed_once_is_repeated():
+    call = Calls()
+    call.failing = {(1,)}
+    assert not any(call(1) for _ in range(2))
+    call.failing.clear()
+    assert [call(1) for _ in range(4)] == [False, False, True, True]
+
+
+def test_a_graph_that_fails_is_dropped(caplog: pytest.LogCaptureFixture):
+    call = Calls()
+    assert [call(1) for _ in range(3)] == [False, False, True]
+    call.failing.add((1,))
+    assert not call(1)
+    call.failing.clear()
+    assert [call(1) for _ in range(2)] == [False, True]
+    assert len(caplog.records) == 1
+
+
+def test_no_graph_is_replayed_after_many_failures():
+    call = Calls()
+    assert not any((call(1), call(1), call(2), call(2)))
+    call.failing.add((1,))
+    assert not any(call(1) for _ in range(3 * MAX_FAILURES))
+    assert not call(2)
