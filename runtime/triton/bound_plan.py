@@ -5,8 +5,10 @@ the addresses of its memory known.
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
+from itertools import count
 from threading import RLock
 from typing import NamedTuple
 
@@ -18,7 +20,7 @@ from tlf.runtime.triton.device_tensors import (
     allocate_temporaries,
 )
 from tlf.runtime.triton.fixed_arguments import CallArguments, FixedArguments
-from tlf.runtime.triton.graph_cache import Addresses, GraphCache
+from tlf.runtime.triton.graph_cache import MAX_SEEN, Addresses, GraphCache
 from tlf.runtime.triton.kernel_cache import limit_kernel_cache
 from tlf.runtime.triton.kernel_launcher import KernelLauncher, Run
 from tlf.runtime.triton.launch_graph import LaunchGraph
@@ -87,8 +89,9 @@ class BoundPlan:
         self._bound: dict[tuple[bool, ...], Sequence[_BoundLaunch]] = {}
         """Launches by the alignments of arguments and results."""
         self._accepted: tuple[int, AcceptedArguments] | None = None
-        self._changes = 0
-        """Number of times that the addresses of fixed arguments changed."""
+        self._numbers_by_addresses = OrderedDict[Addresses, int]()
+        """Numbers that stand for the addresses of fixed arguments in keys of graphs."""
+        self._counter = count()
         self._captured: dict[FixedArguments, Mapping[str, torch.Tensor]] = {}
         """Fixed arguments that graphs of the caller access, which are kept alive."""
         self._graphs = GraphCache(plan.function)
@@ -106,11 +109,11 @@ class BoundPlan:
         addresses are a CUDA graph, if the temporaries are kept for further calls.
         Raises `GuardError` and `KernelError`.
         """
-        change, accepted = self._accept_fixed(arguments)
+        number, accepted = self._accept_fixed(arguments)
         others = accepted.upload_others(arguments)
         device = self._stream.device
         results = [allocate_device_buffer(each, device) for each in self._results]
-        key = (change, *[each.data_ptr() for each in (*others, *results)])
+        key = (number, *[each.data_ptr() for each in (*others, *results)])
         with self._lock:
             is_capturing = torch.cuda.is_current_stream_capturing()
             is_kept = keeps_temporaries and not is_capturing
@@ -128,8 +131,8 @@ class BoundPlan:
 
     def _accept_fixed(self, arguments: CallArguments) -> tuple[int, AcceptedArguments]:
         """
-        Return the arguments with those checked that are fixed, and the number of
-        changes of their addresses.
+        Return the arguments with those checked that are fixed, and a number that stands
+        for their addresses.
         """
         known = self._accepted
         if known is not None and known[1].fixed is arguments.fixed:
@@ -137,11 +140,14 @@ class BoundPlan:
         accepted = AcceptedArguments(
             self._plan, self._accessed, self._stream, arguments
         )
+        numbers = self._numbers_by_addresses
         with self._lock:
-            known = self._accepted
-            if known is None or known[1].addresses != accepted.addresses:
-                self._changes += 1
-            self._accepted = self._changes, accepted
+            if accepted.addresses not in numbers:
+                numbers[accepted.addresses] = next(self._counter)
+            numbers.move_to_end(accepted.addresses)
+            if len(numbers) > MAX_SEEN:
+                numbers.popitem(last=False)
+            self._accepted = numbers[accepted.addresses], accepted
             return self._accepted
 
     @property

@@ -274,6 +274,33 @@ def test_that_weights_are_copied_again_in_a_capture_of_the_caller():
     assert len({id(each) for each in copies}) == 4
 
 
+def test_that_weights_are_bound_until_they_change(monkeypatch: pytest.MonkeyPatch):
+    compiled = tlf.compile(TEXT, target="triton")
+    x, weight, scale = T.tensor(X), T.tensor(W), T.tensor(S)
+    bound: list[Any] = []
+    inner = PreparedProgram.bind_weights
+
+    def note(self: PreparedProgram, weights: Mapping[str, Any], device: Any) -> Any:
+        bound.append(weights)
+        return inner(self, weights, device)
+
+    monkeypatch.setattr(PreparedProgram, "bind_weights", note)
+    for change, count in (
+        (lambda: None, 1),
+        (lambda: None, 1),
+        (lambda: x.add_(1), 1),
+        (lambda: weight.mul_(2), 2),
+        (lambda: tlf.refresh(T.zeros(3)), 2),
+        (lambda: tlf.refresh(scale), 3),
+        (lambda: compiled.refresh(), 4),
+    ):
+        change()
+        found: Any = compiled(x.clone(), weight, scale)
+        wanted = expected(x.numpy(), weight.numpy(), S)
+        np.testing.assert_allclose(found.numpy(), wanted, rtol=1e-4, atol=1e-4)
+        assert len(bound) == count
+
+
 def test_that_replaced_weights_are_freed():
     compiled = tlf.compile(TEXT, target="triton")
     x, weight, scale = (T.tensor(each) for each in (X, W, S))

@@ -392,6 +392,11 @@ def test_other_fixed_arguments_have_other_graphs(
     for _ in range(3):
         check(fixed, other)
     assert [each.replays for each in bound.graphs] == [2, 1]
+    # Weights that alternate keep their graphs.
+    for _ in range(2):
+        check(FixedArguments((1,)), x)
+        check(FixedArguments((1,)), other)
+    assert [each.replays for each in bound.graphs] == [4, 3]
 
 
 def test_fixed_arguments_of_captures_are_kept_alive(
