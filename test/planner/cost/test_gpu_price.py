@@ -278,6 +278,17 @@ def test_a_chip_is_busy_for_less_than_any_tiles_take(
     assert 0 < busy <= cost.cycles - cost.fixed_cycles
 
 
+@pytest.mark.parametrize(("text", "tile", "reduce"), CASES)
+def test_computation_takes_less_than_the_kernel(text: str, tile: Sizes, reduce: Sizes):
+    estimator = GpuEstimator.create_for_level(H200, H200.levels["L1"])
+    assert estimator is not None
+    _module, group = members(text)
+    tiling = group.analyze_tiles_of_sizes(tile, reduce, estimator.rules)
+    cost = price(text, tile, reduce)
+    least = estimator.kernels.min_cycles_of(tiling)
+    assert cost.fixed_cycles < least <= cost.cycles
+
+
 def test_a_long_sum_of_few_results_saves_most_in_parts():
     estimator = GpuEstimator.create_for_level(H200, H200.levels["L1"])
     assert estimator is not None
@@ -289,6 +300,7 @@ def test_a_long_sum_of_few_results_saves_most_in_parts():
             estimator.estimate_cycles(group),
         )
         assert bound is not None
+        assert cycles is not None
         assert cycles == round(bound.fixed_cycles + bound.divided_cycles)
         return bound.max_cycles_saved(64) / cycles
 
