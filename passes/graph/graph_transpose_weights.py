@@ -181,7 +181,8 @@ def _find_profitable_side(
     Return the factor of a product that takes less time if it is transposed first, the
     smaller one if both do; None if there is none.
     """
-    if (group := groups.get(product.op)) is None:
+    group = groups.get(product.op)
+    if group is None or evaluator.max_cycles_saved_by_copy(group) <= 0:
         return None
     index = operations_with_reshapes([group]).index(product.op)
     sizes = [tensor_type(each).element_count() for each in product.values]

@@ -1,7 +1,7 @@
 """
-Profitability check of the passes `graph-expose-cascaded-reductions` and
-`graph-split-k-reductions`: cycles of clones of groups before and after a rewrite; the
-program is only read.
+Profitability check of `graph-expose-cascaded-reductions`, `graph-split-k-reductions`
+and `graph-transpose-weights`: cycles of clones of groups before and after a rewrite;
+the program is only read.
 """
 
 from __future__ import annotations
@@ -155,6 +155,19 @@ class ChangeEvaluator:
             + self._tolerated_loss_of_cycles(-removed_groups)
             * (self.total_cycles_of_groups(groups) or 0)
         )
+
+    def max_cycles_saved_by_copy(self, group: Part) -> float:
+        """
+        Return a bound on the cycles that a group saves if one more group copies an
+        operand of it into another order. Infinite if the model has no bound.
+        """
+        bound = self.estimator.find_split_bound(group_members_of(group))
+        if bound is None:
+            return inf
+        saved = max(0.0, bound.divided_cycles - bound.busy_cycles)
+        cycles = bound.fixed_cycles + bound.divided_cycles
+        loss = self._tolerated_loss_of_cycles(1) * cycles
+        return saved - bound.fixed_cycles + loss
 
     def _estimate_cycles_saved_by_change(
         self,

@@ -6,6 +6,7 @@ from tlf.analysis.tiling.group_analysis import GroupMembers
 from tlf.analysis.work.flops_and_bytes import multiplication_type_of, size_in_bytes
 from tlf.dialects.interfaces import ContractionInterface, MovementInterface
 from tlf.planner.cost.gpu.gpu_parameters import Chip
+from tlf.planner.settings.gpu_calibration import LANE_PRODUCTS
 
 
 def min_busy_cycles_of(members: GroupMembers, chip: Chip) -> float:
@@ -32,6 +33,9 @@ def min_busy_cycles_of(members: GroupMembers, chip: Chip) -> float:
 
 
 def _product_cycles_of(op: ContractionInterface, chip: Chip) -> float:
-    """Return the cycles of a product on one processor at the highest rate."""
-    rate = chip.matrix_rate(multiplication_type_of(op)) or 2 * chip.lanes
-    return op.flops() / rate
+    """
+    Return the cycles of a product on one processor at the highest rate, with two
+    operations per lane without matrix instructions for it.
+    """
+    lanes = 2 * chip.lanes * LANE_PRODUCTS.reached
+    return op.flops() / (chip.matrix_rate(multiplication_type_of(op)) or lanes)
