@@ -27,14 +27,18 @@ class _Split:
         return reductions is not None and reductions.split_into_parts(self.count)
 
 
-def test_changes_to_the_same_operations_are_grouped_once(
-    monkeypatch: pytest.MonkeyPatch,
-):
-    module = parsed(product(64, 64, 16384))
+def _evaluator_and_group(text: str) -> tuple[ChangeEvaluator, list[graph.MatmulOp]]:
+    module = parsed(text)
     H200.attach_to_module(module)
     evaluator = ChangeEvaluator.create_for_target(new_context(), H200)
     assert evaluator is not None
-    group = [op for op in module.walk() if isinstance(op, graph.MatmulOp)]
+    return evaluator, [op for op in module.walk() if isinstance(op, graph.MatmulOp)]
+
+
+def test_changes_to_the_same_operations_are_grouped_once(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    evaluator, group = _evaluator_and_group(product(64, 64, 16384))
     saved = evaluator.cycles_saved_by_change([group], _Split("one", 32))
     assert saved > 0
     fewer = evaluator.cycles_saved_by_change([group], _Split("one", 2))
@@ -43,3 +47,18 @@ def test_changes_to_the_same_operations_are_grouped_once(
     assert evaluator.cycles_saved_by_change([group], _Split("other", 32)) == saved
     with pytest.raises(AttributeError):
         evaluator.cycles_saved_by_change([group], _Split("other", 64))
+
+
+@pytest.mark.parametrize("count", [2, 8, 32, 64])
+@pytest.mark.parametrize("shape", [(64, 64, 16384), (64, 1024, 4096), (512, 512, 4096)])
+def test_splits_save_no_more_than_their_bound(shape: tuple[int, int, int], count: int):
+    evaluator, group = _evaluator_and_group(product(*shape))
+    saved = evaluator.cycles_saved_by_change([group], _Split("split", count))
+    assert saved <= evaluator.max_cycles_saved_by_split([group], [group], count)
+
+
+def test_a_copy_of_a_factor_cannot_pay_for_a_short_product():
+    evaluator, group = _evaluator_and_group(product(64, 64, 64, "f32"))
+    assert evaluator.max_cycles_saved_by_copy(group) <= 0
+    evaluator, group = _evaluator_and_group(product(64, 64, 16384, "f32"))
+    assert evaluator.max_cycles_saved_by_copy(group) > 0
