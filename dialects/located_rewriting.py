@@ -30,7 +30,8 @@ def propagate_locations(op: Operation) -> None:
         for block in region.blocks:
             location = op.location
             for inner in block.ops:
-                if isinstance(inner.location, UnknownLoc):
+                # An instance check of an abstract class takes four times as long.
+                if type(inner.location) is UnknownLoc:
                     inner.location = location
                 location = inner.location
                 if inner.regions:

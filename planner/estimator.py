@@ -10,6 +10,7 @@ from typing import Protocol
 
 from tlf.analysis.tiling.group_analysis import GroupMembers
 from tlf.dialects import graph
+from tlf.planner.split_bound import SplitBound
 
 
 class Estimator(Protocol):
@@ -29,5 +30,12 @@ class Estimator(Protocol):
         Return an estimate of the cycles of a group by itself with its best tiles, or
         None if it has none. Tiles that are not the best, with more cycles than `limit`,
         may be returned where the best ones are unlikely to take as few.
+        """
+        ...
+
+    def find_split_bound(self, members: GroupMembers) -> SplitBound | None:
+        """
+        Return a bound on what a group saves if its reductions run in parallel parts, or
+        None if the model has none.
         """
         ...

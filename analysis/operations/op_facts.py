@@ -27,6 +27,7 @@ from tlf.dialects.interfaces import (
 from tlf.dialects.padding_interface import implicitly_padded_extents
 from tlf.dialects.slice_views import is_unit_stride_slice
 from tlf.dialects.types import is_16_bit_float, itemsize_of, tensor_type
+from tlf.support.affine.delinearized_access import DelinearizedAccess
 from tlf.support.affine.index_access import Accesses, intern_accesses
 
 NO_INSTRUCTION_OPS = ConstantInterface | ViewInterface | ConcatLikeInterface
@@ -149,6 +150,13 @@ class OpFacts:
     def is_movement(self) -> bool:
         """True if the operation moves elements."""
         return isinstance(self._op, MovementInterface)
+
+    @cached_property
+    def delinearized_access(self) -> DelinearizedAccess | None:
+        """Accesses of a delinearized read to its source; None for other operations."""
+        if not isinstance(self._op, DelinearizedReadInterface):
+            return None
+        return self._op.delinearized_access
 
     @cached_property
     def is_elementwise_move(self) -> bool:

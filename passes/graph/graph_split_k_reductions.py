@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum, auto
 from functools import cached_property
+from math import inf
 
 from xdsl.context import Context
 from xdsl.dialects import func
@@ -201,12 +202,26 @@ class _ReductionScope:
             counts,
             start,
             lambda n: self._cycles_saved_by(replace(change, count=n)),
+            lambda n: self._max_cycles_saved_by(replace(change, count=n)),
             self.evaluator.total_cycles_of_groups(self.groups) or 0,
         )
         return None if best is None else replace(change, count=best)
 
     def _cycles_saved_by(self, change: _ReductionSplitChange) -> int:
         return self.evaluator.cycles_saved_by_change(self.groups, change)
+
+    def _max_cycles_saved_by(self, change: _ReductionSplitChange) -> float:
+        """
+        Return a bound on the cycles that a change saves; infinite for reassociated
+        sums, which may do less work.
+        """
+        if change.scope is SplitScope.WITH_CASCADES:
+            return inf
+        groups = [self.group] if change.scope is SplitScope.GROUP else self.groups
+        split = [each for each in groups if _reductions_of(each)]
+        return self.evaluator.max_cycles_saved_by_split(
+            self.groups, split, change.count
+        )
 
 
 def _reductions_of(group: Part) -> list[AccumulatingInterface]:

@@ -209,7 +209,8 @@ def _find_profitable_change(
     Return the transposition of a factor with which a product takes less time, of the
     smaller one if those of both do; None if there is none.
     """
-    if (group := groups.get(product.op)) is None:
+    group = groups.get(product.op)
+    if group is None or evaluator.max_cycles_saved_by_copy(group) <= 0:
         return None
     index = operations_with_reshapes([group]).index(product.op)
     sizes = [tensor_type(each).element_count() for each in product.values]

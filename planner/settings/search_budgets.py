@@ -284,10 +284,10 @@ class ReassociationBudget:
     Minimum fraction of the cycles that a change has to save, because prepared tensors
     take memory.
     """
-    max_split_loss: float = 0.125
+    max_split_loss: float = 0.02
     """
-    Fraction of the cycles: if a split count costs this much more, the search for one
-    stops.
+    Fraction of the cycles: if the first split count costs this much more, the search
+    for one stops. In 80 programs, no count saved cycles where the first one did not.
     """
     max_count_ratio: int = 16
     """

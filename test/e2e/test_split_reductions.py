@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from math import inf
 
 import pytest
 
@@ -46,8 +47,14 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     def count_one_tile(self: ChangeEvaluator, group: Part) -> int:
         return 1
 
+    def bound_nothing(
+        self: ChangeEvaluator, groups: Sequence[Part], split: Sequence[Part], count: int
+    ) -> float:
+        return inf
+
     monkeypatch.setattr(ChangeEvaluator, "cycles_saved_by_change", saved)
     monkeypatch.setattr(ChangeEvaluator, "tile_count_of_group", count_one_tile)
+    monkeypatch.setattr(ChangeEvaluator, "max_cycles_saved_by_split", bound_nothing)
     small = replace(REASSOCIATION, min_part_extent=3)
     monkeypatch.setattr(split_counts, "REASSOCIATION", small)
     large = replace(PARTITION, max_closure_operations=1000)

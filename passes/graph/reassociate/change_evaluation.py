@@ -1,14 +1,14 @@
 """
-Profitability check of the passes `graph-expose-cascaded-reductions` and
-`graph-split-k-reductions`: cycles of clones of groups before and after a rewrite; the
-program is only read.
+Profitability check of `graph-expose-cascaded-reductions`, `graph-split-k-reductions`
+and `graph-transpose-weights`: cycles of clones of groups before and after a rewrite;
+the program is only read.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
-from math import ceil, prod
+from math import ceil, inf, prod
 from typing import TypeAlias
 
 from xdsl.context import Context
@@ -18,6 +18,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.transforms.canonicalize import CanonicalizePass
 from xdsl.transforms.dead_code_elimination import DeadCodeElimination
 
+from tlf.analysis.operations.op_kinds import text_of_attribute
 from tlf.analysis.tiling.group_analysis import group_members_of
 from tlf.analysis.tiling.group_results import results_used_outside
 from tlf.analysis.tiling.group_tiling import TilingError
@@ -59,6 +60,10 @@ class ChangeEvaluator:
     min_gain_of_groups: float = REASSOCIATION.min_split_gain
     """Fraction of the cycles that a change has to save which adds groups."""
     _known: dict[Hashable, int] = field(default_factory=dict[Hashable, int])
+    _costs_after: dict[Hashable, tuple[int, int | None]] = field(
+        default_factory=dict[Hashable, tuple[int, int | None]]
+    )
+    """Number of groups and total cycles of changed operations, by their structure."""
     _invariants: CallInvariantAnalysis = field(default_factory=CallInvariantAnalysis)
 
     @staticmethod
@@ -128,6 +133,42 @@ class ChangeEvaluator:
             )
         return self._known[key]
 
+    def max_cycles_saved_by_split(
+        self, groups: Sequence[Part], split_groups: Sequence[Part], part_count: int
+    ) -> float:
+        """
+        Return a bound on the cycles that groups save if the reductions of some of them
+        run in `part_count` parallel parts, which one more group combines. All others
+        may join these two. Infinite if the model has no bound.
+        """
+        bounds = [
+            self.estimator.find_split_bound(group_members_of(part))
+            for part in split_groups
+        ]
+        known = [each for each in bounds if each is not None]
+        if not known or len(known) < len(bounds):
+            return inf
+        removed_groups = len(groups) - 2
+        return (
+            sum(each.max_cycles_saved(part_count) for each in known)
+            + removed_groups * known[0].fixed_cycles
+            + self._tolerated_loss_of_cycles(-removed_groups)
+            * (self.total_cycles_of_groups(groups) or 0)
+        )
+
+    def max_cycles_saved_by_copy(self, group: Part) -> float:
+        """
+        Return a bound on the cycles that a group saves if one more group copies an
+        operand of it into another order. Infinite if the model has no bound.
+        """
+        bound = self.estimator.find_split_bound(group_members_of(group))
+        if bound is None:
+            return inf
+        saved = max(0.0, bound.divided_cycles - bound.busy_cycles)
+        cycles = bound.fixed_cycles + bound.divided_cycles
+        loss = self._tolerated_loss_of_cycles(1) * cycles
+        return saved - bound.fixed_cycles + loss
+
     def _estimate_cycles_saved_by_change(
         self,
         original_groups: Sequence[Part],
@@ -142,17 +183,26 @@ class ChangeEvaluator:
         copies = body[len(body) - len(operations) :]
         if not change([op for op in copies if isinstance(op, TilingInterface)]):
             return 0
-        groups = self._groups_of_module(module)
-        if (after := self.total_cycles_of_groups(groups)) is None:
+        count, after = self._known_cost_of_module(module)
+        if after is None:
             return 0
-        return (
-            before
-            + int(
-                before
-                * self._tolerated_loss_of_cycles(len(groups) - len(original_groups))
-            )
-            - after
+        loss = self._tolerated_loss_of_cycles(count - len(original_groups))
+        return before + int(before * loss) - after
+
+    def _known_cost_of_module(self, module: ModuleOp) -> tuple[int, int | None]:
+        """
+        Return the number and the total cycles of the groups of a module with one
+        function; different changes may lead to equal modules.
+        """
+        function = _function_of(module)
+        key = (
+            structural_key_of(list(function.body.block.ops), function.body.block.args),
+            text_of_attribute(function.arg_attrs) if function.arg_attrs else "",
         )
+        if key not in self._costs_after:
+            groups = self._groups_of_module(module)
+            self._costs_after[key] = len(groups), self.total_cycles_of_groups(groups)
+        return self._costs_after[key]
 
     def _clone_into_module(self, operations: Sequence[TilingInterface]) -> ModuleOp:
         """Clone operations into a module, with arguments for the values they read."""

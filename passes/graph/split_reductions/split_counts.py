@@ -51,20 +51,29 @@ def select_best_count(
     counts: Sequence[int],
     start_count: int,
     saved_cycles_of: Callable[[int], int],
+    max_saved_cycles_of: Callable[[int], float],
     total_cycles: int,
 ) -> int | None:
     """
     Return the count that saves the most of `total_cycles`, of those within a factor of
     `max_count_ratio` of `start_count`; None if no count saves anything, or the first
-    one from `start_count` on costs a fraction of `max_split_loss`.
+    one from `start_count` on costs a fraction of `max_split_loss`. Counts are evaluated
+    only while their bounds `max_saved_cycles_of` exceed what is saved already.
     """
     first = min(bisect_left(counts, start_count), len(counts) - 1)
     least = -int(REASSOCIATION.max_split_loss * total_cycles)
-    if first < 0 or saved_cycles_of(counts[first]) < least:
+    if first < 0 or max_saved_cycles_of(counts[first]) < least:
         return None
-    near = [each for each in counts if _is_near(each, counts[first])]
-    best = max(near, key=saved_cycles_of)
-    return best if saved_cycles_of(best) > 0 else None
+    if saved_cycles_of(counts[first]) < least:
+        return None
+    near = [n for n, each in enumerate(counts) if _is_near(each, counts[first])]
+    best, most = None, 0
+    for n in sorted(near, key=lambda n: abs(n - first)):
+        if max_saved_cycles_of(counts[n]) <= most:
+            continue
+        if (saved := saved_cycles_of(counts[n])) > most:
+            best, most = counts[n], saved
+    return best
 
 
 def _is_near(count: int, start_count: int) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from math import gcd, prod
 
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from tlf.analysis.tiling.box_covering import cover_box_over_iterations
 from tlf.analysis.tiling.group_tiling import (
@@ -17,7 +17,6 @@ from tlf.analysis.tiling.group_tiling import (
     TileLoop,
     count_elements_of_box,
 )
-from tlf.dialects.interfaces import DelinearizedReadInterface
 from tlf.dialects.types import tensor_type
 from tlf.planner.cost.covered_extents import covered_index_count
 from tlf.planner.cost.gpu.access_totals import AccessTotals
@@ -57,6 +56,9 @@ class TrafficModel:
 
     _tensors: dict[SSAValue, GlobalTensor] = field(
         init=False, default_factory=dict[SSAValue, "GlobalTensor"]
+    )
+    _window_reads: dict[Operation, WindowRead] = field(
+        init=False, default_factory=dict[Operation, "WindowRead"]
     )
 
     def __post_init__(self) -> None:
@@ -130,8 +132,8 @@ class TrafficModel:
         self, tiled: TiledOperation, *, is_inner: bool
     ) -> TileTraffic:
         """Return the traffic of a movement's tile that is gathered by element."""
-        if isinstance(tiled.op, DelinearizedReadInterface):
-            return self._traffic_of_windows(tiled.op, tiled.result, is_inner)
+        if (read := self._find_window_read(tiled)) is not None:
+            return self._traffic_of_windows(read, tiled, is_inner)
         tensor = self._memoized_tensor_of(tiled.op.operands[0])
         result = self._memoized_tensor_of(tiled.op.results[0])
         accesses, moved = tiled.facts.indexing_maps[0] or (), tiled.result
@@ -207,11 +209,10 @@ class TrafficModel:
         return read.limit_accesses(totals, self.programs, self.sector_bytes)
 
     def _traffic_of_windows(
-        self, op: DelinearizedReadInterface, box: Box, is_inner: bool
+        self, read: WindowRead, tiled: TiledOperation, is_inner: bool
     ) -> TileTraffic:
         """Return the traffic of a tile of windows that are loaded as its rows."""
-        read = self._window_read_of(op)
-        result = self._memoized_tensor_of(op.results[0])
+        box, result = tiled.result, self._memoized_tensor_of(tiled.op.results[0])
         symbols = _offset_symbols_of(box)
         moved = self._count_elements_moved(box, symbols, result.shape, is_inner)
         payload = moved * read.tensor.item_bytes
@@ -269,9 +270,14 @@ class TrafficModel:
     def _has_products(self) -> bool:
         return any(tiled.facts.is_product for tiled in self.tiling.tiles.values())
 
-    def _window_read_of(self, op: DelinearizedReadInterface) -> WindowRead:
-        tensor = self._memoized_tensor_of(op.operands[0])
-        return WindowRead(tensor, op.delinearized_access)
+    def _find_window_read(self, tiled: TiledOperation) -> WindowRead | None:
+        """Return the read of a movement that reads windows, or None."""
+        if (access := tiled.facts.delinearized_access) is None:
+            return None
+        if tiled.op not in self._window_reads:
+            tensor = self._memoized_tensor_of(tiled.op.operands[0])
+            self._window_reads[tiled.op] = WindowRead(tensor, access)
+        return self._window_reads[tiled.op]
 
     def _bytes_per_window_load(self, read: WindowRead, box: Box) -> int:
         return self._limit_access_width(
@@ -292,8 +298,7 @@ class TrafficModel:
 
     def bytes_per_gather_load(self, tiled: TiledOperation) -> int:
         """Return the bytes per load of a thread from a movement's operand."""
-        if isinstance(tiled.op, DelinearizedReadInterface):
-            read = self._window_read_of(tiled.op)
+        if (read := self._find_window_read(tiled)) is not None:
             return self._bytes_per_window_load(read, tiled.result)
         tensor = self._memoized_tensor_of(tiled.op.operands[0])
         accesses = tiled.facts.indexing_maps[0] or ()

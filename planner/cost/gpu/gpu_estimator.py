@@ -20,7 +20,9 @@ from tlf.dialects.interfaces import ContractionInterface, DelinearizedReadInterf
 from tlf.dialects.target import Level, LevelKind, TargetSpec
 from tlf.dialects.tile import Mapping
 from tlf.planner.context import Memo
+from tlf.planner.cost.gpu.busy_bound import min_busy_cycles_of
 from tlf.planner.cost.gpu.gpu_parameters import Chip
+from tlf.planner.cost.gpu.kernel_cost import KernelCost
 from tlf.planner.cost.gpu.kernel_model import KernelModel
 from tlf.planner.cost.gpu.kernel_search import (
     KernelCandidate,
@@ -31,6 +33,7 @@ from tlf.planner.cost.gpu.kernel_search import (
 from tlf.planner.search_space import UNRESTRICTED, SearchSpace
 from tlf.planner.settings.gpu_calibration import TRITON_CALIBRATION
 from tlf.planner.settings.search_budgets import KERNEL_SEARCH
+from tlf.planner.split_bound import SplitBound
 from tlf.planner.tile_sizes.largest_tiles import TileSizeSelector
 
 
@@ -58,8 +61,8 @@ class GpuEstimator:
         self._known: dict[Hashable, graph.PlanAttr | None] = memo.results_table_for(
             "plans", configuration
         )
-        self._fastest: dict[Hashable, int | None] = memo.results_table_for(
-            "cycles", configuration
+        self._costs: dict[Hashable, KernelCost | None] = memo.results_table_for(
+            "costs of plans", configuration
         )
         self._slow: dict[Hashable, int] = memo.results_table_for(
             "cycles above a limit", configuration
@@ -86,7 +89,10 @@ class GpuEstimator:
 
     def find_plan(self, members: GroupMembers) -> graph.PlanAttr | None:
         """Return the cheapest plan, or `None` if no evaluated candidate fits."""
-        return self._cached_plan(_key_of_group(members), members)
+        key = _key_of_group(members)
+        if key not in self._known:
+            self._record_plan(key, members, self._search_candidate(members))
+        return self._known[key]
 
     def estimate_cycles(self, members: GroupMembers, limit: float = inf) -> int | None:
         """
@@ -94,14 +100,26 @@ class GpuEstimator:
         plan; of another plan if the search for the best one ended above `limit`.
         """
         key = _key_of_group(members)
-        if key in self._fastest:
-            return self._fastest[key]
         if key not in self._known:
             slow = self._find_slow_cycles(key, members, limit)
             if slow is not None:
                 return slow
-        self._fastest[key] = self._cached_cycles(key, members)
-        return self._fastest[key]
+        cost = self._known_cost(key, members)
+        return None if cost is None else round(cost.cycles)
+
+    def find_split_bound(self, members: GroupMembers) -> SplitBound | None:
+        """
+        Return a bound on what a group saves if its reductions run in parallel parts, or
+        None without a plan.
+        """
+        key = _key_of_group(members)
+        if (cost := self._known_cost(key, members)) is None:
+            return None
+        return SplitBound(
+            cost.fixed_cycles,
+            cost.cycles - cost.fixed_cycles,
+            min_busy_cycles_of(members, self.kernels.chip),
+        )
 
     def _find_slow_cycles(
         self, key: Hashable, members: GroupMembers, limit: float
@@ -120,31 +138,29 @@ class GpuEstimator:
         if best is not None and is_far_above(best.cost.cycles, limit):
             self._slow[key] = round(best.cost.cycles)
             return self._slow[key]
-        self._known[key] = self._plan_of_candidate(members, best)
+        self._record_plan(key, members, best)
         return None
 
-    def _cached_plan(
-        self, key: Hashable, members: GroupMembers
-    ) -> graph.PlanAttr | None:
-        if key not in self._known:
-            best = self._search_candidate(members)
-            self._known[key] = self._plan_of_candidate(members, best)
-        return self._known[key]
+    def _known_cost(self, key: Hashable, members: GroupMembers) -> KernelCost | None:
+        """
+        Return the cost of a group with its plan; None without a plan or if it has no
+        legal tiles.
+        """
+        if key not in self._costs:
+            try:
+                best = self._search_candidate(members)
+            except TilingError:
+                self._costs[key] = None
+            else:
+                self._record_plan(key, members, best)
+        return self._costs[key]
 
-    def _cached_cycles(self, key: Hashable, members: GroupMembers) -> int | None:
-        """
-        Return the cycles of a group's kernel with its cached plan; None without a plan
-        or if its tiles are illegal.
-        """
-        try:
-            if (plan := self._cached_plan(key, members)) is None:
-                return None
-            tiling = members.analyze_tiles_of_sizes(
-                plan.tile_sizes, plan.reduce_sizes, self.rules
-            )
-        except TilingError:
-            return None
-        return round(self.kernels.estimate_cost(tiling, plan.stage_count).cycles)
+    def _record_plan(
+        self, key: Hashable, members: GroupMembers, best: KernelCandidate | None
+    ) -> None:
+        """Record the plan and the cost of the best candidate of a search."""
+        self._known[key] = best and self.to_plan_attribute(members, best)
+        self._costs[key] = best and best.cost
 
     def evaluated_candidates_of(self, members: GroupMembers) -> list[KernelCandidate]:
         """Return the candidates that the plan search has evaluated, cheapest first."""
@@ -171,11 +187,6 @@ class GpuEstimator:
             Mapping.GRID,
             stages=stages,
         )
-
-    def _plan_of_candidate(
-        self, members: GroupMembers, best: KernelCandidate | None
-    ) -> graph.PlanAttr | None:
-        return None if best is None else self.to_plan_attribute(members, best)
 
     def _search_candidate(
         self, members: GroupMembers, limit: float = inf

@@ -81,6 +81,8 @@ class KernelCost:
     resources: ProgramResources
     outer_bytes: float
     """Bytes of the outermost memory, in whole sectors."""
+    fixed_cycles: float
+    """Cycles of the launch, and before the first and after the last bytes."""
 
     @property
     def bottleneck(self) -> str:
@@ -110,15 +112,16 @@ def estimate_kernel_cost(work: KernelWork, chip: Chip) -> KernelCost:
         + work.exposed_wait_cycles
     )
     times["latency"] = latency
-    cycles = chip.gpu.launch + work.latency_before_and_after + max(busy, latency)
+    fixed = chip.gpu.launch + work.latency_before_and_after
     return KernelCost(
-        cycles,
+        fixed + max(busy, latency),
         times,
         work.program_count,
         resident,
         waves,
         work.resources,
         work.outer_traffic.bytes,
+        fixed,
     )
 
 

@@ -78,9 +78,17 @@ class KernelModel:
     def kernel_work_of(self, tiling: GroupTiling, stages: int = 1) -> KernelWork:
         """Return the estimated work of a tiled group as a kernel with `stages`."""
         resources = self.program_resources_of(tiling, stages)
+        return self._programs_of(tiling).total_work_with(resources)
+
+    def min_cycles_of(self, tiling: GroupTiling) -> float:
+        """Return a lower bound on the cycles of a group for any number of stages."""
+        return self._programs_of(tiling).min_cycles
+
+    def _programs_of(self, tiling: GroupTiling) -> KernelPrograms:
+        """Return the programs of a tiling; those of the most recent one are kept."""
         if self._programs is None or self._programs.tiling is not tiling:
             self._programs = KernelPrograms(self.chip, self.resource_demand_of(tiling))
-        return self._programs.total_work_with(resources)
+        return self._programs
 
     def _iterations_in_flight_of(self, tiling: GroupTiling, stages: int) -> int:
         """

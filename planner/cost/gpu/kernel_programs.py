@@ -164,16 +164,36 @@ class KernelPrograms:
         ]
 
     @cached_property
+    def min_cycles(self) -> float:
+        """
+        Lower bound on the cycles of the kernel: those of its computation, for which
+        fewer properties of tiles are needed than for moves and resources.
+        """
+        fixed = self.chip.gpu.launch + self._first_and_last_byte_latency()
+        outside = self._computed_cycles_outside_loop
+        if self.tiling.inner_loops:
+            outside = replace(outside, lanes=0.0, special=0.0)
+        per_processor = ceil(self.grid.program_count / self.chip.processors)
+        busy = (outside + self._computed_cycles_in_loop).busiest_unit_cycles
+        return fixed + per_processor * busy
+
+    @cached_property
+    def _computed_cycles_outside_loop(self) -> UnitCycles:
+        return self._compute_cycles(LoopLevel.OUTER)
+
+    @cached_property
+    def _computed_cycles_in_loop(self) -> UnitCycles:
+        return self._compute_cycles(LoopLevel.INNER)
+
+    @cached_property
     def _cycles_outside_loop(self) -> UnitCycles:
-        return self._compute_cycles(LoopLevel.OUTER) + self._move_cycles(
-            self._moves_per_program
-        )
+        moved = self._move_cycles(self._moves_per_program)
+        return self._computed_cycles_outside_loop + moved
 
     @cached_property
     def _cycles_in_loop(self) -> UnitCycles:
-        return self._compute_cycles(LoopLevel.INNER) + self._move_cycles(
-            self._moves_per_iteration
-        )
+        moved = self._move_cycles(self._moves_per_iteration)
+        return self._computed_cycles_in_loop + moved
 
     def _nested_iterations_per_iteration(self) -> int:
         """Return the iterations of nested loops per iteration of the anchor's loop."""

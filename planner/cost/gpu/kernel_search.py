@@ -25,7 +25,7 @@ from tlf.planner.cost.gpu.compute_model import count_scalar_products
 from tlf.planner.cost.gpu.kernel_cost import KernelCost
 from tlf.planner.cost.gpu.kernel_model import KernelModel
 from tlf.planner.settings.gpu_calibration import TRITON_CALIBRATION
-from tlf.planner.settings.search_budgets import KERNEL_SEARCH
+from tlf.planner.settings.search_budgets import KERNEL_SEARCH, TILE_SEARCH
 
 Sizes: TypeAlias = tuple[int, ...]
 """Tile sizes of the parallel axes, then of the reduction if it has a loop."""
@@ -70,6 +70,10 @@ class KernelSearch:
     candidates_by_sizes: dict[Sizes, KernelCandidate | None] = field(
         default_factory=dict[Sizes, KernelCandidate | None]
     )
+    _min_cycles_by_sizes: dict[Sizes, float] = field(
+        init=False, default_factory=dict[Sizes, float]
+    )
+    """Lower bounds of sizes that were not evaluated further."""
 
     def find_best(self, start_sizes: Sequence[Sizes]) -> KernelCandidate | None:
         """
@@ -106,25 +110,29 @@ class KernelSearch:
         cycles saved is below `min_tile_gain`.
         """
         best = start
-        while True:
-            neighbours = [
-                self.cheapest_candidate_with(sizes)
-                for sizes in self._neighbour_sizes(best.sizes)
-            ]
-            neighbour = min(
-                (e for e in neighbours if e is not None),
-                key=_rank_of_candidate,
-                default=None,
-            )
-            if neighbour is None or neighbour.cost.cycles > best.cost.cycles * (
-                1 - KERNEL_SEARCH.min_step_gain
-            ):
-                break
+        while (neighbour := self._find_faster_neighbour(best)) is not None:
             best = neighbour
         is_worth = best.cost.cycles <= start.cost.cycles * (
             1 - KERNEL_SEARCH.min_tile_gain
         )
         return best if is_worth else start
+
+    def _find_faster_neighbour(self, best: KernelCandidate) -> KernelCandidate | None:
+        """
+        Return the best candidate with neighbouring sizes; None if the fraction of
+        cycles saved is below `min_step_gain`.
+        """
+        neighbour: KernelCandidate | None = None
+        most = best.cost.cycles * (1 - KERNEL_SEARCH.min_step_gain)
+        for sizes in self._neighbour_sizes(best.sizes):
+            candidate = self.cheapest_candidate_with(sizes, most)
+            if candidate is None or candidate.cost.cycles > most:
+                continue
+            if neighbour is None or (
+                _rank_of_candidate(candidate) < _rank_of_candidate(neighbour)
+            ):
+                neighbour, most = candidate, candidate.cost.cycles
+        return neighbour
 
     def _neighbour_sizes(self, sizes: Sizes) -> Iterator[Sizes]:
         """
@@ -193,19 +201,32 @@ class KernelSearch:
     def _can_resize_axis(self, axis: int) -> bool:
         return (*self.axes.free, *self.axes.reduction_free)[axis]
 
-    def cheapest_candidate_with(self, sizes: Sizes) -> KernelCandidate | None:
+    def cheapest_candidate_with(
+        self, sizes: Sizes, limit: float = inf
+    ) -> KernelCandidate | None:
         """
         Return the cheapest candidate with the given sizes, or `None` if they are not
-        legal.
+        legal, or take more cycles than `limit` by a lower bound.
         """
-        if sizes not in self.candidates_by_sizes:
-            self.candidates_by_sizes[sizes] = self._find_cheapest_candidate(sizes)
-        return self.candidates_by_sizes[sizes]
+        if sizes in self.candidates_by_sizes:
+            return self.candidates_by_sizes[sizes]
+        most = limit + TILE_SEARCH.rounding_tolerance
+        if self._min_cycles_by_sizes.get(sizes, 0.0) > most:
+            return None
+        if (tiling := self._legal_tiling_for(sizes)) is None:
+            self.candidates_by_sizes[sizes] = None
+            return None
+        if (least := self.kernel_model.min_cycles_of(tiling)) > most:
+            self._min_cycles_by_sizes[sizes] = least
+            return None
+        candidate = self._find_cheapest_candidate(sizes, tiling)
+        self.candidates_by_sizes[sizes] = candidate
+        return candidate
 
-    def _find_cheapest_candidate(self, sizes: Sizes) -> KernelCandidate | None:
+    def _legal_tiling_for(self, sizes: Sizes) -> GroupTiling | None:
         """
-        Return the candidate with the cheapest number of stages, or the default number
-        if it costs little more; None if none is legal.
+        Return the group's tiles for parallel, then reduction sizes; None if they are
+        illegal, or less efficient than the start.
         """
         if (tiling := self._tiling_for(sizes)) is None:
             return None
@@ -215,6 +236,15 @@ class KernelSearch:
             return None
         if sizes not in self.start_sizes and not self._is_as_efficient_as_start(tiling):
             return None
+        return tiling
+
+    def _find_cheapest_candidate(
+        self, sizes: Sizes, tiling: GroupTiling
+    ) -> KernelCandidate | None:
+        """
+        Return the candidate with the cheapest number of stages, or the default number
+        if it costs little more; None if none has enough resources.
+        """
         candidates = [
             KernelCandidate(
                 sizes, stages, self.kernel_model.estimate_cost(tiling, stages)

@@ -28,6 +28,7 @@ from tlf.planner.cost.npu.outer_search import OuterSearch
 from tlf.planner.fusion.cascade_fusion import CascadeFusion
 from tlf.planner.search_space import UNRESTRICTED, SearchSpace
 from tlf.planner.settings.search_budgets import TILE_SEARCH
+from tlf.planner.split_bound import SplitBound
 
 T = TypeVar("T")
 
@@ -119,6 +120,10 @@ class NpuEstimator:
             else self._estimate_outer_cycles
         )
         return _memoize_by_structure(self._answers, members, find)
+
+    def find_split_bound(self, members: GroupMembers) -> SplitBound | None:
+        """Return None: parts of a reduction have no bound in this model."""
+        return None
 
     def _estimate_inner_cycles(self, members: GroupMembers) -> int | None:
         """

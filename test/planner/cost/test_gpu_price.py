@@ -24,6 +24,7 @@ from tlf.analysis.tiling.group_members import members_of_group_op
 from tlf.analysis.tiling.group_tiling import TileLoop
 from tlf.dialects import graph
 from tlf.dialects.target import TargetSpec, load_target_spec, target_from_data
+from tlf.planner.cost.gpu.busy_bound import min_busy_cycles_of
 from tlf.planner.cost.gpu.gpu_estimator import GpuEstimator
 from tlf.planner.cost.gpu.gpu_parameters import Chip
 from tlf.planner.cost.gpu.kernel_cost import (
@@ -264,3 +265,44 @@ def test_a_search_far_above_its_limit_ends_at_the_start():
     assert start > best
     assert (again, unlimited) == (start, best)
     assert cycles_within(best / 4, best / 20) == [best, best]
+
+
+@pytest.mark.parametrize(("text", "tile", "reduce"), CASES)
+def test_a_chip_is_busy_for_less_than_any_tiles_take(
+    text: str, tile: Sizes, reduce: Sizes
+):
+    _module, group = members(text)
+    cost, chip = price(text, tile, reduce), Chip.from_target(H200)
+    assert chip is not None
+    busy = min_busy_cycles_of(group, chip)
+    assert 0 < busy <= cost.cycles - cost.fixed_cycles
+
+
+@pytest.mark.parametrize(("text", "tile", "reduce"), CASES)
+def test_computation_takes_less_than_the_kernel(text: str, tile: Sizes, reduce: Sizes):
+    estimator = GpuEstimator.create_for_level(H200, H200.levels["L1"])
+    assert estimator is not None
+    _module, group = members(text)
+    tiling = group.analyze_tiles_of_sizes(tile, reduce, estimator.rules)
+    cost = price(text, tile, reduce)
+    least = estimator.kernels.min_cycles_of(tiling)
+    assert cost.fixed_cycles < least <= cost.cycles
+
+
+def test_a_long_sum_of_few_results_saves_most_in_parts():
+    estimator = GpuEstimator.create_for_level(H200, H200.levels["L1"])
+    assert estimator is not None
+
+    def max_share_saved(text: str) -> float:
+        _module, group = members(text)
+        bound, cycles = (
+            estimator.find_split_bound(group),
+            estimator.estimate_cycles(group),
+        )
+        assert bound is not None
+        assert cycles is not None
+        assert cycles == round(bound.fixed_cycles + bound.divided_cycles)
+        return bound.max_cycles_saved(64) / cycles
+
+    assert max_share_saved(product(64, 64, 16384)) > 0.5
+    assert max_share_saved(product(4096, 4096, 4096)) < 0.3

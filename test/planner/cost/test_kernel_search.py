@@ -1,8 +1,11 @@
 """The search of tile sizes for kernels of a GPU."""
 
-from gpu_programs import H200, members
+import pytest
+from gpu_programs import H200, members, product
 
+from tlf.analysis.tiling.group_tiling import GroupTiling
 from tlf.planner.cost.gpu.gpu_estimator import GpuEstimator
+from tlf.planner.cost.gpu.kernel_model import KernelModel
 
 LINES = """
 func.func @f(%x: tensor<512x33x64xf32>, %w: tensor<64x128xf32>)
@@ -28,3 +31,27 @@ def test_tiles_that_exceed_an_axis_are_not_a_local_optimum():
     assert plan is not None
     pixels = plan.tile_sizes[1]
     assert -(-33 // pixels) * pixels <= 40
+
+
+@pytest.mark.parametrize(
+    "text", [LINES, product(512, 512, 512, "f32"), product(64, 256, 512, "f32")]
+)
+def test_bounds_exclude_only_sizes_that_are_not_chosen(
+    monkeypatch: pytest.MonkeyPatch, text: str
+):
+    _, group = members(text)
+
+    def find_best() -> tuple[object, int]:
+        estimator = GpuEstimator.create_for_level(H200, H200.levels["L1"])
+        assert estimator is not None
+        candidates = estimator.evaluated_candidates_of(group)
+        return estimator.find_plan(group), len(candidates)
+
+    def bound_nothing(self: KernelModel, tiling: GroupTiling) -> float:
+        return 0.0
+
+    plan, count = find_best()
+    monkeypatch.setattr(KernelModel, "min_cycles_of", bound_nothing)
+    other, more = find_best()
+    assert plan == other
+    assert count < more
