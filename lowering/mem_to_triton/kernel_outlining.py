@@ -25,6 +25,7 @@ from xdsl.utils.exceptions import PassFailedException
 from tlf.analysis.buffers.memory_effects import BUFFER_OPS
 from tlf.dialects import mem, triton
 from tlf.dialects.located_rewriting import replace_op
+from tlf.dialects.types import element_count_of
 from tlf.lowering.mem_to_triton.access_writer import OFFSET_LIMIT
 from tlf.lowering.mem_to_triton.dot_shapes import (
     is_computed_by_lanes,
@@ -317,8 +318,25 @@ def _default_warp_count(kernel: func.FuncOp) -> int:
             if is_lowered_to_dot(op) and (is_reducing or is_computed_by_lanes(op))
         ]
     )
-    return triton.default_warp_count(
-        _largest_tile_element_count(operations), largest_product
+    largest = _largest_tile_element_count(operations)
+    carried = map(_accumulated_product_element_count, operations)
+    return triton.default_warp_count(max(largest, *carried), largest_product)
+
+
+def _accumulated_product_element_count(op: Operation) -> int:
+    """
+    Return the elements of all matrix products that a loop accumulates together; 0 if
+    `op` is no loop.
+    """
+    if not isinstance(op, scf.ForOp):
+        return 0
+    terminator = op.body.block.last_op
+    values = () if terminator is None else terminator.operands
+    owners = (each.owner for each in values)
+    return sum(
+        element_count_of(each.results[0])
+        for each in owners
+        if isinstance(each, mem.ContractOp) and is_lowered_to_dot(each)
     )
 
 

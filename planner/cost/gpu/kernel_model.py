@@ -48,7 +48,8 @@ class KernelModel:
     def estimate_cost(self, tiling: GroupTiling, stages: int = 1) -> KernelCost:
         """Return the cost of a group; `stages` is the number of stages of its plan."""
         cost = estimate_kernel_cost(self.kernel_work_of(tiling, stages), self.chip)
-        if tiling.cascade is None:
+        cascade = tiling.cascade
+        if cascade is None or cascade.has_only_independent_products:
             return cost
         return replace(
             cost, cycles=cost.cycles * TRITON_CALIBRATION.fused_reduction_slowdown

@@ -140,8 +140,10 @@ class ResourceDemand:
     @cached_property
     def warp_count(self) -> int:
         """Number of warps of a program."""
+        largest = max(self._value_element_counts())
         return default_warp_count(
-            max(self._value_element_counts()), self._largest_product_elements()
+            max(largest, self._accumulated_product_elements()),
+            self._largest_product_elements(),
         )
 
     @cached_property
@@ -248,6 +250,15 @@ class ResourceDemand:
             or (is_reducing and self.compute_model.has_mma_shape(p))
         )
         return max(sizes, default=0)
+
+    def _accumulated_product_elements(self) -> int:
+        """
+        Return the elements of all matrix products that the loop of a cascade
+        accumulates together, and that matrix instructions compute.
+        """
+        steps = () if self.tiling.cascade is None else self.tiling.cascade.steps
+        products = (self._mma_products.get(op) for op in steps)
+        return sum(p.batch * p.rows * p.columns for p in products if p is not None)
 
     def _matrix_products(self) -> Iterator[MatrixProduct]:
         for tiled in self.tiling.tiles.values():
