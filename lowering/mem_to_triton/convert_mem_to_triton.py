@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from tlf.analysis.work.engine_throughput import Engines
 from tlf.dialects import triton
 from tlf.dialects.target import TargetSpec
 from tlf.dialects.target.gpu_schema import BoxCopies
@@ -39,6 +40,10 @@ class ConvertMemToTritonPass(ModulePass):
     pass, is the number of iterations along the second to last axis per iteration along
     the last axis. The order of a loop with the attribute `order` is not changed.
 
+    The iterations of a loop with the mapping `persistent` become those of one program
+    per processor of the target, or of as many as its attribute `programs`: a program
+    runs every n-th one, in a loop that the compiler may pipeline across iterations.
+
     Loads that are copies of boxes by tensor descriptors get the attribute
     `triton.descriptor`, if the target has such copies.
     """
@@ -57,6 +62,7 @@ class ConvertMemToTritonPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if TargetSpec.is_attached_to(op):
             TargetSpec.read_from_module(op).require_backend("triton")
+        processors = _processor_count_of_target(op)
         functions = [
             function
             for function in op.ops
@@ -72,7 +78,7 @@ class ConvertMemToTritonPass(ModulePass):
         outlined: list[func.FuncOp] = []
         for function in functions:
             kernels = KernelOutliner(
-                function, self.warps, self.stages, self.group, taken
+                function, self.warps, self.stages, self.group, processors, taken
             ).outline_kernels()
             for kernel in kernels:
                 Rewriter.insert_op(kernel, InsertPoint.before(function))
@@ -84,6 +90,13 @@ class ConvertMemToTritonPass(ModulePass):
                 check_kernel_is_supported(kernel)
                 if boxes is not None and kernel in outlined:
                     select_descriptor_loads(kernel, boxes)
+
+
+def _processor_count_of_target(module: ModuleOp) -> int:
+    """Return the number of processors of the target; 1 if none is attached."""
+    if not TargetSpec.is_attached_to(module):
+        return 1
+    return Engines.of(TargetSpec.read_from_module(module)).engine_count
 
 
 def _box_copies_of_target(module: ModuleOp) -> BoxCopies | None:

@@ -36,7 +36,13 @@ from tlf.lowering.mem_to_triton.index_expressions import (
     IndexExpr,
     IndexTable,
 )
-from tlf.lowering.mem_to_triton.program_grid import grid_trip_counts, loop_mapping_of
+from tlf.lowering.mem_to_triton.program_grid import (
+    grid_trip_counts,
+    is_grid_loop,
+    is_persistent_loop,
+    loop_mapping_of,
+    persistent_program_count_of,
+)
 
 _DEVICE_OPERATIONS = (
     mem.DmaOp,
@@ -66,6 +72,8 @@ class KernelOutliner:
     warps: int | None
     stages: int
     group: int
+    processors: int
+    """Number of programs that run the iterations of a persistent grid."""
     used_names: set[str]
     kernels: list[func.FuncOp] = field(default_factory=list[func.FuncOp])
 
@@ -87,7 +95,7 @@ class KernelOutliner:
                 continue
             self._outline_into_kernel(pending)
             pending = []
-            if isinstance(op, scf.ParallelOp) and loop_mapping_of(op) == "grid":
+            if is_grid_loop(op):
                 self._outline_into_kernel([op])
             elif isinstance(op, scf.ForOp | scf.ParallelOp):
                 self._outline_host_loop(op)
@@ -130,6 +138,8 @@ class KernelOutliner:
         for op in block.ops:
             if isinstance(op, scf.ParallelOp) and _has_shared_matmul_operands(op):
                 op.attributes.setdefault("group", IntegerAttr(self.group, i64))
+            if is_persistent_loop(op):
+                op.attributes.setdefault("programs", IntegerAttr(self.processors, i64))
         types = [argument.type for argument in block.args]
         kernel = func.FuncOp(
             self._unique_kernel_name(),
@@ -257,12 +267,9 @@ def _is_device_code(op: Operation) -> bool:
     control flow.
     """
     if isinstance(op, scf.ForOp | scf.ParallelOp):
-        if loop_mapping_of(op) in ("grid", "host"):
+        if is_grid_loop(op) or loop_mapping_of(op) == "host":
             return False
-        return not any(
-            isinstance(nested, scf.ParallelOp) and loop_mapping_of(nested) == "grid"
-            for nested in op.walk()
-        )
+        return not any(map(is_grid_loop, op.walk()))
     if isinstance(op, mem.FillOp):
         return not op.results
     return isinstance(op, _DEVICE_OPERATIONS)
@@ -289,18 +296,24 @@ def _program_count(kernel: func.FuncOp) -> int:
     for op in kernel.body.block.ops:
         if isinstance(op, INDEX_OPERATIONS):
             indices.evaluate_and_record(op)
-        elif isinstance(op, scf.ParallelOp) and loop_mapping_of(op) == "grid":
-            for count in grid_trip_counts(op, indices):
-                total *= count
+        elif is_grid_loop(op):
+            total *= _program_count_of_grid(op, indices)
             _check_no_nested_grid(op)
     return total
+
+
+def _program_count_of_grid(op: scf.ParallelOp, indices: IndexTable) -> int:
+    """Return the iterations of a grid loop, at most the programs that run them."""
+    iterations = math.prod(grid_trip_counts(op, indices))
+    programs = persistent_program_count_of(op)
+    return iterations if programs is None else min(iterations, programs)
 
 
 def _check_no_nested_grid(op: scf.ParallelOp) -> None:
     """Raise `PassFailedException` if the body of `op` contains another grid loop."""
     nested = (n for n in op.body.walk() if isinstance(n, scf.ParallelOp))
     for op in nested:
-        if loop_mapping_of(op) == "grid":
+        if is_grid_loop(op):
             raise PassFailedException("expected no grid loop inside of a grid loop")
 
 
