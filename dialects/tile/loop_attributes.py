@@ -35,8 +35,8 @@ class Mapping(StrEnum):
     """Programs of one kernel."""
     PERSISTENT = auto()
     """
-    A loop of the programs of one kernel, one per processor: a program runs every n-th
-    iteration.
+    Loops of the programs of one kernel, as many as run at once: each program runs every
+    n-th iteration.
     """
     CORE = auto()
     """Cores of a chip."""

@@ -43,6 +43,7 @@ from tlf.lowering.mem_to_triton.program_grid import (
     loop_mapping_of,
     persistent_program_count_of,
 )
+from tlf.planner.cost.gpu.gpu_parameters import Chip
 
 _DEVICE_OPERATIONS = (
     mem.DmaOp,
@@ -72,8 +73,8 @@ class KernelOutliner:
     warps: int | None
     stages: int
     group: int
-    processors: int
-    """Number of programs that run the iterations of a persistent grid."""
+    chip: Chip | None
+    """GPU whose programs run the iterations of persistent grids, if known."""
     used_names: set[str]
     kernels: list[func.FuncOp] = field(default_factory=list[func.FuncOp])
 
@@ -138,8 +139,6 @@ class KernelOutliner:
         for op in block.ops:
             if isinstance(op, scf.ParallelOp) and _has_shared_matmul_operands(op):
                 op.attributes.setdefault("group", IntegerAttr(self.group, i64))
-            if is_persistent_loop(op):
-                op.attributes.setdefault("programs", IntegerAttr(self.processors, i64))
         types = [argument.type for argument in block.args]
         kernel = func.FuncOp(
             self._unique_kernel_name(),
@@ -147,8 +146,29 @@ class KernelOutliner:
             Region(block),
         )
         kernel.attributes[triton.KERNEL] = UnitAttr()
+        self._set_persistent_program_count(kernel)
         self.kernels.append(kernel)
         return kernel
+
+    def _set_persistent_program_count(self, kernel: func.FuncOp) -> None:
+        """Set the attribute `programs` of a persistent grid that has none."""
+        loops = filter(is_persistent_loop, kernel.body.block.ops)
+        for op in loops:
+            if "programs" not in op.attributes:
+                op.attributes["programs"] = IntegerAttr(
+                    self._count_programs(kernel), i64
+                )
+
+    def _count_programs(self, kernel: func.FuncOp) -> int:
+        """
+        Return the number of programs that run the persistent grid of a kernel. Raises
+        `PassFailedException` if the target has no GPU with known figures.
+        """
+        if self.chip is None:
+            raise PassFailedException(
+                "expected the target of a persistent grid, or its number of programs"
+            )
+        return self.chip.count_persistent_programs(self._warp_count(kernel))
 
     def _unique_kernel_name(self) -> str:
         """Return an unused name: the host function's identifier and a number."""

@@ -81,6 +81,11 @@ class KernelCost:
     resources: ProgramResources
     outer_bytes: float
     """Bytes of the outermost memory, in whole sectors."""
+    is_persistent: bool = False
+    """
+    True if as many programs as run at once have the iterations of all. The cycles are
+    those of a grid.
+    """
 
     @property
     def bottleneck(self) -> str:

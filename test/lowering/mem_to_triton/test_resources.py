@@ -330,3 +330,34 @@ def test_what_loops_of_several_products_take_is_estimated(
     assert found.assembly.spilled_bytes == 0
     assert found.assembly.registers <= 1.05 * expected.registers_per_thread
     assert expected.shared_memory_bytes <= found.shared
+
+
+EPILOGUE = """
+func.func @f(%x: tensor<8192x1024xbf16>, %w: tensor<1024x4096xbf16>,
+             %r: tensor<{residual}xbf16>) -> tensor<8192x4096xbf16> {{
+  %0 = graph.matmul %x, %w : (tensor<8192x1024xbf16>, tensor<1024x4096xbf16>)
+      -> tensor<8192x4096xbf16>
+  %1 = graph.add %0, %r : (tensor<8192x4096xbf16>, tensor<{residual}xbf16>)
+      -> tensor<8192x4096xbf16>
+  %2 = graph.relu %1 : tensor<8192x4096xbf16>
+  func.return %2 : tensor<8192x4096xbf16>
+}}"""
+
+
+@pytest.mark.parametrize("residual", ["4096", "8192x4096"])
+def test_persistent_programs_keep_products_in_flight(
+    residual: str, compiler: OfflineCompiler
+) -> None:
+    """A processor has room for all of its programs."""
+    (found,) = kernels(EPILOGUE.format(residual=residual), compiler)
+
+    assert found.assembly is not None
+    assert found.grid in ((132,), (264,))
+    assert not found.assembly.is_serialised
+    assert found.assembly.spilled_bytes == 0
+    resident = found.grid[0] // 132
+    processor = load_target_spec("h200").gpu
+    assert processor is not None
+    assert resident * (found.shared + processor.reserved) <= processor.shared
+    threads = resident * 32 * found.warps
+    assert threads * found.assembly.registers <= processor.registers
