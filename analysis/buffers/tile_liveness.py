@@ -112,7 +112,7 @@ def _is_executed_once(op: Operation) -> bool:
     """
     if not isinstance(op, tile.WhileOp) or op.step_values:
         return False
-    return op.is_parallel and op.mapping.data is not tile.Mapping.GRID
+    return op.is_parallel and not op.mapping.data.is_grid
 
 
 def _defining_block_of(value: SSAValue) -> Block | None:

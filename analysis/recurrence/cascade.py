@@ -62,6 +62,12 @@ class CascadeStep:
     over parts of the axis, may have one.
     """
 
+    @property
+    def is_independent(self) -> bool:
+        """True if its terms depend on no other step."""
+        updates = self.correction, self.restart, self.expansion
+        return all(each is None for each in updates)
+
 
 @dataclass(frozen=True)
 class Cascade:
@@ -79,6 +85,17 @@ class Cascade:
     """
     independent_reductions: tuple[AccumulatingInterface, ...] = ()
     """Reductions along other axes that do not depend on a step."""
+
+    @property
+    def has_only_independent_products(self) -> bool:
+        """
+        True if all reductions are products along the common axis, none of which needs
+        the result of another one.
+        """
+        return not self.independent_reductions and all(
+            isinstance(op, ContractionInterface) and step.is_independent
+            for op, step in self.steps.items()
+        )
 
 
 class NoCascadeError(Exception):

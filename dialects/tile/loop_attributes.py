@@ -33,6 +33,11 @@ class Mapping(StrEnum):
 
     GRID = auto()
     """Programs of one kernel."""
+    PERSISTENT = auto()
+    """
+    Loops of the programs of one kernel, as many as run at once: each program runs every
+    n-th iteration.
+    """
     CORE = auto()
     """Cores of a chip."""
     LOOP = auto()
@@ -41,6 +46,11 @@ class Mapping(StrEnum):
     """Copies of the body."""
     HOST = auto()
     """A loop of the host around launches."""
+
+    @property
+    def is_grid(self) -> bool:
+        """True if the iterations run as programs of one kernel."""
+        return self in (Mapping.GRID, Mapping.PERSISTENT)
 
 
 @irdl_attr_definition

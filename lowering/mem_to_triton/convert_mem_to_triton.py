@@ -11,11 +11,11 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from tlf.dialects import triton
 from tlf.dialects.target import TargetSpec
-from tlf.dialects.target.gpu_schema import BoxCopies
 from tlf.lowering.mem_to_triton.descriptor_selection import select_descriptor_loads
 from tlf.lowering.mem_to_triton.kernel_legality import check_kernel_is_supported
 from tlf.lowering.mem_to_triton.kernel_outlining import KernelOutliner
 from tlf.passes.graph.cse import structural_key_of_regions
+from tlf.planner.cost.gpu.gpu_parameters import Chip
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,11 @@ class ConvertMemToTritonPass(ModulePass):
     pass, is the number of iterations along the second to last axis per iteration along
     the last axis. The order of a loop with the attribute `order` is not changed.
 
+    The iterations of a loop with the mapping `persistent` become those of one program
+    for each eight warps whose threads have all registers, or of as many programs as its
+    attribute `programs`: a program runs every n-th one, in a loop that the compiler may
+    pipeline across iterations.
+
     Loads that are copies of boxes by tensor descriptors get the attribute
     `triton.descriptor`, if the target has such copies.
     """
@@ -55,8 +60,10 @@ class ConvertMemToTritonPass(ModulePass):
     """Consecutive programs that read the same columns of a matrix product."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if TargetSpec.is_attached_to(op):
-            TargetSpec.read_from_module(op).require_backend("triton")
+        target = _target_of(op)
+        if target is not None:
+            target.require_backend("triton")
+        chip = None if target is None else Chip.from_target(target)
         functions = [
             function
             for function in op.ops
@@ -72,13 +79,13 @@ class ConvertMemToTritonPass(ModulePass):
         outlined: list[func.FuncOp] = []
         for function in functions:
             kernels = KernelOutliner(
-                function, self.warps, self.stages, self.group, taken
+                function, self.warps, self.stages, self.group, chip, taken
             ).outline_kernels()
             for kernel in kernels:
                 Rewriter.insert_op(kernel, InsertPoint.before(function))
             outlined += kernels
         _deduplicate_kernels(op, outlined)
-        boxes = _box_copies_of_target(op)
+        boxes = None if target is None or target.gpu is None else target.gpu.boxes
         for kernel in op.ops:
             if isinstance(kernel, func.FuncOp) and triton.KERNEL in kernel.attributes:
                 check_kernel_is_supported(kernel)
@@ -86,12 +93,11 @@ class ConvertMemToTritonPass(ModulePass):
                     select_descriptor_loads(kernel, boxes)
 
 
-def _box_copies_of_target(module: ModuleOp) -> BoxCopies | None:
-    """Return the limits of copies by tensor descriptors, if the target has them."""
+def _target_of(module: ModuleOp) -> TargetSpec | None:
+    """Return the target of a module, if one is attached."""
     if not TargetSpec.is_attached_to(module):
         return None
-    processor = TargetSpec.read_from_module(module).gpu
-    return None if processor is None else processor.boxes
+    return TargetSpec.read_from_module(module)
 
 
 def _deduplicate_kernels(module: ModuleOp, kernels: Sequence[func.FuncOp]) -> None:

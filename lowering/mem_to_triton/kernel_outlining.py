@@ -25,6 +25,7 @@ from xdsl.utils.exceptions import PassFailedException
 from tlf.analysis.buffers.memory_effects import BUFFER_OPS
 from tlf.dialects import mem, triton
 from tlf.dialects.located_rewriting import replace_op
+from tlf.dialects.types import element_count_of
 from tlf.lowering.mem_to_triton.access_writer import OFFSET_LIMIT
 from tlf.lowering.mem_to_triton.dot_shapes import (
     has_split_factors,
@@ -36,7 +37,14 @@ from tlf.lowering.mem_to_triton.index_expressions import (
     IndexExpr,
     IndexTable,
 )
-from tlf.lowering.mem_to_triton.program_grid import grid_trip_counts, loop_mapping_of
+from tlf.lowering.mem_to_triton.program_grid import (
+    grid_trip_counts,
+    is_grid_loop,
+    is_persistent_loop,
+    loop_mapping_of,
+    persistent_program_count_of,
+)
+from tlf.planner.cost.gpu.gpu_parameters import Chip
 
 _DEVICE_OPERATIONS = (
     mem.DmaOp,
@@ -66,6 +74,8 @@ class KernelOutliner:
     warps: int | None
     stages: int
     group: int
+    chip: Chip | None
+    """GPU whose programs run the iterations of persistent grids, if known."""
     used_names: set[str]
     kernels: list[func.FuncOp] = field(default_factory=list[func.FuncOp])
 
@@ -87,7 +97,7 @@ class KernelOutliner:
                 continue
             self._outline_into_kernel(pending)
             pending = []
-            if isinstance(op, scf.ParallelOp) and loop_mapping_of(op) == "grid":
+            if is_grid_loop(op):
                 self._outline_into_kernel([op])
             elif isinstance(op, scf.ForOp | scf.ParallelOp):
                 self._outline_host_loop(op)
@@ -137,8 +147,29 @@ class KernelOutliner:
             Region(block),
         )
         kernel.attributes[triton.KERNEL] = UnitAttr()
+        self._set_persistent_program_count(kernel)
         self.kernels.append(kernel)
         return kernel
+
+    def _set_persistent_program_count(self, kernel: func.FuncOp) -> None:
+        """Set the attribute `programs` of a persistent grid that has none."""
+        loops = filter(is_persistent_loop, kernel.body.block.ops)
+        for op in loops:
+            if "programs" not in op.attributes:
+                op.attributes["programs"] = IntegerAttr(
+                    self._count_programs(kernel), i64
+                )
+
+    def _count_programs(self, kernel: func.FuncOp) -> int:
+        """
+        Return the number of programs that run the persistent grid of a kernel. Raises
+        `PassFailedException` if the target has no GPU with known figures.
+        """
+        if self.chip is None:
+            raise PassFailedException(
+                "expected the target of a persistent grid, or its number of programs"
+            )
+        return self.chip.count_persistent_programs(self._warp_count(kernel))
 
     def _unique_kernel_name(self) -> str:
         """Return an unused name: the host function's identifier and a number."""
@@ -257,12 +288,9 @@ def _is_device_code(op: Operation) -> bool:
     control flow.
     """
     if isinstance(op, scf.ForOp | scf.ParallelOp):
-        if loop_mapping_of(op) in ("grid", "host"):
+        if is_grid_loop(op) or loop_mapping_of(op) == "host":
             return False
-        return not any(
-            isinstance(nested, scf.ParallelOp) and loop_mapping_of(nested) == "grid"
-            for nested in op.walk()
-        )
+        return not any(map(is_grid_loop, op.walk()))
     if isinstance(op, mem.FillOp):
         return not op.results
     return isinstance(op, _DEVICE_OPERATIONS)
@@ -289,18 +317,24 @@ def _program_count(kernel: func.FuncOp) -> int:
     for op in kernel.body.block.ops:
         if isinstance(op, INDEX_OPERATIONS):
             indices.evaluate_and_record(op)
-        elif isinstance(op, scf.ParallelOp) and loop_mapping_of(op) == "grid":
-            for count in grid_trip_counts(op, indices):
-                total *= count
+        elif is_grid_loop(op):
+            total *= _program_count_of_grid(op, indices)
             _check_no_nested_grid(op)
     return total
+
+
+def _program_count_of_grid(op: scf.ParallelOp, indices: IndexTable) -> int:
+    """Return the iterations of a grid loop, at most the programs that run them."""
+    iterations = math.prod(grid_trip_counts(op, indices))
+    programs = persistent_program_count_of(op)
+    return iterations if programs is None else min(iterations, programs)
 
 
 def _check_no_nested_grid(op: scf.ParallelOp) -> None:
     """Raise `PassFailedException` if the body of `op` contains another grid loop."""
     nested = (n for n in op.body.walk() if isinstance(n, scf.ParallelOp))
     for op in nested:
-        if loop_mapping_of(op) == "grid":
+        if is_grid_loop(op):
             raise PassFailedException("expected no grid loop inside of a grid loop")
 
 
@@ -319,8 +353,25 @@ def _default_warp_count(kernel: func.FuncOp) -> int:
             and (is_reducing or is_computed_by_lanes(op) or has_split_factors(op))
         ]
     )
-    return triton.default_warp_count(
-        _largest_tile_element_count(operations), largest_product
+    largest = _largest_tile_element_count(operations)
+    carried = map(_accumulated_product_element_count, operations)
+    return triton.default_warp_count(max(largest, *carried), largest_product)
+
+
+def _accumulated_product_element_count(op: Operation) -> int:
+    """
+    Return the elements of all matrix products that a loop accumulates together; 0 if
+    `op` is no loop.
+    """
+    if not isinstance(op, scf.ForOp):
+        return 0
+    terminator = op.body.block.last_op
+    values = () if terminator is None else terminator.operands
+    owners = (each.owner for each in values)
+    return sum(
+        element_count_of(each.results[0])
+        for each in owners
+        if isinstance(each, mem.ContractOp) and is_lowered_to_dot(each)
     )
 
 

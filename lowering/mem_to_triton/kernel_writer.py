@@ -46,8 +46,10 @@ from tlf.lowering.mem_to_triton.merged_factors import find_merged_axis
 from tlf.lowering.mem_to_triton.program_grid import (
     axis_order_of,
     grid_trip_counts,
+    is_grid_loop,
     iteration_indices_of_program,
     loop_mapping_of,
+    persistent_program_count_of,
 )
 from tlf.lowering.mem_to_triton.python_source import INDENT, PythonSource
 from tlf.planner.settings.gpu_calibration import TRITON_CALIBRATION
@@ -176,8 +178,8 @@ class KernelWriter:
                 self.access.define_reinterpret_cast_pointer(op)
             case scf.ForOp():
                 self._write_for_loop(op)
-            case scf.ParallelOp() if loop_mapping_of(op) == "grid":
-                self._write_grid_indices(op)
+            case scf.ParallelOp() if is_grid_loop(op):
+                self._write_grid(op)
             case scf.ParallelOp() if loop_mapping_of(op) == "loop":
                 self._write_nested_loops(op, 0)
             case func.ReturnOp() | scf.ReduceOp() | scf.YieldOp():
@@ -216,16 +218,39 @@ class KernelWriter:
         if self.access.views[buffer].pointer in self.shared_buffers:
             self.source.add_line("tl.debug_barrier()")
 
-    def _write_grid_indices(self, op: scf.ParallelOp) -> None:
-        """Compute the induction variables of a grid from the program id."""
+    def _write_grid(self, op: scf.ParallelOp) -> None:
+        """
+        Write the iteration of a program, or a loop over the iterations of a program
+        that runs several of them. The compiler may overlap the end of one with the
+        first loads of the next.
+        """
         counts = grid_trip_counts(op, self.indices)
-        program = "tl.program_id(0)"
-        if self.wide:
-            program = f"{program}.to(tl.int64)"
-        total = math.prod(counts)
-        program_index = IndexExpr(
-            self.source.assign_variable("pid", program), 0, max(total - 1, 0)
-        )
+        total, program = math.prod(counts), "tl.program_id(0)"
+        if (programs := persistent_program_count_of(op)) is None:
+            name = self.source.assign_variable("pid", self._widen_index(program))
+            self._write_iteration_of_grid(op, counts, name)
+            return
+        name = self.source.generate_unique_name("t")
+        bounds = f"{program}, {total}, {programs}"
+        self.source.add_line(f"for {name} in tl.range({bounds}, flatten=True):")
+        with self.source.indent_block():
+            if self.wide:
+                name = self.source.assign_variable("t", self._widen_index(name))
+            self._write_iteration_of_grid(op, counts, name)
+
+    def _widen_index(self, text: str) -> str:
+        """Return the expression of an index, in 64 bits if `wide`."""
+        return f"{text}.to(tl.int64)" if self.wide else text
+
+    def _write_iteration_of_grid(
+        self, op: scf.ParallelOp, counts: Sequence[int], name: str
+    ) -> None:
+        """
+        Compute the induction variables of a grid from the number of an iteration, which
+        the variable `name` has, and write its body. `counts` are the trip counts of the
+        axes.
+        """
+        program_index = IndexExpr(name, 0, max(math.prod(counts) - 1, 0))
         iterations = iteration_indices_of_program(
             self.source, op, program_index, counts
         )

@@ -7,6 +7,7 @@ import math
 from collections.abc import Sequence
 from typing import cast
 
+from typing_extensions import TypeIs
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, StringAttr
 from xdsl.ir import Operation
@@ -20,6 +21,35 @@ def loop_mapping_of(op: Operation) -> str:
     """Return the attribute `mapping` of a loop, `loop` by default."""
     mapping = op.attributes.get("mapping")
     return mapping.data if isinstance(mapping, StringAttr) else "loop"
+
+
+def is_grid_loop(op: Operation) -> TypeIs[scf.ParallelOp]:
+    """Return `True` if the iterations of a loop are those of a kernel's programs."""
+    return isinstance(op, scf.ParallelOp) and (
+        loop_mapping_of(op) == "grid" or is_persistent_loop(op)
+    )
+
+
+def is_persistent_loop(op: Operation) -> bool:
+    """
+    Return `True` if each program of a kernel runs several iterations of a grid loop.
+    """
+    return loop_mapping_of(op) == "persistent"
+
+
+def persistent_program_count_of(op: scf.ParallelOp) -> int | None:
+    """
+    Return the attribute `programs` of a persistent grid loop, the number of programs
+    that run its iterations; None for other loops.
+    """
+    if not is_persistent_loop(op):
+        return None
+    programs = op.attributes.get("programs")
+    if not isinstance(programs, IntegerAttr) or programs.value.data < 1:
+        raise DiagnosticException(
+            f"scf.parallel: expected a positive number of programs, got {programs}"
+        )
+    return programs.value.data
 
 
 def axis_order_of(op: scf.ParallelOp) -> Sequence[int]:

@@ -56,7 +56,7 @@ def _build_parallel_nest(
     state: BufferizationState, op: tile.WhileOp, outer_block: Block
 ) -> Block:
     """Build the loops of a parallel nest, and return the block of its body."""
-    if not op.step_values and op.mapping.data is not tile.Mapping.GRID:
+    if not op.step_values and not op.mapping.data.is_grid:
         return outer_block
     lower, upper, steps = _loop_bounds_as_ssa_values(state, op)
     if not lower:

@@ -31,6 +31,7 @@ from tlf.dialects.value_users import single_user_of
 from tlf.passes.graph.broadcast_gathers import BroadcastGatherPattern
 from tlf.passes.graph.contraction_product import Product
 from tlf.passes.graph.permutations import (
+    can_move_transpose_past,
     inverse_permutation,
     non_unit_extents,
     reshape_to,
@@ -241,7 +242,8 @@ class SplitBeforeTransposePattern(RewritePattern):
 @dataclass
 class SliceBeforeTransposePattern(RewritePattern):
     """
-    Hoist a slice above a transpose, if only slices use the transposed tensor.
+    Hoist a slice above a transpose, if nothing else needs the transposed tensor in
+    memory: all users are slices, or elementwise operations if rows stay contiguous.
     """
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
@@ -250,8 +252,7 @@ class SliceBeforeTransposePattern(RewritePattern):
         before = op.operand.owner
         if not isinstance(before, graph.TransposeOp):
             return
-        users = [use.operation for use in before.result.uses]
-        if not all(isinstance(user, graph.SliceOp) for user in users):
+        if not _is_read_by_slices(before):
             return
         inverse = inverse_permutation(before.axis_list)
         shape = tensor_type(op.result).get_shape()
@@ -260,6 +261,25 @@ class SliceBeforeTransposePattern(RewritePattern):
         )
         slice_ = rewriter.insert(graph.SliceOp(before.operand, starts, sizes, steps))
         rewriter.replace(op, graph.TransposeOp(slice_, before.axis_list))
+
+
+def _is_read_by_slices(transpose: graph.TransposeOp) -> bool:
+    """
+    Return `True` if all users of a transpose are slices, or elementwise operations of
+    its shape that read rows through it, such as those beside a rotation of halves.
+    """
+    users = [use.operation for use in transpose.result.uses]
+    others = [user for user in users if not isinstance(user, graph.SliceOp)]
+    shape = tensor_type(transpose.result).get_shape()
+    has_rows = transpose.axis_list[-1] == len(shape) - 1
+    return not others or (
+        has_rows
+        and all(
+            can_move_transpose_past(user)
+            and tensor_type(user.results[0]).get_shape() == shape
+            for user in others
+        )
+    )
 
 
 def _can_cancel_reshape_of_operands(

@@ -80,6 +80,24 @@ def product(rows: int, columns: int, depth: int, element: str = "bf16") -> str:
     )
 
 
+def sibling_products(rows: int, columns: int, depth: int) -> str:
+    """Return the elementwise product of two products of one tensor, in bf16."""
+    x, w = f"tensor<{rows}x{depth}xbf16>", f"tensor<{depth}x{columns}xbf16>"
+    sum_, out = f"tensor<{rows}x{columns}xf32>", f"tensor<{rows}x{columns}xbf16>"
+    maps = (
+        "maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, "
+        "affine_map<(m, n, k) -> (m, n)>]"
+    )
+    return (
+        f"func.func @f(%x: {x}, %v: {w}, %w: {w}) -> {out} {{\n"
+        f"%0 = graph.contract %x, %v {maps} : ({x}, {w}) -> {sum_}\n"
+        f"%1 = graph.contract %x, %w {maps} : ({x}, {w}) -> {sum_}\n"
+        f"%2 = graph.mul %0, %1 : ({sum_}, {sum_}) -> {sum_}\n"
+        f"%y = graph.cast %2 : ({sum_}) -> {out}\n"
+        f"func.return %y : {out}\n}}"
+    )
+
+
 def convolution(images: int, extent: int, channels: int, filters: int) -> str:
     """Return a 3x3 convolution as a product of windows that are read as rows."""
     rows, depth = images * extent**2, 9 * channels

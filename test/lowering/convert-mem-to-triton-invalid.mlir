@@ -139,3 +139,19 @@ func.func @diagonal(%x: memref<100xf32, "L3">, %n: memref<4x4xi64, "L3">) {
   mem.store %v to %x[0] : tensor<4xf32> to memref<100xf32, "L3">
   func.return
 }
+
+// -----
+
+func.func @programs(%x: memref<64xf32, "L3">) attributes {tlf.results = 0 : i64} {
+  %zero = arith.constant 0 : index
+  %n = arith.constant 64 : index
+  %step = arith.constant 32 : index
+  // expected-error@+1 {{scf.parallel: expected a positive number of programs, got 0 : i64}}
+  "scf.parallel"(%zero, %n, %step) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
+  ^bb0(%i: index):
+    %v = mem.load %x[%i] size [32] : memref<64xf32, "L3"> -> tensor<32xf32>
+    mem.store %v to %x[%i] : tensor<32xf32> to memref<64xf32, "L3">
+    scf.reduce
+  }) {mapping = "persistent", programs = 0 : i64} : (index, index, index) -> ()
+  func.return
+}

@@ -184,7 +184,7 @@ class GpuEstimator:
             self.level.name,
             candidate.sizes[:count],
             candidate.sizes[count:],
-            Mapping.GRID,
+            Mapping.PERSISTENT if candidate.cost.is_persistent else Mapping.GRID,
             stages=stages,
         )
 

@@ -101,6 +101,14 @@ class Chip:
             sector_bytes=outermost.burst,
         )
 
+    def count_persistent_programs(self, warps: int) -> int:
+        """
+        Return the number of programs of `warps` warps that run a persistent grid: as
+        many as all processors have room for if threads use all registers that they may.
+        """
+        threads = self.gpu.registers // self.gpu.thread_registers
+        return self.processors * max(1, threads // (self.gpu.warp * warps))
+
     def matrix_rate(self, type_or_precision: str) -> float | None:
         """
         Return the operations per cycle of matrix instructions for a type, or for an f32

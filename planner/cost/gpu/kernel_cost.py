@@ -83,6 +83,11 @@ class KernelCost:
     """Bytes of the outermost memory, in whole sectors."""
     fixed_cycles: float
     """Cycles of the launch, and before the first and after the last bytes."""
+    is_persistent: bool = False
+    """
+    True if as many programs as run at once have the iterations of all. The cycles are
+    those of a grid.
+    """
 
     @property
     def bottleneck(self) -> str:

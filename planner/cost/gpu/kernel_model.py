@@ -47,12 +47,35 @@ class KernelModel:
 
     def estimate_cost(self, tiling: GroupTiling, stages: int = 1) -> KernelCost:
         """Return the cost of a group; `stages` is the number of stages of its plan."""
-        cost = estimate_kernel_cost(self.kernel_work_of(tiling, stages), self.chip)
-        if tiling.cascade is None:
+        work = self.kernel_work_of(tiling, stages)
+        cost = estimate_kernel_cost(work, self.chip)
+        cost = replace(cost, is_persistent=self._can_persist(tiling, cost))
+        cascade = tiling.cascade
+        if cascade is None or cascade.has_only_independent_products:
             return cost
         return replace(
             cost, cycles=cost.cycles * TRITON_CALIBRATION.fused_reduction_slowdown
         )
+
+    def _can_persist(self, tiling: GroupTiling, cost: KernelCost) -> bool:
+        """
+        Return `True` if programs that run one after the other on a processor may be
+        one: the loads of a loop around a matrix product are then in flight while the
+        results before it are stored. Loops of several products are slower.
+        """
+        resources = cost.resources
+        running = cost.resident_programs * self.chip.processors
+        if cost.wave_count == 1 or tiling.cascade is not None:
+            return False
+        iterations = TRITON_CALIBRATION.min_persistent_share * cost.wave_count * running
+        if cost.program_count < iterations:
+            return False
+        if running != self.chip.count_persistent_programs(resources.warp_count):
+            return False
+        if not tiling.inner_loops or tiling.nested_loops or tiling.gathered_operations:
+            return False
+        demand = self.resource_demand_of(tiling)
+        return demand.can_exchange_results_in_loop(resources, cost.resident_programs)
 
     def program_resources_of(
         self, tiling: GroupTiling, stages: int = 1

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import ceil
 from typing import NamedTuple
@@ -141,8 +141,10 @@ class ResourceDemand:
     @cached_property
     def warp_count(self) -> int:
         """Number of warps of a program."""
+        largest = max(self._value_element_counts())
         return default_warp_count(
-            max(self._value_element_counts()), self._largest_product_elements()
+            max(largest, self._accumulated_product_elements()),
+            self._largest_product_elements(),
         )
 
     @cached_property
@@ -173,6 +175,26 @@ class ResourceDemand:
             return True
         tiled = self.tiling.tiles.get(op)
         return tiled is not None and tiled.loop_level is not LoopLevel.OUTER
+
+    def can_exchange_results_in_loop(
+        self, resources: ProgramResources, resident_programs: int
+    ) -> bool:
+        """
+        Return `True` if the shared memory of resident programs has room for results,
+        which threads exchange before they store them, beside the factors of a product
+        that are in flight.
+        """
+        if not self.has_matrix_products or resources.stages == 1:
+            return False
+        stored = max(_bytes_of_tile(*each) for each in self.tiling.output_tiles())
+        exchanged = ceil(TRITON_CALIBRATION.exchanged_share * stored)
+        shared = resources.shared_memory_bytes + exchanged
+        chip = self.compute_model.chip
+        needed = replace(resources, shared_memory_bytes=shared)
+        return (
+            needed.is_within_limits(chip)
+            and needed.count_resident_programs(chip) >= resident_programs
+        )
 
     @property
     def has_matrix_products(self) -> bool:
@@ -262,6 +284,15 @@ class ResourceDemand:
             )
         )
         return max(sizes, default=0)
+
+    def _accumulated_product_elements(self) -> int:
+        """
+        Return the elements of all matrix products that the loop of a cascade
+        accumulates together, and that matrix instructions compute.
+        """
+        steps = () if self.tiling.cascade is None else self.tiling.cascade.steps
+        products = (self._mma_products.get(op) for op in steps)
+        return sum(p.batch * p.rows * p.columns for p in products if p is not None)
 
     def _matrix_products(self) -> Iterator[MatrixProduct]:
         for tiled in self.tiling.tiles.values():

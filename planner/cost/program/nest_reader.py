@@ -126,7 +126,7 @@ def _add_nest_of_loop(reader: ScheduleReader, op: tile.WhileOp) -> Nest:
         order = op.order.get_values()
         variables = [variables[index] for index in order]
     mapping = op.mapping.data
-    if mapping is tile.Mapping.GRID or mapping is tile.Mapping.HOST:
+    if mapping.is_grid or mapping is tile.Mapping.HOST:
         raise UnpredictableTimeError(op, f"expected loops of one core, got {mapping}")
     if mapping is tile.Mapping.CORE and reader.target.cores > 1:
         raise UnpredictableTimeError(op, f"expected loops of one core, got {mapping}")

@@ -123,3 +123,20 @@ def test_products(
     start = next(n for n, line in enumerate(source) if "pid0 =" in line) + 1
     found = [line.strip().partition("  #")[0] for line in source[start:]]
     assert found[: len(lines)] == lines
+
+
+@pytest.mark.parametrize("programs", [4, 132])
+def test_programs_that_run_several_iterations(
+    check: Check, plan_of: Callable[[str], Plan], programs: int
+) -> None:
+    """Fifteen iterations, on at most as many programs."""
+    text = PRODUCT.replace('"grid"', f'"persistent", programs = {programs}')
+    draw = np.random.default_rng(4)
+    x = draw.standard_normal((80, 16)).astype(np.float32)
+    w = draw.standard_normal((16, 48)).astype(np.float32)
+    got = check(text, {"x": x, "w": w})["y"]
+    np.testing.assert_allclose(got, x.astype(np.float64) @ w, rtol=1e-5, atol=1e-5)
+    (kernel,) = plan_of(text).kernels
+    assert kernel.grid == (min(programs, 15),)
+    loop = f"for t0 in tl.range(tl.program_id(0), 15, {programs}, flatten=True):"
+    assert loop in kernel.source

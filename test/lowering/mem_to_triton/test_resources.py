@@ -16,6 +16,7 @@ from example_variants import (
     softmax,
     weighted_sum,
 )
+from gpu_programs import sibling_products
 
 from tlf.analysis.tiling.group_members import members_of_group_op
 from tlf.compiler.driver.driver import PASSES
@@ -27,6 +28,7 @@ from tlf.dialects.tile.loop_attributes import Mapping
 from tlf.lowering.mem_to_triton.triton_target import build_launch_plan
 from tlf.lowering.pipelines import PIPELINES
 from tlf.planner.cost.gpu.gpu_estimator import GpuEstimator
+from tlf.planner.cost.gpu.program_resources import ProgramResources
 from tlf.runtime.triton.launch_plan import load_plan
 from tlf.runtime.triton.offline_compiler import (
     SHARED_LIMITS,
@@ -265,13 +267,18 @@ PLANS = [(64, 64, 3), (128, 64, 3), (64, 128, 2), (128, 128, 2)]
 """Rows, columns of scores, and how many iterations are in flight."""
 
 
-@pytest.mark.one_in(2)
-@pytest.mark.parametrize("depth", [64, 128])
-@pytest.mark.parametrize(("rows", "columns", "stages"), PLANS)
-def test_what_loops_of_several_reductions_take_is_estimated(
-    rows: int, columns: int, stages: int, depth: int, compiler: OfflineCompiler
-) -> None:
-    context, module = parsed(ATTENTION.format(d=depth))
+def expected_and_found(
+    text: str,
+    tiles: Sequence[int],
+    reduce: Sequence[int],
+    stages: int,
+    compiler: OfflineCompiler,
+) -> tuple[ProgramResources, KernelResources]:
+    """
+    Return the resources of a program that becomes one kernel with given tiles, by the
+    model and by the compiler.
+    """
+    context, module = parsed(text)
     target = load_target_spec("h200")
     target.attach_to_module(module)
     passes = build_passes("triton-pipeline", PASSES, PIPELINES)
@@ -279,19 +286,28 @@ def test_what_loops_of_several_reductions_take_is_estimated(
     at = names.index("graph-select-tile-sizes")
     PassManager(passes[:at]).run(context, module)
     (group,) = (op for op in module.walk() if isinstance(op, graph.GroupOp))
-    tiles, (level,) = (1, rows, depth), target.tile_levels
-    group.plan = graph.PlanAttr(
-        level.name, tiles, (columns,), Mapping.GRID, stages=stages
-    )
+    (level,) = target.tile_levels
+    group.plan = graph.PlanAttr(level.name, tiles, reduce, Mapping.GRID, stages=stages)
     model = GpuEstimator.create_for_level(target, level)
     assert model is not None
     tiling = members_of_group_op(group).analyze_tiles_of_sizes(
-        tiles, (columns,), model.rules
+        tiles, reduce, model.rules
     )
     expected = model.kernels.program_resources_of(tiling, stages)
-
     PassManager(passes[at:]).run(context, module)
     (found,) = compiler.compile_plan_kernels(load_plan(build_launch_plan(module).json))
+    return expected, found
+
+
+@pytest.mark.one_in(2)
+@pytest.mark.parametrize("depth", [64, 128])
+@pytest.mark.parametrize(("rows", "columns", "stages"), PLANS)
+def test_what_loops_of_several_reductions_take_is_estimated(
+    rows: int, columns: int, stages: int, depth: int, compiler: OfflineCompiler
+) -> None:
+    expected, found = expected_and_found(
+        ATTENTION.format(d=depth), (1, rows, depth), (columns,), stages, compiler
+    )
 
     assert found.assembly is not None
     assert expected.warp_count == found.warps
@@ -299,3 +315,49 @@ def test_what_loops_of_several_reductions_take_is_estimated(
     if expected.registers_per_thread < 256:
         assert found.assembly.registers <= 1.05 * expected.registers_per_thread
         assert expected.registers_per_thread <= 1.3 * found.assembly.registers
+
+
+@pytest.mark.parametrize("columns", [64, 128])
+def test_what_loops_of_several_products_take_is_estimated(
+    columns: int, compiler: OfflineCompiler
+) -> None:
+    """A thread holds its part of both accumulators."""
+    text = sibling_products(1024, 2048, 1024)
+    expected, found = expected_and_found(text, (128, columns), (64,), 3, compiler)
+
+    assert found.assembly is not None
+    assert expected.warp_count == found.warps
+    assert found.assembly.spilled_bytes == 0
+    assert found.assembly.registers <= 1.05 * expected.registers_per_thread
+    assert expected.shared_memory_bytes <= found.shared
+
+
+EPILOGUE = """
+func.func @f(%x: tensor<8192x1024xbf16>, %w: tensor<1024x4096xbf16>,
+             %r: tensor<{residual}xbf16>) -> tensor<8192x4096xbf16> {{
+  %0 = graph.matmul %x, %w : (tensor<8192x1024xbf16>, tensor<1024x4096xbf16>)
+      -> tensor<8192x4096xbf16>
+  %1 = graph.add %0, %r : (tensor<8192x4096xbf16>, tensor<{residual}xbf16>)
+      -> tensor<8192x4096xbf16>
+  %2 = graph.relu %1 : tensor<8192x4096xbf16>
+  func.return %2 : tensor<8192x4096xbf16>
+}}"""
+
+
+@pytest.mark.parametrize("residual", ["4096", "8192x4096"])
+def test_persistent_programs_keep_products_in_flight(
+    residual: str, compiler: OfflineCompiler
+) -> None:
+    """A processor has room for all of its programs."""
+    (found,) = kernels(EPILOGUE.format(residual=residual), compiler)
+
+    assert found.assembly is not None
+    assert found.grid in ((132,), (264,))
+    assert not found.assembly.is_serialised
+    assert found.assembly.spilled_bytes == 0
+    resident = found.grid[0] // 132
+    processor = load_target_spec("h200").gpu
+    assert processor is not None
+    assert resident * (found.shared + processor.reserved) <= processor.shared
+    threads = resident * 32 * found.warps
+    assert threads * found.assembly.registers <= processor.registers
