@@ -22,6 +22,7 @@ from tlf.dialects.interfaces import (
     AccumulatingInterface,
     IteratorType,
     Scalar,
+    ScanInterface,
     TilingInterface,
 )
 from tlf.dialects.padding_interface import (
@@ -138,6 +139,14 @@ class TiledOperation(NamedTuple):
         """Part of the result that these iterations compute."""
         return accessed_box(self.facts.result_map, self.box)
 
+    @property
+    def scan_loop(self) -> TileLoop | None:
+        """Loop over the tiles of a scan; None if a tile has the whole axis."""
+        if (iterator := self.facts.scan_iterator) is None:
+            return None
+        symbols = (symbol for symbol, _ in self.box[iterator].offset.terms)
+        return next((each for each in symbols if isinstance(each, TileLoop)), None)
+
 
 TEMPORARY_BYTES = 4
 """Bytes per element of a temporary."""
@@ -217,6 +226,27 @@ class GroupTiling:
             for loops in self.nested_loops_by_op.values()
             for loop in loops.values()
         ]
+
+    @property
+    def scan_loop(self) -> TileLoop | None:
+        """Loop over tiles of scans, which carries their totals."""
+        for tiled in self.tiles.values():
+            if (loop := tiled.scan_loop) is not None:
+                return loop
+        return None
+
+    def scans_along_loop(self, loop: TileLoop) -> list[ScanInterface]:
+        """Return the scans whose totals a loop carries, in execution order."""
+        return [
+            op
+            for op, tiled in self.tiles.items()
+            if isinstance(op, ScanInterface) and tiled.scan_loop is loop
+        ]
+
+    @property
+    def sequential_loop(self) -> TileLoop | None:
+        """Loop of the root whose iterations depend on each other."""
+        return self.scan_loop if self.rolling_loop is None else self.rolling_loop
 
     def is_prefetched(self, value: SSAValue) -> bool:
         """Return `True` if a value is computed one iteration ahead of its readers."""

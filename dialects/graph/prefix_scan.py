@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from xdsl.builder import Builder
-from xdsl.dialects.builtin import IntegerAttr, i64
+from xdsl.dialects.builtin import IntegerAttr, f32, i64
 from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
@@ -36,6 +36,7 @@ from tlf.dialects.graph.reduction import (
     ReduceKind,
     ReduceKindAttr,
     ReduceOp,
+    combine_scalars,
     neutral_element_of,
 )
 from tlf.dialects.graph.slicing import SliceOp
@@ -50,8 +51,16 @@ from tlf.dialects.graph.tensor_types import (
     verify_element_type,
     verify_shape,
 )
-from tlf.dialects.interfaces import Array, DecompositionInterface
-from tlf.dialects.types import accumulator_type_of
+from tlf.dialects.interfaces import (
+    Array,
+    DecompositionInterface,
+    LoopDim,
+    Scalar,
+    ScanInterface,
+    parallel_dim,
+)
+from tlf.dialects.types import accumulator_type_of, is_16_bit_float, tensor_type
+from tlf.support.affine.index_access import Accesses, identity_accesses
 
 _NUMPY_COMBINERS: Mapping[ReduceKind, np.ufunc] = {
     ReduceKind.SUM: np.add,
@@ -75,7 +84,7 @@ MAX_UNBLOCKED_EXTENT = 128
 
 
 @irdl_op_definition
-class CumulateOp(IRDLOperation, DecompositionInterface):
+class CumulateOp(IRDLOperation, ScanInterface, DecompositionInterface):
     """
     Inclusive prefix scan along an axis: sum (`sum`), product (`prod`), maximum (`max`)
     or minimum (`min`). Maxima and minima are NaN from the first NaN on. 16-bit floats
@@ -126,11 +135,66 @@ class CumulateOp(IRDLOperation, DecompositionInterface):
             )
         return (round_to_type(total, element_type_of_value(self.result)),)
 
+    @property
+    def scan_iterator(self) -> int:
+        return self.axis.value.data
+
+    def iteration_domain(self) -> tuple[LoopDim, ...]:
+        return tuple(map(parallel_dim, shape_of(self.operand)))
+
+    def indexing_maps(self) -> tuple[Accesses, ...]:
+        return (identity_accesses(len(shape_of(self.operand))),)
+
+    def result_indexing_maps(self) -> tuple[Accesses, ...]:
+        return (identity_accesses(len(shape_of(self.operand))),)
+
+    def untileable_dims(self) -> dict[int, str]:
+        return {self.scan_iterator: "an element depends on all elements before it"}
+
+    def neutral_element(self) -> Scalar:
+        return neutral_element_of(self.kind.data, element_type_of_value(self.operand))
+
+    def build_combination_of_scalars(
+        self, builder: Builder, element: SSAValue, accumulator: SSAValue
+    ) -> SSAValue:
+        return combine_scalars(self.kind.data, builder, element, accumulator)
+
+    def build_continuation(
+        self, builder: Builder, tile: SSAValue, scanned: SSAValue, total: SSAValue
+    ) -> tuple[SSAValue, SSAValue]:
+        combine = _COMBINE_OPS[self.kind.data].create(
+            operands=[total, scanned], result_types=[scanned.type]
+        )
+        reduce = ReduceOp(
+            tile,
+            self.kind.data,
+            [self.scan_iterator],
+            keepdims=True,
+            init=total,
+            acc=element_type_of_value(tile),
+        )
+        return builder.insert(combine).results[0], builder.insert(reduce).result
+
+    def flops(self) -> int:
+        return tensor_type(self.operand).element_count()
+
+    def linear_operands(self) -> tuple[int, ...]:
+        return (0,) if self.kind.data is ReduceKind.SUM else ()
+
     def decompose(self, builder: Builder) -> Sequence[SSAValue]:
         program = MaskBuilder(builder)
-        scan = PrefixScanBuilder(program, self.kind.data, self.axis.value.data)
-        total = scan.build_scan(self.operand, Relation.LE)
+        if self.rounds_once:
+            wide = program.cast(self.operand, f32)
+            total = program.insert(CumulateOp(wide, self.kind.data, self.scan_iterator))
+        else:
+            scan = PrefixScanBuilder(program, self.kind.data, self.scan_iterator)
+            total = scan.build_scan(self.operand, Relation.LE)
         return [program.cast_to_type(total, self.result.type)]
+
+    @property
+    def rounds_once(self) -> bool:
+        is_exact = self.kind.data in (ReduceKind.MAX, ReduceKind.MIN)
+        return not is_exact and is_16_bit_float(element_type_of_value(self.operand))
 
 
 @dataclass(frozen=True)

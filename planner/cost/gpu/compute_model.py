@@ -125,7 +125,20 @@ class ComputeModel:
             return self._cycles_per_element(tiled.op) * count_elements_of_box(
                 tiled.computed_box
             )
-        return self._cycles_of_lane_steps(count_elements_of_box(tiled.computed_box))
+        steps = 1 if facts.scan_iterator is None else TRITON_CALIBRATION.scan_steps
+        return self._cycles_of_lane_steps(
+            steps * count_elements_of_box(tiled.computed_box)
+        )
+
+    def scan_latency(self, tiled: TiledOperation, warps: int) -> float:
+        """
+        Return the cycles until all threads have the totals of the elements before
+        theirs, and the total of the tile; 0 for other operations than scans.
+        """
+        if tiled.facts.scan_iterator is None:
+            return 0.0
+        rounds = 2 * (log2(self.chip.gpu.warp) + log2(warps))
+        return rounds * self.chip.shared_memory_latency
 
     def matrix_product_of(self, tiled: TiledOperation) -> MatrixProduct:
         """Return the matrix product of a contraction's tile."""
