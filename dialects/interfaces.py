@@ -318,6 +318,13 @@ class ScanInterface(TilingInterface):
         """Build the combination of one element with those before it."""
 
     @abc.abstractmethod
+    def build_in_blocks(self, builder: Builder, block_count: int) -> SSAValue:
+        """
+        Build the equivalent scan of `block_count` blocks of the axis, each combined
+        with the total of those before it, so that blocks can be scanned in parallel.
+        """
+
+    @abc.abstractmethod
     def build_continuation(
         self, builder: Builder, tile: SSAValue, scanned: SSAValue, total: SSAValue
     ) -> tuple[SSAValue, SSAValue]:

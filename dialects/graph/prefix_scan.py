@@ -22,6 +22,7 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 
 from tlf.dialects.graph.comparison_and_logic import Relation
+from tlf.dialects.graph.constant import ConstantOp
 from tlf.dialects.graph.elementwise import (
     AddOp,
     BinaryOperation,
@@ -175,6 +176,11 @@ class CumulateOp(IRDLOperation, ScanInterface, DecompositionInterface):
         )
         return builder.insert(combine).results[0], builder.insert(reduce).result
 
+    def build_in_blocks(self, builder: Builder, block_count: int) -> SSAValue:
+        axis, kind = self.scan_iterator, self.kind.data
+        scan = PrefixScanBuilder(MaskBuilder(builder), kind, axis)
+        return scan.build_scan_of_blocks(self.operand, block_count)
+
     def flops(self) -> int:
         return tensor_type(self.operand).element_count()
 
@@ -232,6 +238,46 @@ class PrefixScanBuilder:
             operands=[spread, block_scan], result_types=[block_scan.type]
         )
         return self._merge_blocks(self.mask_builder.insert(step), extent)
+
+    def build_scan_of_blocks(self, value: SSAValue, block_count: int) -> SSAValue:
+        """
+        Build the scan of `block_count` blocks, each combined with the total of those
+        before it.
+        """
+        extent, program = shape_of(value)[self.axis], self.mask_builder
+        size = -(-extent // block_count)
+        blocks = self._split_into_blocks(value, block_count, size)
+        scanned = program.insert(CumulateOp(blocks, self.kind, self.axis + 1))
+        element = element_type_of_value(value)
+        reduce = ReduceOp(blocks, self.kind, [self.axis + 1], acc=element)
+        totals = program.insert(reduce)
+        preceding = self._build_preceding_totals(totals)
+        spread = program.insert_unit_axes(preceding, self.axis + 1)
+        step = _COMBINE_OPS[self.kind].create(
+            operands=[spread, scanned], result_types=[scanned.type]
+        )
+        return self._merge_blocks(program.insert(step), extent)
+
+    def _build_preceding_totals(self, totals: SSAValue) -> SSAValue:
+        """Build the total of all blocks before each block: masked, or scanned."""
+        program, shape = self.mask_builder, shape_of(totals)
+        if (count := shape[self.axis]) > MAX_UNBLOCKED_EXTENT:
+            shifted = self._shift_totals(totals)
+            return program.insert(CumulateOp(shifted, self.kind, self.axis))
+        is_before = np.tri(count, count, -1, np.bool_)
+        trailing = [1] * (len(shape) - self.axis - 1)
+        mask = program.insert(ConstantOp(is_before.reshape(count, count, *trailing)))
+        spread = program.insert_unit_axes(totals, self.axis)
+        return program.reduce_masked_elements(mask, spread, self.kind, self.axis + 1)
+
+    def _shift_totals(self, totals: SSAValue) -> SSAValue:
+        """Build the total of the block before each block, neutral for the first."""
+        shape = shape_of(totals)
+        none = [0] * len(shape)
+        fill = neutral_element_of(self.kind, element_type_of_value(totals))
+        low = replace_axis_extent(none, self.axis, 1)
+        padded = self.mask_builder.insert(PadOp(totals, low, none, fill))
+        return self.mask_builder.insert(SliceOp(padded, none, shape))
 
     def _scan_by_comparison(
         self, value: SSAValue, axis: int, relation: Relation

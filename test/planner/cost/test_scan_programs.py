@@ -45,14 +45,12 @@ def test_operand_and_result_are_in_registers():
 
 
 def test_tiles_that_do_not_follow_each_other_are_illegal():
+    whole, part = "tensor<4x64xf32>", "tensor<4x63xf32>"
     text = (
-        scan(4, 64)
-        .replace(
-            "func.return %y : tensor<4x64xf32>",
-            "%z = graph.slice %y offsets [0, 1] strides [1, 1] "
-            ": (tensor<4x64xf32>) -> tensor<4x63xf32>\nfunc.return %z : tensor<4x63xf32>",
-        )
-        .replace("-> tensor<4x64xf32> {", "-> tensor<4x63xf32> {")
+        f"func.func @f(%x: {whole}) -> {part} {{\n"
+        f"%y = graph.cumulate %x <sum> axis 1 : ({whole}) -> {whole}\n"
+        f"%z = graph.slice %y offsets [0, 1] strides [1, 1] : ({whole}) -> {part}\n"
+        f"func.return %z : {part}\n}}"
     )
     rules = tile_rules_of(load_target_spec("h200"), "L1")
     with pytest.raises(TilingError, match="follow each other along the scan"):
