@@ -288,7 +288,8 @@ class ReductionInterface(AccumulatingInterface):
 
 class ScanInterface(TilingInterface):
     """
-    Operation that combines each element with all elements before it along one axis.
+    Operation that combines each element with all elements before it along one axis, or
+    after it if it is reversed.
 
     The axis is an iterator that cannot be tiled, unless a loop over its tiles carries
     the combination of all elements so far.
@@ -298,6 +299,11 @@ class ScanInterface(TilingInterface):
     @abc.abstractmethod
     def scan_iterator(self) -> int:
         """Iterator along which elements are combined."""
+
+    @property
+    @abc.abstractmethod
+    def is_reversed(self) -> bool:
+        """True if elements are combined from the last one to the first."""
 
     @property
     @abc.abstractmethod

@@ -290,7 +290,8 @@ class GroupTiling:
         domain: list[Interval] = []
         for position, iterator in enumerate(form.iteration_domain):
             covered = iterator.extent
-            if iterator.kind is IteratorType.REDUCTION:
+            is_scanned = position == form.scan_iterator
+            if iterator.kind is IteratorType.REDUCTION or is_scanned:
                 covered = max(
                     covered,
                     box[position].tile_extent + self._last_tile_start_of(op, position),
@@ -305,8 +306,10 @@ class GroupTiling:
     def _last_tile_start_of(self, op: TilingInterface, iterator: int) -> int:
         """
         Return the start of the last tile along an iterator that an inner or nested loop
-        tiles; 0 for other iterators.
+        or that of a scan tiles; 0 for other iterators.
         """
+        if (loop := self.tiles[op].scan_loop) is not None:
+            return loop.last_start
         if op is self.anchor and iterator in self.inner_loops:
             return self.inner_loops[iterator].last_start
         if self.is_along_anchor_loop(op, iterator):

@@ -14,13 +14,15 @@ def check_scanned_tile(
     op: TilingInterface, facts: OpFacts, box: Box, tiling: GroupTiling
 ) -> None:
     """
-    Check the tile of a scan: it starts at the first element of the axis, or follows the
-    tile of the previous iteration of a loop of the root. Raises `TilingError`.
+    Check the tile of a scan: it starts at the first element of the axis, up to the last
+    one if it is reversed, or follows the tile of the previous iteration of a loop of
+    the root. Raises `TilingError`.
     """
     if not isinstance(op, ScanInterface) or facts.scan_iterator is None:
         return
     interval = box[facts.scan_iterator]
-    if interval.offset == AffineSum():
+    is_whole = interval.size >= facts.extents[facts.scan_iterator]
+    if interval.offset == AffineSum() and (is_whole or not op.is_reversed):
         return
     loop = _find_loop_of_adjacent_tiles(interval, tiling)
     if loop is None:
@@ -29,8 +31,12 @@ def check_scanned_tile(
         raise TilingError(
             op, "expected the whole axis of a scan that rounds at its end"
         )
-    if tiling.sequential_loop not in (None, loop):
-        raise TilingError(op, "expected one loop over the tiles of all scans")
+    if tiling.sequential_loop not in (None, loop) or any(
+        each.is_reversed != op.is_reversed for each in tiling.scans_along_loop(loop)
+    ):
+        raise TilingError(
+            op, "expected one loop over the tiles of all scans, in one direction"
+        )
 
 
 def _find_loop_of_adjacent_tiles(

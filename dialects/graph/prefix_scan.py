@@ -9,12 +9,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from xdsl.builder import Builder
-from xdsl.dialects.builtin import IntegerAttr, f32, i64
+from xdsl.dialects.builtin import IntegerAttr, UnitAttr, f32, i64
 from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
     operand_def,
+    opt_prop_def,
     prop_def,
     result_def,
     traits_def,
@@ -88,11 +89,12 @@ MAX_UNBLOCKED_EXTENT = 128
 class CumulateOp(IRDLOperation, ScanInterface, DecompositionInterface):
     """
     Inclusive prefix scan along an axis: sum (`sum`), product (`prod`), maximum (`max`)
-    or minimum (`min`). Maxima and minima are NaN from the first NaN on. 16-bit floats
+    or minimum (`min`); with `reverse`, from the last element to the first. Maxima and
+    minima are NaN from the first NaN on. 16-bit floats
     are combined in f32 and rounded once, integers are combined in their own type.
 
     ```mlir
-    %y = graph.cumulate %x <sum> axis 1 : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    %y = graph.cumulate %x <sum> axis 1 reverse : (tensor<4x8xf32>) -> tensor<4x8xf32>
     ```
     """
 
@@ -101,16 +103,22 @@ class CumulateOp(IRDLOperation, ScanInterface, DecompositionInterface):
     operand = operand_def(GraphTensorConstraint(NUMBERS))
     kind = prop_def(ReduceKindAttr)
     axis = prop_def(IntegerAttr.constr(i64))
+    reverse = opt_prop_def(UnitAttr)
     result = result_def(GraphTensorConstraint(NUMBERS))
 
     traits = traits_def(Pure())
 
     assembly_format = (
-        "$operand $kind `axis` $axis attr-dict `:` functional-type(operands, results)"
+        "$operand $kind `axis` $axis (`reverse` $reverse^)? attr-dict"
+        " `:` functional-type(operands, results)"
     )
 
     def __init__(
-        self, operand: SSAValue | Operation, kind: ReduceKind | str, axis: int
+        self,
+        operand: SSAValue | Operation,
+        kind: ReduceKind | str,
+        axis: int,
+        reverse: bool = False,
     ):
         value = SSAValue.get(operand)
         super().__init__(
@@ -118,6 +126,7 @@ class CumulateOp(IRDLOperation, ScanInterface, DecompositionInterface):
             properties={
                 "kind": ReduceKindAttr(ReduceKind(kind)),
                 "axis": IntegerAttr(axis, i64),
+                "reverse": UnitAttr() if reverse else None,
             },
             result_types=[value.type],
         )
@@ -130,15 +139,20 @@ class CumulateOp(IRDLOperation, ScanInterface, DecompositionInterface):
 
     def compute_reference(self, *operands: Array) -> tuple[Array, ...]:
         wide, combine = promote_to_f32(operands[0]), _NUMPY_COMBINERS[self.kind.data]
+        axis = self.scan_iterator
+        wide = np.flip(wide, axis) if self.is_reversed else wide
         with np.errstate(all="ignore"):
-            total = combine.accumulate(
-                wide, axis=self.axis.value.data, dtype=wide.dtype
-            )
+            total = combine.accumulate(wide, axis=axis, dtype=wide.dtype)
+        total = np.flip(total, axis) if self.is_reversed else total
         return (round_to_type(total, element_type_of_value(self.result)),)
 
     @property
     def scan_iterator(self) -> int:
         return self.axis.value.data
+
+    @property
+    def is_reversed(self) -> bool:
+        return self.reverse is not None
 
     def iteration_domain(self) -> tuple[LoopDim, ...]:
         return tuple(map(parallel_dim, shape_of(self.operand)))
@@ -150,7 +164,10 @@ class CumulateOp(IRDLOperation, ScanInterface, DecompositionInterface):
         return (identity_accesses(len(shape_of(self.operand))),)
 
     def untileable_dims(self) -> dict[int, str]:
-        return {self.scan_iterator: "an element depends on all elements before it"}
+        return {self.scan_iterator: "an element depends on others along it"}
+
+    def padding_value(self, operand_index: int) -> Scalar | None:
+        return self.neutral_element() if self.is_reversed else None
 
     def neutral_element(self) -> Scalar:
         return neutral_element_of(self.kind.data, element_type_of_value(self.operand))
@@ -177,9 +194,12 @@ class CumulateOp(IRDLOperation, ScanInterface, DecompositionInterface):
         return builder.insert(combine).results[0], builder.insert(reduce).result
 
     def build_in_blocks(self, builder: Builder, block_count: int) -> SSAValue:
-        axis, kind = self.scan_iterator, self.kind.data
-        scan = PrefixScanBuilder(MaskBuilder(builder), kind, axis)
+        scan = self._scan_builder(MaskBuilder(builder))
         return scan.build_scan_of_blocks(self.operand, block_count)
+
+    def _scan_builder(self, program: MaskBuilder) -> PrefixScanBuilder:
+        kind, axis = self.kind.data, self.scan_iterator
+        return PrefixScanBuilder(program, kind, axis, self.is_reversed)
 
     def flops(self) -> int:
         return tensor_type(self.operand).element_count()
@@ -191,9 +211,10 @@ class CumulateOp(IRDLOperation, ScanInterface, DecompositionInterface):
         program = MaskBuilder(builder)
         if self.rounds_once:
             wide = program.cast(self.operand, f32)
-            total = program.insert(CumulateOp(wide, self.kind.data, self.scan_iterator))
+            kind, axis = self.kind.data, self.scan_iterator
+            total = program.insert(CumulateOp(wide, kind, axis, self.is_reversed))
         else:
-            scan = PrefixScanBuilder(program, self.kind.data, self.scan_iterator)
+            scan = self._scan_builder(program)
             total = scan.build_scan(self.operand, Relation.LE)
         return [program.cast_to_type(total, self.result.type)]
 
@@ -216,11 +237,13 @@ class PrefixScanBuilder:
     mask_builder: MaskBuilder
     kind: ReduceKind
     axis: int
+    is_reversed: bool = False
+    """True for the totals from the last element on."""
 
     def build_scan(self, value: SSAValue, relation: Relation) -> SSAValue:
         """
         Build, for each element, the total of the elements whose index is in `relation`
-        to its own index.
+        to its own index, or if reversed, to whose index its own index is.
         """
         extent = shape_of(value)[self.axis]
         if extent <= MAX_UNBLOCKED_EXTENT:
@@ -247,7 +270,8 @@ class PrefixScanBuilder:
         extent, program = shape_of(value)[self.axis], self.mask_builder
         size = -(-extent // block_count)
         blocks = self._split_into_blocks(value, block_count, size)
-        scanned = program.insert(CumulateOp(blocks, self.kind, self.axis + 1))
+        scan = CumulateOp(blocks, self.kind, self.axis + 1, self.is_reversed)
+        scanned = program.insert(scan)
         element = element_type_of_value(value)
         reduce = ReduceOp(blocks, self.kind, [self.axis + 1], acc=element)
         totals = program.insert(reduce)
@@ -263,8 +287,10 @@ class PrefixScanBuilder:
         program, shape = self.mask_builder, shape_of(totals)
         if (count := shape[self.axis]) > MAX_UNBLOCKED_EXTENT:
             shifted = self._shift_totals(totals)
-            return program.insert(CumulateOp(shifted, self.kind, self.axis))
+            scan = CumulateOp(shifted, self.kind, self.axis, self.is_reversed)
+            return program.insert(scan)
         is_before = np.tri(count, count, -1, np.bool_)
+        is_before = is_before.T if self.is_reversed else is_before
         trailing = [1] * (len(shape) - self.axis - 1)
         mask = program.insert(ConstantOp(is_before.reshape(count, count, *trailing)))
         spread = program.insert_unit_axes(totals, self.axis)
@@ -275,9 +301,10 @@ class PrefixScanBuilder:
         shape = shape_of(totals)
         none = [0] * len(shape)
         fill = neutral_element_of(self.kind, element_type_of_value(totals))
-        low = replace_axis_extent(none, self.axis, 1)
-        padded = self.mask_builder.insert(PadOp(totals, low, none, fill))
-        return self.mask_builder.insert(SliceOp(padded, none, shape))
+        one = replace_axis_extent(none, self.axis, 1)
+        low, high = (none, one) if self.is_reversed else (one, none)
+        padded = self.mask_builder.insert(PadOp(totals, low, high, fill))
+        return self.mask_builder.insert(SliceOp(padded, high, shape))
 
     def _scan_by_comparison(
         self, value: SSAValue, axis: int, relation: Relation
@@ -287,7 +314,8 @@ class PrefixScanBuilder:
         trailing = len(shape) - axis - 1
         own_indices = program.build_axis_indices(shape[axis], trailing + 1)
         other_indices = program.build_axis_indices(shape[axis], trailing)
-        mask = program.compare(other_indices, own_indices, relation)
+        pair = (other_indices, own_indices)
+        mask = program.compare(*(pair[::-1] if self.is_reversed else pair), relation)
         spread = program.insert_unit_axes(value, axis)
         return program.reduce_masked_elements(mask, spread, self.kind, axis + 1)
 

@@ -109,7 +109,9 @@ class MemComputeFunctions(InterpreterFunctions):
         element = np.broadcast_to(element, op.domain_extents)
         wide = element if element.dtype.kind in "bi" else element.astype(np.float64)
         function = cast(np.ufunc, FUNCTIONS[type(op.combiner)])
+        wide = np.flip(wide, op.scan_dim) if op.is_reversed else wide
         result = function.accumulate(wide, axis=op.scan_dim, dtype=wide.dtype)
+        result = np.flip(result, op.scan_dim) if op.is_reversed else result
         return (result.astype(element.dtype),)
 
     @impl(mem.ContractOp)

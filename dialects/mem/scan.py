@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import IntegerAttr, TensorType, i64
+from xdsl.dialects.builtin import IntegerAttr, TensorType, UnitAttr, i64
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineMap
 from xdsl.irdl import (
     irdl_op_definition,
     operand_def,
+    opt_prop_def,
     prop_def,
     region_def,
     result_def,
@@ -30,7 +31,8 @@ from tlf.support.affine.linear_access import is_identity, is_projection
 class ScanOp(StructuredOp):
     """
     Combine each element of a tensor with all elements before it along dimension `dim`
-    of the domain: an inclusive prefix scan.
+    of the domain: an inclusive prefix scan. With `reverse`, it is combined with those
+    after it.
 
     The result has the shape of the domain, and the element type of the input. The body
     combines an element with those before it by one `arith` operation, as that of a
@@ -52,6 +54,7 @@ class ScanOp(StructuredOp):
     input = operand_def(TensorType)
 
     dim = prop_def(IntegerAttr.constr(i64))
+    reverse = opt_prop_def(UnitAttr)
 
     body = region_def("single_block")
 
@@ -60,8 +63,9 @@ class ScanOp(StructuredOp):
     traits = traits_def(Pure(), IsolatedFromAbove())
 
     assembly_format = (
-        "`ins` `(` $input `:` type($input) `)` `dim` $dim `domain` $domain "
-        "`maps` $indexing_maps attr-dict-with-keyword $body `->` type($value)"
+        "`ins` `(` $input `:` type($input) `)` `dim` $dim (`reverse` $reverse^)? "
+        "`domain` $domain `maps` $indexing_maps attr-dict-with-keyword $body "
+        "`->` type($value)"
     )
 
     def __init__(
@@ -72,12 +76,17 @@ class ScanOp(StructuredOp):
         maps: Sequence[AffineMap],
         body: Region,
         value_type: Attribute,
+        reverse: bool = False,
     ) -> None:
         properties = build_structured_properties(domain, maps)
         super().__init__(
             operands=[operand],
             result_types=[value_type],
-            properties={**properties, "dim": IntegerAttr(dim, i64)},
+            properties={
+                **properties,
+                "dim": IntegerAttr(dim, i64),
+                "reverse": UnitAttr() if reverse else None,
+            },
             regions=[body],
         )
 
@@ -93,6 +102,11 @@ class ScanOp(StructuredOp):
     def scan_dim(self) -> int:
         """Dimension of the domain along which elements are combined."""
         return self.dim.value.data
+
+    @property
+    def is_reversed(self) -> bool:
+        """True if elements are combined from the last one to the first."""
+        return self.reverse is not None
 
     @property
     def combiner(self) -> Operation:

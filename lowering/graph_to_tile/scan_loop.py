@@ -14,10 +14,12 @@ from xdsl.rewriter import InsertPoint
 
 from tlf.analysis.tiling.group_tiling import TileLoop
 from tlf.dialects import tile
+from tlf.dialects.affine_values import materialize_index
 from tlf.dialects.interfaces import ScanInterface
 from tlf.dialects.types import tensor_type
 from tlf.lowering.graph_to_tile.parallel_nest import BodyBuilder
 from tlf.lowering.graph_to_tile.tile_emitter import TileEmitter
+from tlf.support.affine.index_access import AffineSum
 
 
 @dataclass
@@ -37,11 +39,13 @@ class ScanLoop:
         carried = [*destinations, *(self._fill_total(builder, op) for op in scans)]
         block = Block(arg_types=[IndexType(), *(each.type for each in carried)])
         block.args[0].name_hint = self.variable_name
-        self.tile_emitter.indices.variables[self.loop] = block.args[0]
+        body_builder = Builder(InsertPoint.at_end(block))
+        self.tile_emitter.indices.variables[self.loop] = self._build_tile_start(
+            body_builder, block.args[0], scans
+        )
         count = len(destinations)
         totals = self.tile_emitter.scan_totals
         totals.update(zip(scans, block.args[1 + count :], strict=True))
-        body_builder = Builder(InsertPoint.at_end(block))
         results = self.body(body_builder, block.args[1 : 1 + count])
         body_builder.insert(tile.YieldOp(*results, *(totals[op] for op in scans)))
         loop = tile.WhileOp(
@@ -53,6 +57,20 @@ class ScanLoop:
             tile.LoopKind.SEQUENTIAL,
         )
         return builder.insert(loop).results[:count]
+
+    def _build_tile_start(
+        self, builder: Builder, variable: SSAValue, scans: Sequence[ScanInterface]
+    ) -> SSAValue:
+        """
+        Return the start of the tile of an iteration; the first one computes the last
+        tile if scans are reversed.
+        """
+        if not any(op.is_reversed for op in scans):
+            return variable
+        start = AffineSum(self.loop.last_start, ((variable, -1),))
+        index = materialize_index(builder, start)
+        assert not isinstance(index, int)
+        return index
 
     def _fill_total(self, builder: Builder, op: ScanInterface) -> SSAValue:
         """Build the total of no element, with extent 1 along the axis of the scan."""

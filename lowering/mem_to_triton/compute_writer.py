@@ -147,19 +147,19 @@ class ComputeWriter:
         promoted = _promoted_reduction_type(element.element_type)
         if promoted is not None:
             text = f"{text}.to({promoted})"
-        text = self._scan_expression_along(op.combiner, text, op.scan_dim)
+        text = self._scan_expression(op, text)
         if promoted is not None:
             text = f"{text}.to({triton_type_name(element.element_type)})"
         self.bind_result_variable(op.value, text)
 
-    def _scan_expression_along(
-        self, combine: Operation, expression: str, dim: int
-    ) -> str:
-        """Return a `tl` scan along `dim`, and record its combiner."""
-        if combine.name in ("arith.addf", "arith.addi"):
-            return f"tl.cumsum({expression}, axis={dim})"
-        combiner = self._combiner_function_of(combine)
-        return f"tl.associative_scan({expression}, {dim}, {combiner})"
+    def _scan_expression(self, op: mem.ScanOp, expression: str) -> str:
+        """Return the `tl` scan of an expression, and record its combiner."""
+        reverse = ", reverse=True" if op.is_reversed else ""
+        if op.combiner.name in ("arith.addf", "arith.addi"):
+            return f"tl.cumsum({expression}, axis={op.scan_dim}{reverse})"
+        combiner = self._combiner_function_of(op.combiner)
+        arguments = f"{expression}, {op.scan_dim}, {combiner}{reverse}"
+        return f"tl.associative_scan({arguments})"
 
     def _combiner_function_of(self, combine: Operation) -> str:
         """Return the function that combines two elements, and record its use."""

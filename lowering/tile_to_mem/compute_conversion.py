@@ -213,6 +213,7 @@ def convert_scan(state: BufferizationState, op: ScanInterface) -> None:
         maps,
         build_scan_body(op),
         result,
+        op.is_reversed,
     )
     state.bind_lowered_value(
         op.results[0], state.builder.insert(scan).value, SharedStorage()

@@ -13,7 +13,7 @@ PLANNED = """
 func.func @main(%x: tensor<3x37x{T}>) -> tensor<3x37x{T}> {{
   %y = graph.group ins(%a = %x : tensor<3x37x{T}>)
       plan #graph.plan<L1, tile {tile}, mapping grid> -> (tensor<3x37x{T}>) {{
-    %0 = graph.cumulate %a <{kind}> axis {axis}
+    %0 = graph.cumulate %a <{kind}> axis {axis} {direction}
         : (tensor<3x37x{T}>) -> tensor<3x37x{T}>
     graph.yield %0 : tensor<3x37x{T}>
   }}
@@ -35,21 +35,30 @@ def check(text: str, inputs: dict[str, np.ndarray], target: str = "h200") -> Non
 @pytest.mark.parametrize(
     ("axis", "tile"), [(1, [2, 8]), (1, [1, 64]), (0, [1, 16]), (0, [4, 8])]
 )
-@pytest.mark.parametrize("element", ["f32", "i8", "i64"])
-def test_tiles_of_any_size(element: str, axis: int, tile: list[int], kind: str):
+@pytest.mark.parametrize(
+    ("element", "direction"), [("f32", ""), ("i8", ""), ("i64", "reverse")]
+)
+def test_tiles_of_any_size(
+    element: str, direction: str, axis: int, tile: list[int], kind: str
+):
     rng = np.random.default_rng(axis)
     array = rng.choice([-2, -1, 1, 1, 2], (3, 37)).astype(DTYPES[element])
-    check(PLANNED.format(T=element, tile=tile, kind=kind, axis=axis), {"x": array})
+    options = {"kind": kind, "axis": axis, "direction": direction}
+    check(PLANNED.format(T=element, tile=tile, **options), {"x": array})
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("tile", [[2, 8], [4, 64]])
-def test_special_values_pass_from_tile_to_tile(tile: list[int], kind: str):
+@pytest.mark.parametrize("direction", ["", "reverse"])
+def test_special_values_pass_from_tile_to_tile(
+    direction: str, tile: list[int], kind: str
+):
     array = np.ones((3, 37), np.float32)
     array[0, [3, 20]] = [inf, -inf]
     array[1, [0, 11]] = [-inf, nan]
     array[2, [9, 30]] = [0.0, inf]
-    check(PLANNED.format(T="f32", tile=tile, kind=kind, axis=1), {"x": array})
+    options = {"kind": kind, "axis": 1, "direction": direction}
+    check(PLANNED.format(T="f32", tile=tile, **options), {"x": array})
 
 
 LARGE = """
@@ -94,6 +103,22 @@ FUSED = {
   %q = graph.cumulate %p <sum> axis 1 : (tensor<3x37xf32>) -> tensor<3x37xf32>
   %z = graph.unfold %q map affine_map<(i, j) -> (i, j * -1 + 36)> fill 0.0
       : (tensor<3x37xf32>) -> tensor<3x37xf32>""",
+    "before each element": """
+  %p = graph.slice %x offsets [0, 0] strides [1, 1]
+      : (tensor<3x37xf32>) -> tensor<3x36xf32>
+  %q = graph.cumulate %p <sum> axis 1 : (tensor<3x36xf32>) -> tensor<3x36xf32>
+  %0 = graph.constant dense<0.0> : tensor<3x1xf32>
+  %z = graph.concat %0, %q axis 1
+      : (tensor<3x1xf32>, tensor<3x36xf32>) -> tensor<3x37xf32>""",
+    "computed elements from the end": """
+  %p = graph.exp %x : tensor<3x37xf32>
+  %z = graph.cumulate %p <sum> axis 1 reverse
+      : (tensor<3x37xf32>) -> tensor<3x37xf32>""",
+    "both directions": """
+  %p = graph.cumulate %x <sum> axis 1 : (tensor<3x37xf32>) -> tensor<3x37xf32>
+  %q = graph.cumulate %x <sum> axis 1 reverse
+      : (tensor<3x37xf32>) -> tensor<3x37xf32>
+  %z = graph.sub %p, %q : (tensor<3x37xf32>, tensor<3x37xf32>) -> tensor<3x37xf32>""",
     "a sum of a scan": """
   %p = graph.cumulate %x <sum> axis 1 : (tensor<3x37xf32>) -> tensor<3x37xf32>
   %q = graph.reduce %p <sum> axes [1] keepdims : (tensor<3x37xf32>) -> tensor<3x1xf32>

@@ -33,3 +33,16 @@ func.func @crossed(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {
   }
   func.return %y : tensor<64x64xf32>
 }
+
+// -----
+
+// CHECK: error: graph.cumulate: expected one loop over the tiles of all scans, in one direction
+func.func @directions(%x: tensor<64xf32>) -> tensor<64xf32> {
+  %y = graph.group ins(%a = %x : tensor<64xf32>) plan #graph.plan<L1, tile [16], mapping grid> -> (tensor<64xf32>) {
+    %0 = graph.cumulate %a <sum> axis 0 : (tensor<64xf32>) -> tensor<64xf32>
+    %1 = graph.cumulate %a <sum> axis 0 reverse : (tensor<64xf32>) -> tensor<64xf32>
+    %2 = graph.add %0, %1 : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+    graph.yield %2 : tensor<64xf32>
+  }
+  func.return %y : tensor<64xf32>
+}

@@ -52,3 +52,18 @@ func.func @two(%x: tensor<100x8xf32>, %b: tensor<8xf32>) -> tensor<100x8xf32> {
   }
   func.return %y : tensor<100x8xf32>
 }
+
+// From the last tile to the first, with neutral elements behind the last one.
+// CHECK-LABEL: func.func @reversed
+// CHECK: tile.while (%i = 0 to 100 step 16) sequential
+// CHECK: %[[I:.*]] = affine.apply affine_map<(d0) -> (((d0 * -1) + 96))> (%i)
+// CHECK: tile.slice %x[%[[I]]] {{.*}}fill 0.000000e+00
+// CHECK: graph.cumulate {{.*}} <sum> axis 0 reverse
+// CHECK: tile.deslice {{.*}}[%[[I]]]
+func.func @reversed(%x: tensor<100xf32>) -> tensor<100xf32> {
+  %y = graph.group ins(%a = %x : tensor<100xf32>) plan #graph.plan<L1, tile [16], mapping grid> -> (tensor<100xf32>) {
+    %1 = graph.cumulate %a <sum> axis 0 reverse : (tensor<100xf32>) -> tensor<100xf32>
+    graph.yield %1 : tensor<100xf32>
+  }
+  func.return %y : tensor<100xf32>
+}

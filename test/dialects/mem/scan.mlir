@@ -8,8 +8,8 @@
   %z = arith.addf %a, %acc : f32
   mem.yield %z : f32
 } -> tensor<16x64xf32>
-// CHECK: mem.scan ins(%b : tensor<64xi8>) dim 0 domain [64, 4] maps [affine_map<(d0, d1) -> (d0)>, affine_map<(d0, d1) -> (d0, d1)>] attributes {test.hint = "a"} {
-%w = mem.scan ins(%b : tensor<64xi8>) dim 0 domain [64, 4]
+// CHECK: mem.scan ins(%b : tensor<64xi8>) dim 0 reverse domain [64, 4] maps [affine_map<(d0, d1) -> (d0)>, affine_map<(d0, d1) -> (d0, d1)>] attributes {test.hint = "a"} {
+%w = mem.scan ins(%b : tensor<64xi8>) dim 0 reverse domain [64, 4]
     maps [affine_map<(d0, d1) -> (d0)>, affine_map<(d0, d1) -> (d0, d1)>]
     attributes {test.hint = "a"} {
 ^bb0(%a: i8, %acc: i8):

@@ -29,19 +29,24 @@ def run_in_blocks(op: graph.CumulateOp, array: Array, count: int) -> Array:
 
 
 @pytest.mark.parametrize("kind", ["sum", "prod", "max", "min"])
-@pytest.mark.parametrize("element", [f32, i32])
+@pytest.mark.parametrize(("element", "reverse"), [(f32, False), (i32, True)])
 @pytest.mark.parametrize(
     ("shape", "axis", "count"),
     [((24,), 0, 4), ((3, 50), 1, 4), ((50, 3), 0, 7), ((2, 600, 2), 1, 150)],
 )
 def test_blocks_have_equal_values(
-    shape: tuple[int, ...], axis: int, count: int, element: Attribute, kind: str
+    shape: tuple[int, ...],
+    axis: int,
+    count: int,
+    element: Attribute,
+    reverse: bool,
+    kind: str,
 ):
     rng = np.random.default_rng(count)
     array = rng.choice([-1, 1, 1, 2] if kind != "prod" else [-1, 1], shape)
     array = array.astype(dtype_of(element))
     operand = test.TestOp(result_types=[TensorType(element, shape)]).results[0]
-    op = graph.CumulateOp(operand, kind, axis)
+    op = graph.CumulateOp(operand, kind, axis, reverse)
     (expected,) = op.compute_reference(array)
     np.testing.assert_array_equal(run_in_blocks(op, array, count), expected)
 
@@ -52,9 +57,10 @@ def test_special_values_do_not_reach_elements_before(count: int):
     array[[250, 400, 500]] = [np.inf, np.nan, -np.inf]
     operand = test.TestOp(result_types=[TensorType(f32, [600])]).results[0]
     for kind in ("sum", "prod", "max", "min"):
-        op = graph.CumulateOp(operand, kind, 0)
-        (expected,) = op.compute_reference(array)
-        np.testing.assert_array_equal(run_in_blocks(op, array, count), expected)
+        for reverse in (False, True):
+            op = graph.CumulateOp(operand, kind, 0, reverse)
+            (expected,) = op.compute_reference(array)
+            np.testing.assert_array_equal(run_in_blocks(op, array, count), expected)
 
 
 def test_candidate_numbers_of_blocks():
