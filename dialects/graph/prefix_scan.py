@@ -314,8 +314,10 @@ class PrefixScanBuilder:
         trailing = len(shape) - axis - 1
         own_indices = program.build_axis_indices(shape[axis], trailing + 1)
         other_indices = program.build_axis_indices(shape[axis], trailing)
-        pair = (other_indices, own_indices)
-        mask = program.compare(*(pair[::-1] if self.is_reversed else pair), relation)
+        left, right = other_indices, own_indices
+        if self.is_reversed:
+            left, right = right, left
+        mask = program.compare(left, right, relation)
         spread = program.insert_unit_axes(value, axis)
         return program.reduce_masked_elements(mask, spread, self.kind, axis + 1)
 
