@@ -11,6 +11,7 @@ import numpy as np
 from xdsl.builder import Builder
 from xdsl.dialects.builtin import IntegerAttr, UnitAttr, f32, i64
 from xdsl.ir import Operation, SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
@@ -22,7 +23,6 @@ from xdsl.irdl import (
 )
 from xdsl.traits import Pure
 
-from tlf.dialects.graph.comparison_and_logic import Relation
 from tlf.dialects.graph.constant import ConstantOp
 from tlf.dialects.graph.elementwise import (
     AddOp,
@@ -53,6 +53,7 @@ from tlf.dialects.graph.tensor_types import (
     verify_element_type,
     verify_shape,
 )
+from tlf.dialects.graph.unfold import UnfoldOp
 from tlf.dialects.interfaces import (
     Array,
     DecompositionInterface,
@@ -61,7 +62,7 @@ from tlf.dialects.interfaces import (
     ScanInterface,
     parallel_dim,
 )
-from tlf.dialects.types import accumulator_type_of, is_16_bit_float, tensor_type
+from tlf.dialects.types import is_16_bit_float, tensor_type
 from tlf.support.affine.index_access import Accesses, identity_accesses
 
 _NUMPY_COMBINERS: Mapping[ReduceKind, np.ufunc] = {
@@ -78,11 +79,14 @@ _COMBINE_OPS: Mapping[ReduceKind, type[BinaryOperation]] = {
     ReduceKind.MIN: MinimumOp,
 }
 
-BLOCK_SIZE = 32
+BLOCK_SIZE = 16
 """Preferred number of elements in a block of a long axis."""
 
-MAX_UNBLOCKED_EXTENT = 128
+MAX_UNBLOCKED_EXTENT = 32
 """Maximum extent that is scanned as a single block."""
+
+MAX_MASKED_TOTALS = 128
+"""Maximum number of block totals that are masked and reduced rather than scanned."""
 
 
 @irdl_op_definition
@@ -214,8 +218,7 @@ class CumulateOp(IRDLOperation, ScanInterface, DecompositionInterface):
             kind, axis = self.kind.data, self.scan_iterator
             total = program.insert(CumulateOp(wide, kind, axis, self.is_reversed))
         else:
-            scan = self._scan_builder(program)
-            total = scan.build_scan(self.operand, Relation.LE)
+            total = self._scan_builder(program).build_scan(self.operand)
         return [program.cast_to_type(total, self.result.type)]
 
     @property
@@ -227,11 +230,10 @@ class CumulateOp(IRDLOperation, ScanInterface, DecompositionInterface):
 @dataclass(frozen=True)
 class PrefixScanBuilder:
     """
-    Builder of prefix scans along an axis. A short axis is scanned by comparison of all
-    pairs of indices. An axis longer than `MAX_UNBLOCKED_EXTENT` is split into blocks:
-    the result is the scan within the block, combined with the total of the preceding
-    blocks, an exclusive scan of the block totals. The work is thus linear in the
-    extent, not quadratic.
+    Builder of prefix scans along an axis. A short axis is scanned in steps of doubled
+    distances. An axis longer than `MAX_UNBLOCKED_EXTENT` is split into blocks: the
+    result is the scan within the block, combined with the total of the preceding
+    blocks, a scan of the shifted block totals.
     """
 
     mask_builder: MaskBuilder
@@ -240,27 +242,17 @@ class PrefixScanBuilder:
     is_reversed: bool = False
     """True for the totals from the last element on."""
 
-    def build_scan(self, value: SSAValue, relation: Relation) -> SSAValue:
-        """
-        Build, for each element, the total of the elements whose index is in `relation`
-        to its own index, or if reversed, to whose index its own index is.
-        """
+    def build_scan(self, value: SSAValue) -> SSAValue:
+        """Build, for each element, the total of the elements up to it."""
         extent = shape_of(value)[self.axis]
         if extent <= MAX_UNBLOCKED_EXTENT:
-            return self._scan_by_comparison(value, self.axis, relation)
+            return self._scan_in_doubling_steps(value, self.axis)
         size = select_block_size(extent)
-        count = -(-extent // size)
-        blocks = self._split_into_blocks(
-            self._promote_to_accumulator_type(value), count, size
-        )
-        block_scan = self._scan_by_comparison(blocks, self.axis + 1, relation)
-        totals = self.mask_builder.insert(ReduceOp(blocks, self.kind, [self.axis + 1]))
-        preceding = self.build_scan(totals, Relation.LT)
-        spread = self.mask_builder.insert_unit_axes(preceding, self.axis + 1)
-        step = _COMBINE_OPS[self.kind].create(
-            operands=[spread, block_scan], result_types=[block_scan.type]
-        )
-        return self._merge_blocks(self.mask_builder.insert(step), extent)
+        blocks = self._split_into_blocks(value, -(-extent // size), size)
+        scanned = self._scan_in_doubling_steps(blocks, self.axis + 1)
+        totals = self._build_block_totals(blocks)
+        preceding = self.build_scan(self._shift_elements(totals, self.axis, 1))
+        return self._combine_blocks(preceding, scanned, extent)
 
     def build_scan_of_blocks(self, value: SSAValue, block_count: int) -> SSAValue:
         """
@@ -268,27 +260,37 @@ class PrefixScanBuilder:
         before it.
         """
         extent, program = shape_of(value)[self.axis], self.mask_builder
-        size = -(-extent // block_count)
-        blocks = self._split_into_blocks(value, block_count, size)
+        blocks = self._split_into_blocks(value, block_count, -(-extent // block_count))
         scan = CumulateOp(blocks, self.kind, self.axis + 1, self.is_reversed)
-        scanned = program.insert(scan)
-        element = element_type_of_value(value)
+        preceding = self._build_preceding_totals(self._build_block_totals(blocks))
+        return self._combine_blocks(preceding, program.insert(scan), extent)
+
+    def _build_block_totals(self, blocks: SSAValue) -> SSAValue:
+        """Build the total of each block, in the type of the elements."""
+        element = element_type_of_value(blocks)
         reduce = ReduceOp(blocks, self.kind, [self.axis + 1], acc=element)
-        totals = program.insert(reduce)
-        preceding = self._build_preceding_totals(totals)
-        spread = program.insert_unit_axes(preceding, self.axis + 1)
+        return self.mask_builder.insert(reduce)
+
+    def _combine_blocks(
+        self, preceding: SSAValue, scanned: SSAValue, extent: int
+    ) -> SSAValue:
+        """Build the combination of each block with the total before it, as one axis."""
+        spread = self.mask_builder.insert_unit_axes(preceding, self.axis + 1)
+        return self._merge_blocks(self._combine(spread, scanned), extent)
+
+    def _combine(self, before: SSAValue, value: SSAValue) -> SSAValue:
+        """Build the elementwise combination, of the type of the second tensor."""
         step = _COMBINE_OPS[self.kind].create(
-            operands=[spread, scanned], result_types=[scanned.type]
+            operands=[before, value], result_types=[value.type]
         )
-        return self._merge_blocks(program.insert(step), extent)
+        return self.mask_builder.insert(step)
 
     def _build_preceding_totals(self, totals: SSAValue) -> SSAValue:
         """Build the total of all blocks before each block: masked, or scanned."""
         program, shape = self.mask_builder, shape_of(totals)
-        if (count := shape[self.axis]) > MAX_UNBLOCKED_EXTENT:
-            shifted = self._shift_totals(totals)
-            scan = CumulateOp(shifted, self.kind, self.axis, self.is_reversed)
-            return program.insert(scan)
+        if (count := shape[self.axis]) > MAX_MASKED_TOTALS:
+            scan = CumulateOp(totals, self.kind, self.axis, self.is_reversed)
+            return self._shift_elements(program.insert(scan), self.axis, 1)
         is_before = np.tri(count, count, -1, np.bool_)
         is_before = is_before.T if self.is_reversed else is_before
         trailing = [1] * (len(shape) - self.axis - 1)
@@ -296,38 +298,29 @@ class PrefixScanBuilder:
         spread = program.insert_unit_axes(totals, self.axis)
         return program.reduce_masked_elements(mask, spread, self.kind, self.axis + 1)
 
-    def _shift_totals(self, totals: SSAValue) -> SSAValue:
-        """Build the total of the block before each block, neutral for the first."""
-        shape = shape_of(totals)
-        none = [0] * len(shape)
-        fill = neutral_element_of(self.kind, element_type_of_value(totals))
-        one = replace_axis_extent(none, self.axis, 1)
-        low, high = (none, one) if self.is_reversed else (one, none)
-        padded = self.mask_builder.insert(PadOp(totals, low, high, fill))
-        return self.mask_builder.insert(SliceOp(padded, high, shape))
-
-    def _scan_by_comparison(
-        self, value: SSAValue, axis: int, relation: Relation
-    ) -> SSAValue:
-        """Build the scan of an axis by comparison of all pairs of indices."""
-        program, shape = self.mask_builder, shape_of(value)
-        trailing = len(shape) - axis - 1
-        own_indices = program.build_axis_indices(shape[axis], trailing + 1)
-        other_indices = program.build_axis_indices(shape[axis], trailing)
-        left, right = other_indices, own_indices
-        if self.is_reversed:
-            left, right = right, left
-        mask = program.compare(left, right, relation)
-        spread = program.insert_unit_axes(value, axis)
-        return program.reduce_masked_elements(mask, spread, self.kind, axis + 1)
-
-    def _promote_to_accumulator_type(self, value: SSAValue) -> SSAValue:
+    def _scan_in_doubling_steps(self, value: SSAValue, axis: int) -> SSAValue:
         """
-        Promote a value to the accumulator type, so that block totals are not rounded.
+        Build the scan of an axis in steps of doubled distances: each combines a partial
+        total with that of the elements before it (Hillis and Steele, 1986).
         """
-        element = element_type_of_value(value)
-        wide = accumulator_type_of(element)
-        return value if wide == element else self.mask_builder.cast(value, wide)
+        distance = 1
+        while distance < shape_of(value)[axis]:
+            before = self._shift_elements(value, axis, distance)
+            value, distance = self._combine(before, value), 2 * distance
+        return value
+
+    def _shift_elements(self, value: SSAValue, axis: int, distance: int) -> SSAValue:
+        """
+        Build the elements at a distance before each element, neutral where there are
+        none.
+        """
+        shape = shape_of(value)
+        offset = distance if self.is_reversed else -distance
+        indices = [AffineExpr.dimension(each) for each in range(len(shape))]
+        indices[axis] = indices[axis] + offset
+        map_ = AffineMap(len(shape), 0, tuple(indices))
+        fill = neutral_element_of(self.kind, element_type_of_value(value))
+        return self.mask_builder.insert(UnfoldOp(value, map_, shape, fill))
 
     def _split_into_blocks(
         self, value: SSAValue, block_count: int, block_size: int

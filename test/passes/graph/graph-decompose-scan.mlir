@@ -1,10 +1,15 @@
 // RUN: tlf-opt %s --target npu -p graph-decompose | filecheck %s
 // RUN: tlf-opt %s --target h200 -p graph-decompose | filecheck %s --check-prefix=SCANS
 
-// Without scans of tiles, each element of a block is compared with the others.
+// Without scans of tiles, elements are combined at doubled distances.
 // CHECK-LABEL: func.func @rows
 // CHECK-NOT:     graph.cumulate
-// CHECK:         graph.compare {{.*}} <le>
+// CHECK:         [[P:%.*]] = graph.unfold %x map affine_map<(d0, d1) -> (d0, (d1 + -1))> fill 0.000000e+00
+// CHECK:         [[A:%.*]] = graph.add [[P]], %x
+// CHECK-NEXT:    [[Q:%.*]] = graph.unfold [[A]] map affine_map<(d0, d1) -> (d0, (d1 + -2))>
+// CHECK-NEXT:    [[B:%.*]] = graph.add [[Q]], [[A]]
+// CHECK-NEXT:    graph.unfold [[B]] map affine_map<(d0, d1) -> (d0, (d1 + -4))>
+// CHECK-NOT:     graph.compare
 // SCANS-LABEL: func.func @rows
 // SCANS-SAME:    "cumulate is not decomposed: the target scans tiles natively"
 // SCANS-NEXT:    graph.cumulate %x <sum> axis 1 : (tensor<4x9xf32>) -> tensor<4x9xf32>
