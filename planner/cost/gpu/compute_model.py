@@ -130,16 +130,6 @@ class ComputeModel:
             steps * count_elements_of_box(tiled.computed_box)
         )
 
-    def scan_latency(self, tiled: TiledOperation, warps: int) -> float:
-        """
-        Return the cycles until all threads have the totals of the elements before
-        theirs, and the total of the tile; 0 for other operations than scans.
-        """
-        if tiled.facts.scan_iterator is None:
-            return 0.0
-        rounds = 2 * (log2(self.chip.gpu.warp) + log2(warps))
-        return rounds * self.chip.shared_memory_latency
-
     def matrix_product_of(self, tiled: TiledOperation) -> MatrixProduct:
         """Return the matrix product of a contraction's tile."""
         if tiled.op not in self._products:

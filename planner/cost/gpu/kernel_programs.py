@@ -437,11 +437,8 @@ class KernelPrograms:
         Cycles for which an iteration of the loop over the tiles of scans waits: for
         its loads, and for the totals that threads combine.
         """
-        exchanges = sum(
-            self.arithmetic.scan_latency(tiled, self.warps)
-            for tiled in self._computed_tiles
-        )
-        return self.chip.memory.latency + exchanges
+        scans = [each for each in self._computed_tiles if each.scan_loop is not None]
+        return self.chip.memory.latency + len(scans) * TRITON_CALIBRATION.scan_wait
 
     @cached_property
     def _total_reduction_latency(self) -> float:
