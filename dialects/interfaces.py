@@ -286,6 +286,61 @@ class ReductionInterface(AccumulatingInterface):
         return tensor_type(self.operands[0]).element_count()
 
 
+class ScanInterface(TilingInterface):
+    """
+    Operation that combines each element with all elements before it along one axis, or
+    after it if it is reversed.
+
+    The axis is an iterator that cannot be tiled, unless a loop over its tiles carries
+    the combination of all elements so far.
+    """
+
+    @property
+    @abc.abstractmethod
+    def scan_iterator(self) -> int:
+        """Iterator along which elements are combined."""
+
+    @property
+    @abc.abstractmethod
+    def is_reversed(self) -> bool:
+        """True if elements are combined from the last one to the first."""
+
+    @property
+    @abc.abstractmethod
+    def rounds_once(self) -> bool:
+        """
+        True if elements are combined in a wider type, and each result is rounded: then
+        tiles cannot be scanned one after the other.
+        """
+
+    @abc.abstractmethod
+    def neutral_element(self) -> Scalar:
+        """Return the neutral element of the combination."""
+
+    @abc.abstractmethod
+    def build_combination_of_scalars(
+        self, builder: Builder, element: SSAValue, accumulator: SSAValue
+    ) -> SSAValue:
+        """Build the combination of one element with those before it."""
+
+    @abc.abstractmethod
+    def build_in_blocks(self, builder: Builder, block_count: int) -> SSAValue:
+        """
+        Build the equivalent scan of `block_count` blocks of the axis, each combined
+        with the total of those before it, so that blocks can be scanned in parallel.
+        """
+
+    @abc.abstractmethod
+    def build_continuation(
+        self, builder: Builder, tile: SSAValue, scanned: SSAValue, total: SSAValue
+    ) -> tuple[SSAValue, SSAValue]:
+        """
+        Build the scan of a tile and of the elements before it: `scanned` is the scan of
+        `tile` alone, and `total` the combination of the elements before it, with extent
+        1 along the axis. Return the scan, and the total including the tile.
+        """
+
+
 class MovementInterface(TilingInterface):
     """
     Operation that copies elements: each element of its result is an element of its

@@ -42,6 +42,7 @@ PASSES: Mapping[str, tuple[str, str]] = {
         "graph.graph_split_k_reductions",
         "GraphSplitKReductionsPass",
     ),
+    "graph-split-scans": ("graph.graph_split_scans", "GraphSplitScansPass"),
     "graph-promote-intermediates": (
         "plan.graph_promote_intermediates",
         "GraphPromoteIntermediatesPass",

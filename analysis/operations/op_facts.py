@@ -21,6 +21,7 @@ from tlf.dialects.interfaces import (
     LoopDim,
     MovementInterface,
     Scalar,
+    ScanInterface,
     TilingInterface,
     ViewInterface,
 )
@@ -80,6 +81,12 @@ class OpFacts:
     def untileable_dims(self) -> dict[int, str]:
         """Iterators that cannot be tiled, with the reason."""
         return self._op.untileable_dims()
+
+    @cached_property
+    def scan_iterator(self) -> int | None:
+        """Iterator along which a scan combines elements; None for other operations."""
+        op = self._op
+        return op.scan_iterator if isinstance(op, ScanInterface) else None
 
     @cached_property
     def indexing_maps(self) -> tuple[Accesses | None, ...]:

@@ -59,6 +59,7 @@ from tlf.analysis.tiling.rolling_windows import (
     common_padding_value_of,
     rolling_window_of,
 )
+from tlf.analysis.tiling.scanned_tiles import check_scanned_tile
 from tlf.analysis.tiling.tile_rules import TileRules
 from tlf.analysis.tiling.tiled_movements import (
     check_tile_extents,
@@ -390,6 +391,7 @@ class _BackwardAnalysis:
         elif scope is LoopLevel.INNER and op in self.looped.nested:
             loops = self.tiling.nested_loops_by_op.setdefault(op, {})
             box = self._tile_reduction(op, box, reduction_tile, loops)
+        check_scanned_tile(op, facts, box, self.tiling)
         result = accessed_box(facts.result_map, box)
         windows = self.tiling.windows
         if windows and (window := windows.get((op.results[0], 0))) is not None:

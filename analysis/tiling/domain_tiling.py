@@ -65,7 +65,8 @@ def tile_iteration_domain(
         if size >= extent:
             tiled[position] = Interval(AffineSum(), extent, size)
             continue
-        if (reason := facts.untileable_dims.get(position)) is not None:
+        reason = facts.untileable_dims.get(position)
+        if reason is not None and position != facts.scan_iterator:
             raise TilingError(op, f"axis {position} cannot be tiled: {reason}")
         loop = loops[position] = TileLoop(extent, size)
         tiled[position] = Interval(AffineSum.of_symbol(loop), size)

@@ -461,9 +461,12 @@ class GroupMembers:
 def _untileable_iterator_positions(
     facts: OpFacts, positions: Sequence[int]
 ) -> set[int]:
-    """Return the indices in `positions` of the iterators that cannot be tiled."""
-    found = enumerate(positions)
-    return {at for at, position in found if position in facts.untileable_dims}
+    """
+    Return the indices in `positions` of the iterators that cannot be tiled, except for
+    that of a scan, whose loop carries a total.
+    """
+    untileable = facts.untileable_dims.keys() - {facts.scan_iterator}
+    return {at for at, position in enumerate(positions) if position in untileable}
 
 
 def can_tiles_fit(

@@ -22,6 +22,7 @@ from tlf.dialects.interfaces import (
     AccumulatingInterface,
     IteratorType,
     Scalar,
+    ScanInterface,
     TilingInterface,
 )
 from tlf.dialects.padding_interface import (
@@ -138,6 +139,14 @@ class TiledOperation(NamedTuple):
         """Part of the result that these iterations compute."""
         return accessed_box(self.facts.result_map, self.box)
 
+    @property
+    def scan_loop(self) -> TileLoop | None:
+        """Loop over the tiles of a scan; None if a tile has the whole axis."""
+        if (iterator := self.facts.scan_iterator) is None:
+            return None
+        symbols = (symbol for symbol, _ in self.box[iterator].offset.terms)
+        return next((each for each in symbols if isinstance(each, TileLoop)), None)
+
 
 TEMPORARY_BYTES = 4
 """Bytes per element of a temporary."""
@@ -218,6 +227,27 @@ class GroupTiling:
             for loop in loops.values()
         ]
 
+    @property
+    def scan_loop(self) -> TileLoop | None:
+        """Loop over tiles of scans, which carries their totals."""
+        for tiled in self.tiles.values():
+            if (loop := tiled.scan_loop) is not None:
+                return loop
+        return None
+
+    def scans_along_loop(self, loop: TileLoop) -> list[ScanInterface]:
+        """Return the scans whose totals a loop carries, in execution order."""
+        return [
+            op
+            for op, tiled in self.tiles.items()
+            if isinstance(op, ScanInterface) and tiled.scan_loop is loop
+        ]
+
+    @property
+    def sequential_loop(self) -> TileLoop | None:
+        """Loop of the root whose iterations depend on each other."""
+        return self.scan_loop if self.rolling_loop is None else self.rolling_loop
+
     def is_prefetched(self, value: SSAValue) -> bool:
         """Return `True` if a value is computed one iteration ahead of its readers."""
         window = self.windows.get((value, 0))
@@ -260,7 +290,8 @@ class GroupTiling:
         domain: list[Interval] = []
         for position, iterator in enumerate(form.iteration_domain):
             covered = iterator.extent
-            if iterator.kind is IteratorType.REDUCTION:
+            is_scanned = position == form.scan_iterator
+            if iterator.kind is IteratorType.REDUCTION or is_scanned:
                 covered = max(
                     covered,
                     box[position].tile_extent + self._last_tile_start_of(op, position),
@@ -275,8 +306,10 @@ class GroupTiling:
     def _last_tile_start_of(self, op: TilingInterface, iterator: int) -> int:
         """
         Return the start of the last tile along an iterator that an inner or nested loop
-        tiles; 0 for other iterators.
+        or that of a scan tiles; 0 for other iterators.
         """
+        if (loop := self.tiles[op].scan_loop) is not None:
+            return loop.last_start
         if op is self.anchor and iterator in self.inner_loops:
             return self.inner_loops[iterator].last_start
         if self.is_along_anchor_loop(op, iterator):

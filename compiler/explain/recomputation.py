@@ -81,7 +81,7 @@ def _count_computed_elements(op: TilingInterface, tiling: GroupTiling) -> Iterat
     inner = tiling.inner_loops.values() if tiled.loop_level is LoopLevel.INNER else ()
     yield _count_box_elements(op, tiled.computed_box, [*loops, *inner])
     if tiling.prologue is not None and op in tiling.prologue.tiles:
-        other_loops = [loop for loop in loops if loop is not tiling.rolling_loop]
+        other_loops = [loop for loop in loops if loop is not tiling.sequential_loop]
         yield _count_box_elements(
             op, tiling.prologue.tiles[op].computed_box, other_loops
         )

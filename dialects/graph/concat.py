@@ -22,6 +22,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from tlf.dialects.concat_like_interface import ConcatLikeInterface
+from tlf.dialects.graph.canonicalizable import CanonicalizableOperation
 from tlf.dialects.graph.elementwise import MaximumOp
 from tlf.dialects.graph.padding import PadOp
 from tlf.dialects.graph.reduction import least_value_of_type
@@ -64,7 +65,9 @@ def _infer_concat_shape(shapes: Sequence[Sequence[int]], axis: int) -> tuple[int
 
 
 @irdl_op_definition
-class ConcatOp(IRDLOperation, ConcatLikeInterface, DecompositionInterface):
+class ConcatOp(
+    IRDLOperation, CanonicalizableOperation, ConcatLikeInterface, DecompositionInterface
+):
     """
     Concatenation of tensors along one of their axes, in the order of the operands.
 

@@ -101,6 +101,15 @@ def least_value_of_type(element_type: Attribute) -> Scalar:
     return 0 if element_type == i1 else neutral_element_of(ReduceKind.MAX, element_type)
 
 
+def combine_scalars(
+    kind: ReduceKind, builder: Builder, element: SSAValue, accumulator: SSAValue
+) -> SSAValue:
+    """Build the combination of two numbers of one type."""
+    floats, integers = _SCALAR[kind]
+    combine = floats if is_float(accumulator.type) else integers
+    return builder.insert(combine(element, accumulator)).results[0]
+
+
 class CombiningOperation(AccumulatingOperation, ReductionInterface, abc.ABC):
     """
     Base of reductions by a `ReduceKind`. Sums and products accumulate in `acc`; maxima
@@ -139,9 +148,7 @@ class CombiningOperation(AccumulatingOperation, ReductionInterface, abc.ABC):
     def build_combination_of_scalars(
         self, builder: Builder, element: SSAValue, accumulator: SSAValue
     ) -> SSAValue:
-        floats, integers = _SCALAR[self.reduce_kind]
-        kind = floats if is_float(accumulator.type) else integers
-        return builder.insert(kind(element, accumulator)).results[0]
+        return combine_scalars(self.reduce_kind, builder, element, accumulator)
 
     def reduce_array(self, value: Array, axes: Sequence[int], keepdims: bool) -> Array:
         """

@@ -100,6 +100,20 @@ class MemComputeFunctions(InterpreterFunctions):
             results.append(function(out.astype(wide.dtype), wide).astype(out.dtype))
         return _write_results(op, _output_arrays_of(op, args), results)
 
+    @impl(mem.ScanOp)
+    def run_scan(
+        self, interpreter: Interpreter, op: mem.ScanOp, args: PythonValues
+    ) -> PythonValues:
+        """Combine elements along the dimension; floats are computed in double."""
+        element = view_over_domain(args[0], op.input_maps[0], op.domain_extents)
+        element = np.broadcast_to(element, op.domain_extents)
+        wide = element if element.dtype.kind in "bi" else element.astype(np.float64)
+        function = cast(np.ufunc, FUNCTIONS[type(op.combiner)])
+        wide = np.flip(wide, op.scan_dim) if op.is_reversed else wide
+        result = function.accumulate(wide, axis=op.scan_dim, dtype=wide.dtype)
+        result = np.flip(result, op.scan_dim) if op.is_reversed else result
+        return (result.astype(element.dtype),)
+
     @impl(mem.ContractOp)
     def run_contract(
         self, interpreter: Interpreter, op: mem.ContractOp, args: PythonValues

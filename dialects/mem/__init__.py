@@ -58,6 +58,7 @@ from tlf.dialects.mem.im2col_load import Im2colOp
 from tlf.dialects.mem.load_store import LoadOp, StoreOp
 from tlf.dialects.mem.remainder import RemFOp
 from tlf.dialects.mem.ring_window import WindowOp, window_type
+from tlf.dialects.mem.scan import ScanOp
 from tlf.dialects.mem.structured_operation import StructuredOp, YieldOp
 from tlf.dialects.mixed_offsets import Index, merge_offsets, split_offsets
 from tlf.dialects.types import Shaped
@@ -87,6 +88,7 @@ Mem = Dialect(
         MaskOp,
         ReduceOp,
         RemFOp,
+        ScanOp,
         StoreOp,
         WaitOp,
         WindowOp,
@@ -117,6 +119,7 @@ __all__ = [
     "Move",
     "ReduceOp",
     "RemFOp",
+    "ScanOp",
     "Shaped",
     "StoreOp",
     "StructuredOp",

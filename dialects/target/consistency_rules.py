@@ -80,14 +80,20 @@ def _find_level_order_faults(
 
 def _find_level_faults(level: Level, path: KeyPath) -> Iterator[DescriptionFault]:
     """
-    Yield the faults of one memory level: indexed moves that its kind does not support,
-    and an alignment that is no power of two.
+    Yield the faults of one memory level: indexed moves and scans that its kind does not
+    support, and an alignment that is no power of two.
     """
     if level.indexed_loads and level.kind is not LevelKind.VALUE:
         yield DescriptionFault(
             (*path, "indexed_loads"),
             f"expected indexed loads into a level of values, got {level.name} of the "
             f"kind {level.kind}",
+        )
+    if level.scans and level.kind is not LevelKind.VALUE:
+        yield DescriptionFault(
+            (*path, "scans"),
+            f"expected scans in a level of values, got {level.name} of the kind "
+            f"{level.kind}",
         )
     if level.indexed_row is not None and level.kind is not LevelKind.BUFFER:
         yield DescriptionFault(

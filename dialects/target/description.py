@@ -158,6 +158,11 @@ class TargetSpec:
         return any(level.indexed_loads for level in self.tile_levels[:1])
 
     @property
+    def has_scans(self) -> bool:
+        """True if tiles can be scanned along an axis."""
+        return any(level.scans for level in self.tile_levels[:1])
+
+    @property
     def indexed_row_cycles(self) -> int | None:
         """Cycles per row of indexed moves from the outermost level, or None."""
         levels = self.tile_levels[:1]

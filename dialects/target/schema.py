@@ -56,6 +56,8 @@ class Level(Struct, frozen=True, forbid_unknown_fields=True):
     """
     indexed_loads: bool = False
     """True if a move into the level can gather single elements by index."""
+    scans: bool = False
+    """True if tiles in the level can be scanned: combined along an axis in order."""
     indexed_row: Amount | None = None
     """
     Cycles per indexed row of a DMA engine between this level and the next outer one;

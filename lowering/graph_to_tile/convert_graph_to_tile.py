@@ -163,7 +163,7 @@ def _loop_permutation_of_plan(
     loops = [
         iterator
         for iterator, loop in sorted(tiling.loops.items())
-        if loop is not tiling.rolling_loop
+        if loop is not tiling.sequential_loop
     ]
     position = {iterator: index for index, iterator in enumerate(loops)}
     permutation = [

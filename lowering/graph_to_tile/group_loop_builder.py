@@ -29,6 +29,7 @@ from tlf.lowering.graph_to_tile.parallel_nest import (
 )
 from tlf.lowering.graph_to_tile.reduction_loop import ReductionLoop
 from tlf.lowering.graph_to_tile.rolling_loop import RollingLoop
+from tlf.lowering.graph_to_tile.scan_loop import ScanLoop
 from tlf.lowering.graph_to_tile.tile_emitter import (
     SlicedTiles,
     TileEmitter,
@@ -77,14 +78,11 @@ class GroupLoopBuilder:
         self, mapping: tile.Mapping, loop_order: Sequence[int] | None
     ) -> ParallelNest:
         """
-        Return a new nest of all parallel loops but the rolling loop; no IR is built
+        Return a new nest of all parallel loops but the sequential one; no IR is built
         yet.
         """
-        loops = [
-            loop
-            for loop in self.tiling.loops.values()
-            if loop is not self.tiling.rolling_loop
-        ]
+        sequential = self.tiling.sequential_loop
+        loops = [loop for loop in self.tiling.loops.values() if loop is not sequential]
         names = name_induction_variables(list(self.tiling.loops.values()))
         is_loop = mapping in (tile.Mapping.LOOP, tile.Mapping.CORE)
         if not is_loop or not self.tiling.rules.has_views:
@@ -156,6 +154,9 @@ class GroupLoopBuilder:
                 self.stages,
                 body,
             ).build_rolling_loop
+        elif (loop := self.tiling.scan_loop) is not None:
+            name = self.nest.names[loop]
+            body = ScanLoop(self.tiles, loop, name, body).build_scan_loop
         boxes = [
             box
             for (value, scope), boxes in self.tiling.reads.items()

@@ -33,6 +33,7 @@ from tlf.dialects.interfaces import (
     IndexedReadInterface,
     PositionDependentInterface,
     Scalar,
+    ScanInterface,
     TilingInterface,
     to_affine_map,
 )
@@ -90,6 +91,8 @@ class TileEmitter:
         self.windows = windows or {}
         self.rolled: dict[tuple[SSAValue, int], SSAValue] = {}
         """Rolling windows after their update in the current iteration."""
+        self.scan_totals: dict[ScanInterface, SSAValue] = {}
+        """Totals of the scans over all previous tiles, in a loop over them."""
         self.values: dict[SSAValue, SSAValue] = {}
         self.is_last = False
         """`True` in the last iteration, in which no producer runs ahead."""
@@ -227,7 +230,22 @@ class TileEmitter:
         else:
             new = op.tiled_implementation(operand_tiles, types)
         new.location = op.location
-        return builder.insert(new).results[0]
+        result = builder.insert(new).results[0]
+        if isinstance(op, ScanInterface) and op in self.scan_totals:
+            return self._continue_scan(builder, op, operand_tiles[0], result)
+        return result
+
+    def _continue_scan(
+        self, builder: Builder, op: ScanInterface, tile_: SSAValue, scanned: SSAValue
+    ) -> SSAValue:
+        """
+        Return the scan of a tile and of all previous tiles, and update their total.
+        """
+        total = self.scan_totals[op]
+        result, self.scan_totals[op] = op.build_continuation(
+            builder, tile_, scanned, total
+        )
+        return result
 
     def record_result_tile(
         self, builder: Builder, tiled: TiledOperation, result_tile: SSAValue
@@ -381,7 +399,7 @@ class TileEmitter:
                 return self.slice_subview_of_tile(
                     builder, previous, window.previous_tile, box
                 )
-            if not self._is_moved_by_rolling_loop(covering_box):
+            if not self._is_moved_by_sequential_loop(covering_box):
                 builder = self.home(covering_box)
         slices = self.cuts.setdefault((value, level), [])
         tile_ = _find_shared_tile(slices, covering_box, window, required_fill)
@@ -402,7 +420,7 @@ class TileEmitter:
         moving: bool,
     ) -> SSAValue:
         """Slice a value in the level of the tiles, outside the loops if invariant."""
-        is_invariant = not moving and not self._is_moved_by_rolling_loop(box)
+        is_invariant = not moving and not self._is_moved_by_sequential_loop(box)
         return self.slice_input_tile(
             self.home(box) if is_invariant else builder, value, box, required_fill
         )
@@ -431,9 +449,9 @@ class TileEmitter:
         """Return `True` if an input is in the tile level, so that slices are views."""
         return tile.level_of(self.inputs[value].type) == self.level
 
-    def _is_moved_by_rolling_loop(self, box: Box) -> bool:
-        """Return `True` if a box moves with the rolling loop."""
-        loop = self.tiling.rolling_loop
+    def _is_moved_by_sequential_loop(self, box: Box) -> bool:
+        """Return `True` if a box moves with the rolling loop, or that of scans."""
+        loop = self.tiling.sequential_loop
         return loop is not None and is_box_moved_by(box, (loop,))
 
     def slice_input_tile(

@@ -1,4 +1,4 @@
-"""Emission of Triton code for maps, reductions and fills."""
+"""Emission of Triton code for maps, reductions, scans and fills."""
 
 from xdsl.dialects.builtin import f32
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -33,7 +33,7 @@ COMBINERS = {
     "_and": "a & b",
     "_or": "a | b",
 }
-"""Combiner functions of `tl.reduce`, other than `tl.sum`."""
+"""Combiner functions of reductions and scans, other than sums."""
 
 _COMBINER_OF = {
     "arith.andi": "_and",
@@ -49,7 +49,7 @@ _COMBINER_OF = {
 
 class ComputeWriter:
     """
-    Writer of Triton statements for `mem` maps, reductions and fills on tiles.
+    Writer of Triton statements for `mem` maps, reductions, scans and fills on tiles.
 
     `names` gives the variable of each value. Accumulators in `matrices` have the shape
     of the matrix product instead of the tile. Loaded factors in `merged_axes` have an
@@ -138,11 +138,36 @@ class ComputeWriter:
         """Return a `tl.sum` or `tl.reduce` along `dim`, and record its combiner."""
         if combine.name in ("arith.addf", "arith.addi"):
             return f"tl.sum({expression}, axis={dim})"
+        return f"tl.reduce({expression}, {dim}, {self._combiner_function_of(combine)})"
+
+    def write_scan(self, op: mem.ScanOp) -> None:
+        """Write a `tl` scan along the dimension; 16-bit floats are combined in f32."""
+        (element,) = align_inputs_to_domain(self.source, op, self.names)
+        text = broadcast_scalar_to_domain(element, op.domain_extents)
+        promoted = _promoted_reduction_type(element.element_type)
+        if promoted is not None:
+            text = f"{text}.to({promoted})"
+        text = self._scan_expression(op, text)
+        if promoted is not None:
+            text = f"{text}.to({triton_type_name(element.element_type)})"
+        self.bind_result_variable(op.value, text)
+
+    def _scan_expression(self, op: mem.ScanOp, expression: str) -> str:
+        """Return the `tl` scan of an expression, and record its combiner."""
+        reverse = ", reverse=True" if op.is_reversed else ""
+        if op.combiner.name in ("arith.addf", "arith.addi"):
+            return f"tl.cumsum({expression}, axis={op.scan_dim}{reverse})"
+        combiner = self._combiner_function_of(op.combiner)
+        arguments = f"{expression}, {op.scan_dim}, {combiner}{reverse}"
+        return f"tl.associative_scan({arguments})"
+
+    def _combiner_function_of(self, combine: Operation) -> str:
+        """Return the function that combines two elements, and record its use."""
         if (combiner := _COMBINER_OF.get(combine.name)) is None:
             raise DiagnosticException(f"triton cannot reduce by {combine.name}")
         if combiner in COMBINERS:
             self.combiners.add(combiner)
-        return f"tl.reduce({expression}, {dim}, {combiner})"
+        return combiner
 
     def write_fill(self, op: mem.FillOp) -> None:
         """Bind the result of `op` to a `tl.full` tile of its fill value."""

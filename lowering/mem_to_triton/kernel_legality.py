@@ -40,6 +40,7 @@ _COMPUTE = (
     mem.MapOp,
     mem.MaskOp,
     mem.ReduceOp,
+    mem.ScanOp,
     mem.StoreOp,
 )
 
@@ -56,7 +57,7 @@ def _check_operation_is_supported(op: Operation) -> None:
     """Raise `PassFailedException` if Triton cannot express `op` or its value types."""
     for value in (*op.operands, *op.results):
         _check_value_type(op, value.type)
-    if isinstance(op.parent_op(), mem.MapOp | mem.ReduceOp):
+    if isinstance(op.parent_op(), mem.MapOp | mem.ReduceOp | mem.ScanOp):
         if op.name not in scalar_expressions.SUPPORTED_OPERATIONS and not isinstance(
             op, mem.YieldOp
         ):
@@ -132,7 +133,7 @@ def _check_structured_compute(op: mem.StructuredOp) -> None:
         )
     except DiagnosticException as error:
         raise PassFailedException(f"{op.name}: {error}") from error
-    if isinstance(op, mem.ReduceOp | mem.MapOp):
+    if isinstance(op, mem.ReduceOp | mem.MapOp | mem.ScanOp):
         count = math.prod(op.domain_extents)
     if count > MAX_ELEMENTS:
         raise PassFailedException(

@@ -170,6 +170,8 @@ class KernelWriter:
                 self.compute.write_map(op)
             case mem.ReduceOp() if not op.is_on_buffers:
                 self.compute.write_reduce(op)
+            case mem.ScanOp():
+                self.compute.write_scan(op)
             case mem.ContractOp() if not op.is_on_buffers:
                 write_contraction(self.compute, op)
             case memref.SubviewOp():

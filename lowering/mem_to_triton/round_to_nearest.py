@@ -82,11 +82,11 @@ def _is_dependent_on_inexact_function(op: Operation) -> bool:
             pending += _operand_of_region_argument(owner, value)
         elif is_special_function(owner) and not isinstance(owner, math.SqrtOp):
             return True
-        elif isinstance(owner, mem.MapOp | mem.ReduceOp):
+        elif isinstance(owner, mem.MapOp | mem.ReduceOp | mem.ScanOp):
             terminator = owner.body.block.last_op
             assert terminator is not None
             pending.append(terminator.operands[owner.results.index(value)])
-        elif isinstance(owner.parent_op(), mem.MapOp | mem.ReduceOp):
+        elif isinstance(owner.parent_op(), mem.MapOp | mem.ReduceOp | mem.ScanOp):
             pending += owner.operands
     return False
 
@@ -94,7 +94,7 @@ def _is_dependent_on_inexact_function(op: Operation) -> bool:
 def _operand_of_region_argument(block: Block, argument: SSAValue) -> Sequence[SSAValue]:
     """Return the operand whose elements a region argument represents, if any."""
     op = block.parent_op()
-    if not isinstance(op, mem.MapOp | mem.ReduceOp):
+    if not isinstance(op, mem.MapOp | mem.ReduceOp | mem.ScanOp):
         return ()
     position = block.args.index(argument)
     return op.input_operands[position : position + 1]

@@ -1,6 +1,6 @@
 """
-Lowering of views, movements, maps and accumulations on tiles to structured compute on
-buffers.
+Lowering of views, movements, maps, scans and accumulations on tiles to structured
+compute on buffers.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from tlf.dialects.interfaces import (
     ContractionInterface,
     MovementInterface,
     ReductionInterface,
+    ScanInterface,
     TilingInterface,
     ViewInterface,
 )
@@ -35,6 +36,7 @@ from tlf.lowering.tile_to_mem.strided_views import (
 )
 from tlf.lowering.tile_to_mem.structured_compute import (
     StructuredMap,
+    build_scan_body,
     is_permutation_or_broadcast,
     offset_of_first_read_element,
     result_strides_in_operand_buffer,
@@ -195,6 +197,27 @@ def convert_accumulation(
         raise BufferizationError(op, "cannot split an axis of a tile of registers")
     accumulation = state.builder.insert(compute.build(inputs, total))
     state.bind_lowered_value(op.results[0], accumulation.results[0], SharedStorage())
+
+
+def convert_scan(state: BufferizationState, op: ScanInterface) -> None:
+    """Convert a scan of a tile of values."""
+    operand, result = op.operands[0], tensor_type(op.results[0])
+    if not state.is_lowered_to_value(result):
+        raise BufferizationError(op, "cannot scan a buffer: run `graph-decompose`")
+    domain = result.get_shape()
+    maps = [AffineMap.identity(len(domain))] * 2
+    scan = mem.ScanOp(
+        state.lowered_operand_of(operand),
+        op.scan_iterator,
+        domain,
+        maps,
+        build_scan_body(op),
+        result,
+        op.is_reversed,
+    )
+    state.bind_lowered_value(
+        op.results[0], state.builder.insert(scan).value, SharedStorage()
+    )
 
 
 def _initial_accumulator_buffer(

@@ -32,6 +32,7 @@ from tlf.dialects.interfaces import (
     IndexedReadInterface,
     MovementInterface,
     ReductionInterface,
+    ScanInterface,
     ViewInterface,
 )
 from tlf.dialects.physical_axes_attribute import get_result_axes, set_argument_axes
@@ -235,6 +236,8 @@ class FunctionConverter:
                 )
             case ReductionInterface() | ContractionInterface():
                 compute_conversion.convert_accumulation(scope, op)
+            case ScanInterface():
+                compute_conversion.convert_scan(scope, op)
             case _:
                 self._clone_operation(op)
 
@@ -255,6 +258,7 @@ COMPUTE_INTERFACES = (
     ElementwiseInterface,
     MovementInterface,
     ReductionInterface,
+    ScanInterface,
 )
 TILE_OPERATIONS = (
     tile.DesliceOp,

@@ -133,10 +133,7 @@ def convert_sequential_nest(
     state: BufferizationState, op: tile.WhileOp, convert_body: ConvertBlock
 ) -> None:
     """Convert a sequential nest; carried tiles are values or separate buffers."""
-    kinds = {state.is_lowered_to_value(init.type) for init in op.inits}
-    if len(kinds) > 1:
-        raise BufferizationError(op, "expected carried values in one memory level")
-    if True in kinds:
+    if any(state.is_lowered_to_value(init.type) for init in op.inits):
         _convert_nest_carrying_values(state, op, convert_body)
     else:
         _convert_nest_carrying_buffers(state, op, convert_body)
@@ -145,25 +142,56 @@ def convert_sequential_nest(
 def _convert_nest_carrying_values(
     state: BufferizationState, op: tile.WhileOp, convert_body: ConvertBlock
 ) -> None:
-    """Convert a sequential nest to `scf.for` loops that carry tiles as SSA values."""
+    """
+    Convert a sequential nest to `scf.for` loops that carry tiles as SSA values, and
+    write destinations in place.
+    """
     _wait_for_moves_conflicting_with_loop(state, op)
-    carried = [state.lowered_operand_of(init) for init in op.inits]
+    values, destinations = list[int](), list[int]()
+    for index, init in enumerate(op.inits):
+        is_value = state.is_lowered_to_value(init.type)
+        (values if is_value else destinations).append(index)
+    carried = [state.lowered_operand_of(op.inits[index]) for index in values]
     outer = state.builder
     loops = _build_nested_loops(state, op, carried)
     innermost = loops[-1].body.block
-    arguments = innermost.args[1:]
-    for argument, value in zip(op.carried_values, arguments, strict=True):
-        state.bind_lowered_value(argument, value, SharedStorage())
+    for index, value in zip(values, innermost.args[1:], strict=True):
+        state.bind_lowered_value(op.carried_values[index], value, SharedStorage())
+    for index in destinations:
+        _bind_destination_of_nest(state, op, index)
     convert_body(op.body.block, innermost)
     results: Sequence[SSAValue] = [
-        state.lowered_operand_of(value) for value in op.yield_op.arguments
+        state.lowered_operand_of(op.yield_op.arguments[index]) for index in values
     ]
     for loop in reversed(loops):
         loop.body.block.add_op(scf.YieldOp(*results))
         results = loop.results
     state.builder = outer
-    for result, value in zip(op.results, results, strict=True):
-        state.bind_lowered_value(result, value, SharedStorage())
+    for index, value in zip(values, results, strict=True):
+        state.bind_lowered_value(op.results[index], value, SharedStorage())
+
+
+def _bind_destination_of_nest(
+    state: BufferizationState, op: tile.WhileOp, carried_index: int
+) -> None:
+    """
+    Bind a carried value and its final value to the destination that the nest writes in
+    place. Raises `BufferizationError` for another buffer.
+    """
+    init = op.inits[carried_index]
+    state.lowered_operand_of(init)
+    if not state.storages[init].is_destination or not op.is_only_written(carried_index):
+        raise BufferizationError(op, "expected carried values in one memory level")
+    buffer = state.values[init]
+    state.bind_lowered_value(
+        op.carried_values[carried_index],
+        buffer,
+        SharedStorage(is_writable=False, is_destination=True),
+    )
+    enclosing = state.storages[init].enclosing_storage
+    state.bind_lowered_value(
+        op.results[carried_index], buffer, SharedStorage(enclosing_storage=enclosing)
+    )
 
 
 def _convert_nest_carrying_buffers(

@@ -29,6 +29,7 @@ from tlf.dialects.interfaces import (
     ElementwiseInterface,
     MovementInterface,
     ReductionInterface,
+    ScanInterface,
     TilingInterface,
     splat_attribute_of,
     to_affine_map,
@@ -193,6 +194,15 @@ def build_combiner_body(op: ReductionInterface) -> Region:
     builder.insert(
         mem.YieldOp([op.build_combination_of_scalars(builder, value, body.args[1])])
     )
+    return Region(body)
+
+
+def build_scan_body(op: ScanInterface) -> Region:
+    """Build a body that combines an element with those before it."""
+    element = tensor_type(op.operands[0]).element_type
+    body = Block(arg_types=[element, element])
+    builder = Builder(InsertPoint.at_end(body))
+    builder.insert(mem.YieldOp([op.build_combination_of_scalars(builder, *body.args)]))
     return Region(body)
 
 

@@ -32,6 +32,7 @@ from tlf.dialects.interfaces import (
     DecompositionInterface,
     DelinearizedReadInterface,
     IndexedReadInterface,
+    ScanInterface,
 )
 from tlf.dialects.located_rewriting import rewrite_module
 from tlf.dialects.target import TargetSpec
@@ -90,6 +91,8 @@ def _native_operations_of(op: ModuleOp) -> NativeOperations:
         return ()
     target = TargetSpec.read_from_module(op)
     native = list(_GATHERED_BY_LOADS) if target.has_indexed_loads else []
+    if target.has_scans:
+        native.append((_is_scan_of_tiles, "the target scans tiles natively"))
     if (indexed := IndexedCosts.from_target(target)) is not None:
         native.append(
             (indexed.is_indexed_move_cheaper, "the target moves by indices natively")
@@ -125,6 +128,11 @@ def _is_concat_of_images(op: Operation) -> bool:
         _is_rewritten_to_rows(each) and each.prefers_channels_last
         for each in op.parent.ops
     )
+
+
+def _is_scan_of_tiles(op: Operation) -> bool:
+    """Return `True` for a scan whose tiles can be scanned one after the other."""
+    return isinstance(op, ScanInterface) and not op.rounds_once
 
 
 def make_type_predicate(kind: type[Operation]) -> Callable[[Operation], bool]:

@@ -11,8 +11,10 @@ from xdsl.dialects import func, scf
 from xdsl.dialects.builtin import (
     AffineMapAttr,
     DenseArrayBase,
+    IntegerAttr,
     ModuleOp,
     TensorType,
+    i64,
 )
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineExpr, AffineMap
@@ -155,6 +157,8 @@ class _UnitDimFolding:
                 ).items():
                     assert attribute is not None
                     op.properties[name] = attribute
+                if isinstance(op, mem.ScanOp):
+                    op.dim = IntegerAttr(domain.index(op.scan_dim), i64)
             case _:
                 pass
 
@@ -196,6 +200,8 @@ def _can_fold_unit_dims_of(op: Operation) -> bool:
     match op:
         case mem.LoadOp():
             return True
+        case mem.ScanOp():
+            return op.domain_extents[op.scan_dim] != 1
         case mem.FillOp() | StructuredOp():
             return bool(op.results)
         case mem.MaskOp():

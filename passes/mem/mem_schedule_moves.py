@@ -155,5 +155,7 @@ def _hoist_operation(op: Operation, allows_passing_loads: bool = False) -> None:
 
 def _can_hoist_operation_past(op: Operation) -> bool:
     """Return `True` if an operation has no side effects and is not a loop."""
-    is_loop = bool(op.regions) and not isinstance(op, mem.MapOp | mem.ReduceOp)
+    is_loop = bool(op.regions) and not isinstance(
+        op, mem.MapOp | mem.ReduceOp | mem.ScanOp
+    )
     return is_side_effect_free(op) and not is_loop

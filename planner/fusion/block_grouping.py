@@ -74,6 +74,7 @@ is moved to its reader's group.
 """
 
 SERIAL = "a reduction runs along a parallel axis of another one"
+SPREAD = "a larger result would wait for the tiles of a scan"
 
 
 @dataclass
@@ -492,6 +493,8 @@ class BlockGrouping:
             operations, self.op_facts
         ):
             return SERIAL
+        if recompute_limit.has_spread_scan(operations):
+            return SPREAD
         if self.max_contractions > 1:
             return None
         if contractions:

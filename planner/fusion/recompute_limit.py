@@ -14,10 +14,12 @@ from tlf.analysis.operations.op_facts import OpFacts, OpFactsCache
 from tlf.analysis.recurrence.axis_classes import AxisClasses
 from tlf.dialects.interfaces import (
     AccumulatingInterface,
+    ContractionInterface,
     ReductionInterface,
+    ScanInterface,
     TilingInterface,
 )
-from tlf.dialects.types import tensor_type
+from tlf.dialects.types import element_count_of, tensor_type
 
 MAX_RECOMPUTE_RATIO = Fraction(5, 4)
 """Maximum ratio of iterations to elements of the result of an accumulation."""
@@ -49,23 +51,54 @@ def has_serialized_reduction(
     operations: Sequence[TilingInterface], op_facts: OpFactsCache
 ) -> bool:
     """
-    Return `True` if a reduction runs along a parallel axis of another reduction: in one
-    loop the results of the latter would be computed one after the other.
+    Return `True` if a reduction or a scan runs along a parallel axis of another one, or
+    a scan along one of a contraction: in one loop the results of the latter would be
+    computed one after the other.
     """
-    reductions = [op for op in operations if isinstance(op, ReductionInterface)]
-    if len(reductions) < 2:
+    has_scans = any(isinstance(op, ScanInterface) for op in operations)
+    kinds = (
+        (AccumulatingInterface, ScanInterface) if has_scans else (ReductionInterface,)
+    )
+    found = [op for op in operations if isinstance(op, kinds)]
+    if len(found) < 2:
         return False
     axes = AxisClasses.of(operations, op_facts)
-    reduced = {
+    sequential = {
         axes.class_of(op, each)
-        for op in reductions
-        for each in op_facts.facts_of(op).reduction_dims
+        for op in found
+        if not isinstance(op, ContractionInterface)
+        for each in _sequential_dims_of(op_facts.facts_of(op))
     }
     return any(
-        axes.class_of(op, each) in reduced
-        for op in reductions
+        axes.class_of(op, each) in sequential
+        for op in found
         for each in op_facts.facts_of(op).parallel_dims
+        if each != op_facts.facts_of(op).scan_iterator
     )
+
+
+def has_spread_scan(operations: Sequence[TilingInterface]) -> bool:
+    """
+    Return `True` if the result of a scan is broadcast: in one loop its tiles, which are
+    computed one after the other, would take the place of the tiles of a larger result.
+    """
+    scanned: dict[SSAValue, int] = {}
+    for op in operations:
+        counts = [scanned[each] for each in op.operands if each in scanned]
+        size = element_count_of(op.results[0])
+        if any(size > count for count in counts):
+            return True
+        if isinstance(op, ScanInterface):
+            counts.append(size)
+        if counts:
+            scanned.update(dict.fromkeys(op.results, min(counts)))
+    return False
+
+
+def _sequential_dims_of(facts: OpFacts) -> Sequence[int]:
+    """Return the iterators along which a reduction or a scan combines elements."""
+    scanned = facts.scan_iterator
+    return facts.reduction_dims if scanned is None else (scanned,)
 
 
 def _recompute_ratio(

@@ -151,6 +151,16 @@ class TritonCalibration:
     measured with products of 8192 rows and 50,257 columns in bf16, whose rows are not
     aligned.
     """
+    scan_steps: int = 9
+    """
+    Lane steps per element of a scan and of the total of its tile: counted in the
+    machine code of sums of rows in tiles of 2048 and 4096 elements by four warps.
+    """
+    scan_wait: int = 2200
+    """
+    Cycles for which an iteration of a loop over tiles of a scan waits for the totals
+    that threads combine: fitted to sums of columns, 32x4096x512 in tiles of 32x64.
+    """
     full_store_bytes: int = 4
     """Minimum bytes per store of a thread at full rate."""
     cached_fraction: float = 0.5

@@ -56,6 +56,14 @@ def test_indexed_loads(tmp_path: Path):
     assert not load_target_spec(written(tmp_path, text)).has_indexed_loads
 
 
+def test_scans(tmp_path: Path):
+    assert load_target_spec("h200").has_scans
+    assert not load_target_spec("npu").has_scans
+    text = chip(1024, 2048).replace("burst = 32", "burst = 32\nscans = true", 1)
+    with pytest.raises(DiagnosticException, match="in a level of values, got L1 of"):
+        load_target_spec(written(tmp_path, text))
+
+
 def test_indexed_rows(tmp_path: Path):
     text = chip(1024, 2048)
     assert load_target_spec(written(tmp_path, text)).indexed_row_cycles is None

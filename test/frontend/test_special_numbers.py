@@ -159,6 +159,7 @@ def test_padding_is_left_where_all_is_cropped():
 
 PLACES = (
     *("x.max(1)[1]", "x.min(0)[1]", "x.argmax(1)", "x.argmin()", "x.sort(1)[1]"),
+    *("x.cummax(1)[1]", "x.cummin(0)[1]"),
     "T.sort(x, dim=1, descending=True, stable=True)[1]",
     "F.max_pool1d(x, 4, 2, 1, return_indices=True)[1]",
     "F.max_pool2d(x.reshape(1, 5, 2, 4), 2, 1, 1, (1, 2), return_indices=True)[1]",
@@ -171,7 +172,7 @@ PLACES = (
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_places_of_several_nan(dtype: torch.dtype):
-    """Reductions keep the first, and pools the last one."""
+    """Reductions keep the first, and pools and running extremes the last one."""
     nan = float("nan")
     rows = [
         *([1, nan, 2, nan, 5, nan, 3, 4], [3, 1, 3, 3, nan, 1, 1, nan]),
@@ -186,4 +187,5 @@ def test_places_of_several_nan_on_targets(target: str):
     nan = float("nan")
     x = T.tensor([[1, nan, nan, 5, 2, -INF], [-INF, nan, 3, 3, 1, nan]])
     texts = ("x.argmax(1)", "F.max_pool1d(x, 3, 1, 1, return_indices=True)[1]")
+    texts += ("x.cummax(1)[1]", "x.cummin(1)[1]")
     check_exactly(functions("x", *texts), [x], [target])

@@ -59,7 +59,8 @@ def scatter(rng: Generator) -> Operation:
 def cumulate(rng: Generator) -> Operation:
     shape = some_shape(rng, 1)
     kind = list(graph.ReduceKind)[rng.integers(4)]
-    return graph.CumulateOp(value(shape), kind, int(rng.integers(len(shape))))
+    axis = int(rng.integers(len(shape)))
+    return graph.CumulateOp(value(shape), kind, axis, coin(rng))
 
 
 def arg_reduce(rng: Generator) -> Operation:

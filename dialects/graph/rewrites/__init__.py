@@ -8,6 +8,7 @@ with the operation classes when the dialect is imported.
 from __future__ import annotations
 
 from tlf.dialects.graph.canonicalizable import SimplifiableOperation
+from tlf.dialects.graph.concat import ConcatOp
 from tlf.dialects.graph.filled_movement import FilledMovementOperation
 from tlf.dialects.graph.group import GroupOp
 from tlf.dialects.graph.im2col import Im2colOp
@@ -30,6 +31,10 @@ from tlf.dialects.graph.rewrites.im2col_canonicalization import (
     FoldTransposeIntoIm2colPattern,
     Im2colToReshapePattern,
     MergeIm2colDigitsPattern,
+)
+from tlf.dialects.graph.rewrites.scan_canonicalization import (
+    FoldReversedScanPattern,
+    ScanConcatPattern,
 )
 from tlf.dialects.graph.rewrites.simplification import simplifications_of
 from tlf.dialects.graph.scatter import ScatterOp
@@ -65,4 +70,6 @@ def register_rewrites() -> None:
     UnfoldOp.PATTERNS = (
         *FilledMovementOperation.PATTERNS,
         SplitBroadcastFromUnfoldPattern(),
+        FoldReversedScanPattern(),
     )
+    ConcatOp.PATTERNS = (ScanConcatPattern(),)

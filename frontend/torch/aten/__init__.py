@@ -21,6 +21,7 @@ from tlf.frontend.torch.aten import (
     pooling,
     reduction,
     resampling,
+    running_extremes,
     signs,
 )
 from tlf.frontend.torch.registry import CONVERTERS
@@ -45,5 +46,6 @@ __all__ = [
     "pooling",
     "reduction",
     "resampling",
+    "running_extremes",
     "signs",
 ]

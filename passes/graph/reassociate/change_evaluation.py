@@ -19,12 +19,21 @@ from xdsl.transforms.canonicalize import CanonicalizePass
 from xdsl.transforms.dead_code_elimination import DeadCodeElimination
 
 from tlf.analysis.operations.op_kinds import text_of_attribute
-from tlf.analysis.tiling.group_analysis import group_members_of
+from tlf.analysis.tiling.group_analysis import (
+    GroupMembers,
+    group_members_of,
+    tile_rules_of,
+)
 from tlf.analysis.tiling.group_results import results_used_outside
 from tlf.analysis.tiling.group_tiling import TilingError
 from tlf.analysis.tiling.structural_keys import structural_key_of
 from tlf.dialects.call_invariants import CallInvariantAnalysis, call_invariant_values_of
-from tlf.dialects.interfaces import ConstantInterface, TilingInterface
+from tlf.dialects.graph import PlanAttr
+from tlf.dialects.interfaces import (
+    ConstantInterface,
+    ScanInterface,
+    TilingInterface,
+)
 from tlf.dialects.numerics_attribute import NUMERICS_ATTRIBUTE
 from tlf.dialects.parameter_attribute import mark_parameters
 from tlf.dialects.target import Level, TargetSpec
@@ -105,7 +114,8 @@ class ChangeEvaluator:
 
     def tile_count_of_group(self, group: Part) -> int:
         """
-        Return the number of tiles of a group under its best plan; 1 without a plan.
+        Return the number of tiles of a group that can be computed in parallel under its
+        best plan; 1 without a plan.
         """
         members = group_members_of(group)
         try:
@@ -116,7 +126,18 @@ class ChangeEvaluator:
             return 1
         extents = members.op_facts.facts_of(members.root).parallel_extents
         pairs = zip(extents, plan.tile_sizes, strict=True)
-        return prod(ceil(extent / size) for extent, size in pairs)
+        tiles = prod(ceil(extent / size) for extent, size in pairs)
+        return tiles // self._sequential_tile_count(members, plan)
+
+    def _sequential_tile_count(self, members: GroupMembers, plan: PlanAttr) -> int:
+        """Return the number of tiles that a loop over the tiles of scans computes."""
+        if not any(isinstance(op, ScanInterface) for op in members.operations):
+            return 1
+        rules = tile_rules_of(self.target, self.level.name)
+        tiling = members.analyze_tiles_of_sizes(
+            plan.tile_sizes, plan.reduce_sizes, rules
+        )
+        return 1 if tiling.scan_loop is None else tiling.scan_loop.trips
 
     def cycles_saved_by_change(
         self, groups: Sequence[Part], change: BlockChange

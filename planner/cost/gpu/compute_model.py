@@ -133,7 +133,10 @@ class ComputeModel:
             return self._cycles_per_element(tiled.op) * count_elements_of_box(
                 tiled.computed_box
             )
-        return self._cycles_of_lane_steps(count_elements_of_box(tiled.computed_box))
+        steps = 1 if facts.scan_iterator is None else TRITON_CALIBRATION.scan_steps
+        return self._cycles_of_lane_steps(
+            steps * count_elements_of_box(tiled.computed_box)
+        )
 
     def matrix_product_of(self, tiled: TiledOperation) -> MatrixProduct:
         """Return the matrix product of a contraction's tile."""

@@ -364,7 +364,8 @@ class TrafficModel:
             covered_index_count(interval, extent)
             for interval, extent in zip(box, shape, strict=True)
         )
-        times = prod(loop.trips for loop in within if loop not in symbols)
+        hoisted = {*symbols, self.tiling.scan_loop}
+        times = prod(loop.trips for loop in within if loop not in hoisted)
         return covered * times * (self.share_of_iterations if is_inner else 1.0)
 
 

@@ -87,7 +87,10 @@ class KernelPrograms:
         self.warps = self.demand.warp_count
         self.is_grouped = self.demand.has_matrix_products
         """True if programs run in groups, as around matrix products."""
-        loops = tuple(self.tiling.loops.values())
+        scan = self.tiling.scan_loop
+        loops = [loop for loop in self.tiling.loops.values() if loop is not scan]
+        self.tiles_per_program = 1 if scan is None else scan.trips
+        """Iterations of the loop over the tiles of scans."""
         self.grid = ProgramGrid(loops, self.is_grouped)
         self.trips = count_reduction_trips(self.tiling)
         """Iterations of the loops of the anchor."""
@@ -124,14 +127,14 @@ class KernelPrograms:
         step = repeated * (1 / self.steps)
         is_direct = resources.stages == 1
         waits = self._warp_wait_cycles(step, is_direct)
+        in_tiles = (self.tiles_per_program - 1) * self._scan_iteration_latency
         is_product, is_looped = self.is_grouped, bool(self.tiling.inner_loops)
         if is_looped:
             once += UnitCycles(lanes=self._narrow_store_cycles(outer))
         beside = replace(once, lanes=0.0, special=0.0) if is_looped else once
         # No other program hides the latency of the first program.
-        exposed = (
-            waits if is_looped else once.total_cycles - once.busiest_unit_cycles + waits
-        )
+        idle = (once.total_cycles - once.busiest_unit_cycles) / self.tiles_per_program
+        exposed = waits if is_looped else idle + waits
         memory = self._outer_traffic_of_moves(moves, resources)
         stored = sum(each.totals.bus_bytes for each in outer if not each.is_read)
         loop = self._reduction_loop_cycles(step, memory, resources)
@@ -140,7 +143,7 @@ class KernelPrograms:
             memory,
             sum(each.totals.cache_bytes for each in moves),
             beside + repeated,
-            fill + once.total_cycles + loop + waits,
+            fill + once.total_cycles + loop + waits + in_tiles,
             fill,
             resources,
             exposed if is_direct or not is_looped else 0.0,
@@ -207,11 +210,11 @@ class KernelPrograms:
         Return the mean number of times that a program computes a tile of an operation.
         """
         if self._loop_level_of(tiled) is not LoopLevel.INNER:
-            return 1
+            return self.tiles_per_program
         if tiled.op in self.trips.mask_operations:
-            return self.trips.mean_with_masks
+            return self.tiles_per_program * self.trips.mean_with_masks
         loops = self.tiling.nested_loops_by_op.get(tiled.op, {}).values()
-        return self.rounds * prod(loop.trips for loop in loops)
+        return self.tiles_per_program * self.rounds * prod(loop.trips for loop in loops)
 
     def _loop_level_of(self, tiled: TiledOperation) -> LoopLevel:
         """
@@ -447,6 +450,15 @@ class KernelPrograms:
             for (_, at), boxes in self.tiling.reads.items()
         )
         return total + (self.chip.memory.latency if has_outer_loads else 0)
+
+    @property
+    def _scan_iteration_latency(self) -> float:
+        """
+        Cycles for which an iteration of the loop over the tiles of scans waits: for
+        its loads, and for the totals that threads combine.
+        """
+        scans = [each for each in self._computed_tiles if each.scan_loop is not None]
+        return self.chip.memory.latency + len(scans) * TRITON_CALIBRATION.scan_wait
 
     @cached_property
     def _total_reduction_latency(self) -> float:

@@ -328,8 +328,22 @@ class ResourceDemand:
         for reduction in self._live_ranges_of(sizes).reductions:
             terms = self._product_term_bytes(reduction.op)
             peak = max(peak, reduction.live_bytes(sizes) + terms)
-        peak = max(peak, self._chained_product_bytes(sizes))
+        peak = max(peak, self._chained_product_bytes(sizes), self._scan_bytes(sizes))
         return peak + self._live_address_bytes()
+
+    def _scan_bytes(self, sizes: Mapping[SSAValue, int]) -> int:
+        """
+        Return the most bytes of the operand and the result of a scan, which are live
+        together.
+        """
+        scans = (
+            tiled.op
+            for tiled in self.tiling.tiles.values()
+            if tiled.facts.scan_iterator is not None
+        )
+        # The operand may be computed while it is loaded, in no less space.
+        sums = (2 * sizes.get(op.results[0], 0) for op in scans)
+        return max(sums, default=0)
 
     def _chained_product_bytes(self, sizes: Mapping[SSAValue, int]) -> int:
         """

@@ -175,6 +175,8 @@
 %50 = graph.scatter %a, %places, %updates axis 1 <mul> : (tensor<4x8xf32>, tensor<3x9xi32>, tensor<3x9xf32>) -> tensor<4x8xf32>
 // CHECK: graph.cumulate %h <prod> axis 2 : (tensor<2x4x8xbf16>) -> tensor<2x4x8xbf16>
 %51 = graph.cumulate %h <prod> axis 2 : (tensor<2x4x8xbf16>) -> tensor<2x4x8xbf16>
+// CHECK: graph.cumulate %h <max> axis 0 reverse {test.hint} : (tensor<2x4x8xbf16>) -> tensor<2x4x8xbf16>
+%from_end = graph.cumulate %h <max> axis 0 reverse {test.hint} : (tensor<2x4x8xbf16>) -> tensor<2x4x8xbf16>
 // CHECK: graph.arg_reduce %a <max> axis 0 : (tensor<4x8xf32>) -> tensor<8xi64>
 %52 = graph.arg_reduce %a <max> axis 0 : (tensor<4x8xf32>) -> tensor<8xi64>
 // CHECK: graph.arg_reduce %a <min> axis 1 keepdims : (tensor<4x8xf32>) -> tensor<4x1xi64>

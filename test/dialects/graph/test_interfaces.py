@@ -22,6 +22,7 @@ from tlf.dialects.interfaces import (
     IteratorType,
     ReductionInterface,
     ReferenceInterface,
+    ScanInterface,
     TilingInterface,
     WindowInterface,
 )
@@ -83,7 +84,7 @@ def garbage(
 
 def seeks_least(op: Operation) -> bool:
     """Return `True` if an operation takes the minimum of some values."""
-    if isinstance(op, graph.ReduceOp):
+    if isinstance(op, graph.ReduceOp | graph.CumulateOp):
         return op.kind.data is graph.ReduceKind.MIN
     return isinstance(op, graph.MinimumOp)
 
@@ -166,11 +167,19 @@ def some_interval(rng: Generator, extent: int, overhang: int = 0) -> Interval:
 
 
 def wanted_box(op: TilingInterface, rng: Generator) -> Box:
-    """The iterations that compute a random box of the result."""
+    """
+    The iterations that compute a random box of the result; all along iterators that
+    cannot be tiled.
+    """
     shape = tensor_type(op.results[0]).get_shape()
     wanted = tuple(some_interval(rng, extent, overhang=2) for extent in shape)
     extents = [iterator.extent for iterator in op.iteration_domain()]
-    return producing_iterations(op.result_indexing_maps()[0], extents, wanted)
+    box = producing_iterations(op.result_indexing_maps()[0], extents, wanted)
+    whole = op.untileable_dims() if isinstance(op, ScanInterface) else ()
+    return tuple(
+        Interval.whole(extents[position]) if position in whole else interval
+        for position, interval in enumerate(box)
+    )
 
 
 def parallel_box(op: TilingInterface, rng: Generator) -> Box:

@@ -255,6 +255,17 @@ def test_cumulate(element: Attribute, axis: int, kind: str, rng: Generator):
     check(found, expected, element, error=1e-6)
     array = special(rng, SHAPE, element)
     run(graph.CumulateOp, array, axis=axis, kind=kind, signs=False)
+    run(graph.CumulateOp, array, axis=axis, kind=kind, reverse=True, signs=False)
+
+
+@numbers
+@every_axis
+def test_reversed_cumulate(element: Attribute, axis: int, rng: Generator):
+    array = some(rng, SHAPE, element)
+    options: dict[str, Any] = {"axis": axis, "kind": "sum", "signs": False}
+    (found,) = run(graph.CumulateOp, array, reverse=True, **options)
+    expected = torch.flip(torch.cumsum(torch.flip(tensor(array), [axis]), axis), [axis])
+    check(found, expected, element, error=1e-6)
 
 
 @numbers
@@ -269,6 +280,7 @@ def test_long_cumulate(
     run(graph.CumulateOp, array, axis=axis, kind=kind, signs=False)
     array = special(rng, shape, element)
     run(graph.CumulateOp, array, axis=axis, kind=kind, signs=False)
+    run(graph.CumulateOp, array, axis=axis, kind=kind, reverse=True, signs=False)
 
 
 def test_cumulate_does_work_in_proportion_to_the_axis():

@@ -358,3 +358,24 @@ func.func @main(%y: memref<3xf32, "L1">) {
     y = np.zeros(3, np.float32)
     run(text, y)
     assert y.tolist() == [0, 4, 0]
+
+
+@pytest.mark.parametrize("direction", ["", "reverse"])
+def test_scan_along_a_dimension(direction: str):
+    text = f"""
+func.func @main(%x: memref<3x4xf32, "L3">, %y: memref<3x4xf32, "L3">) {{
+  %v = mem.load %x[0, 0] size [3, 4] : memref<3x4xf32, "L3"> -> tensor<3x4xf32>
+  %s = mem.scan ins(%v : tensor<3x4xf32>) dim 0 {direction} domain [3, 4]
+      maps [affine_map<(a, b) -> (a, b)>, affine_map<(a, b) -> (a, b)>] {{
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.maximumf %a, %b : f32
+    mem.yield %c : f32
+  }} -> tensor<3x4xf32>
+  mem.store %s to %y[0, 0] : tensor<3x4xf32> to memref<3x4xf32, "L3">
+  func.return
+}}"""
+    x = np.array([[1, 5, np.nan, -2], [3, 4, 1, -3], [2, 6, 7, -1]], np.float32)
+    y = np.zeros_like(x)
+    run(text, x, y)
+    x, y = (x[::-1], y[::-1]) if direction else (x, y)
+    np.testing.assert_array_equal(y, np.maximum.accumulate(x, axis=0))

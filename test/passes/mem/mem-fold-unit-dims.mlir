@@ -65,3 +65,35 @@ func.func @outside(%x: memref<4x8xf32, "L3">, %y: memref<4x8xf32, "L3">, %i: ind
   mem.store %m to %y[0, 0] : tensor<1x8xf32> to memref<4x8xf32, "L3">
   func.return
 }
+
+// -----
+
+// A scan keeps its dimension, under its new number.
+// CHECK-LABEL: func.func @scan
+// CHECK:         mem.scan ins({{.*}} : tensor<4x8xf32>) dim 1 domain [4, 8] maps [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>]
+func.func @scan(%x: memref<4x1x8xf32, "L3">, %y: memref<4x1x8xf32, "L3">) {
+  %v = mem.load %x[0, 0, 0] size [4, 1, 8] : memref<4x1x8xf32, "L3"> -> tensor<4x1x8xf32>
+  %s = mem.scan ins(%v : tensor<4x1x8xf32>) dim 2 domain [4, 1, 8] maps [affine_map<(a, b, c) -> (a, b, c)>, affine_map<(a, b, c) -> (a, b, c)>] {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.addf %a, %b : f32
+    mem.yield %c : f32
+  } -> tensor<4x1x8xf32>
+  mem.store %s to %y[0, 0, 0] : tensor<4x1x8xf32> to memref<4x1x8xf32, "L3">
+  func.return
+}
+
+// -----
+
+// A scan along a unit dimension keeps its rank.
+// CHECK-LABEL: func.func @unit_scan
+// CHECK:         mem.scan ins({{.*}} : tensor<4x1xf32>) dim 1 domain [4, 1]
+func.func @unit_scan(%x: memref<4x1xf32, "L3">, %y: memref<4x1xf32, "L3">) {
+  %v = mem.load %x[0, 0] size [4, 1] : memref<4x1xf32, "L3"> -> tensor<4x1xf32>
+  %s = mem.scan ins(%v : tensor<4x1xf32>) dim 1 domain [4, 1] maps [affine_map<(a, b) -> (a, b)>, affine_map<(a, b) -> (a, b)>] {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.addf %a, %b : f32
+    mem.yield %c : f32
+  } -> tensor<4x1xf32>
+  mem.store %s to %y[0, 0] : tensor<4x1xf32> to memref<4x1xf32, "L3">
+  func.return
+}
