@@ -287,7 +287,7 @@ class ReassociationBudget:
     max_split_loss: float = 0.02
     """
     Fraction of the cycles: if the first split count costs this much more, the search
-    for one stops. In 80 programs, no count saved cycles where the first one did not.
+    for one stops. In about 75 programs, no count saved cycles where the first one did not.
     """
     max_count_ratio: int = 16
     """
