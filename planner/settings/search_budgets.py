@@ -128,6 +128,12 @@ class KernelSearchBudget:
     """Minimum relative gain of tiles other than the start of the search."""
     min_stages_gain: float = 0.05
     """Minimum relative gain of a non-default number of iterations in flight."""
+    min_warps_gain: float = 0.05
+    """
+    Minimum relative gain of a number of warps that does not follow from the tile sizes:
+    on an H200, the times of norms, sums and elementwise functions with one to eight
+    warps differ by less.
+    """
     default_stages: int = 3
     """Default number of iterations in flight of loops around matrix products."""
     max_limit_ratio: float = 12.0

@@ -22,6 +22,7 @@ from tlf.dialects.tile import Mapping
 from tlf.planner.context import Memo
 from tlf.planner.cost.gpu.gpu_parameters import Chip
 from tlf.planner.cost.gpu.kernel_model import KernelModel
+from tlf.planner.cost.gpu.kernel_schedule import KernelSchedule
 from tlf.planner.cost.gpu.kernel_search import (
     KernelCandidate,
     KernelSearch,
@@ -144,14 +145,15 @@ class GpuEstimator:
             )
         except TilingError:
             return None
-        return round(self.kernels.estimate_cost(tiling, plan.stage_count).cycles)
+        schedule = KernelSchedule.of_plan(plan)
+        return round(self.kernels.estimate_cost(tiling, schedule).cycles)
 
     def evaluated_candidates_of(self, members: GroupMembers) -> list[KernelCandidate]:
         """Return the candidates that the plan search has evaluated, cheapest first."""
         search, starts = self._prepare_search(members)
         search.find_best(starts)
         candidates = (
-            each for each in search.candidates_by_sizes.values() if each is not None
+            each for each in search.candidates_by_point.values() if each is not None
         )
         return sorted(candidates, key=lambda each: each.cost.cycles)
 
@@ -160,16 +162,16 @@ class GpuEstimator:
     ) -> graph.PlanAttr:
         """Build a plan attribute from a candidate, without attaching it to any IR."""
         count = len(members.tileable_axes(self.rules).parallel)
+        stages = candidate.schedule.stages
         # `default_stages` is the default of loops that name no number of stages.
-        stages = (
-            1 if candidate.stages == KERNEL_SEARCH.default_stages else candidate.stages
-        )
+        is_usual = stages == KERNEL_SEARCH.default_stages
         return graph.PlanAttr(
             self.level.name,
             candidate.sizes[:count],
             candidate.sizes[count:],
             Mapping.GRID,
-            stages=stages,
+            stages=1 if is_usual else stages,
+            warps=candidate.schedule.warps,
         )
 
     def _plan_of_candidate(
@@ -198,6 +200,7 @@ class GpuEstimator:
             self.rules,
             self.kernels,
             self.freedom.max_stages,
+            self.freedom.max_warps,
             limit,
         )
         shape = members, axes, self.level, self.target, self.rules

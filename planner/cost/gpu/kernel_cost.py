@@ -19,6 +19,9 @@ from tlf.planner.cost.gpu.gpu_parameters import Chip
 from tlf.planner.cost.gpu.program_resources import ProgramResources
 from tlf.planner.cost.gpu.unit_cycles import UnitCycles
 
+UNITS_OF_ANY_WARPS = ("memory", "matrix", "lanes", "special")
+"""Resources whose time hardly depends on the number of warps of a program."""
+
 
 @dataclass(frozen=True)
 class OuterTraffic:
@@ -65,6 +68,21 @@ class KernelWork:
     """
     Cycles by which the loop of the longest program exceeds the mean of all programs.
     """
+    alternating_cycles: float = 0.0
+    """
+    Cycles of one program in which groups of warps alternate between matrix instructions
+    and lanes, and wait for each other.
+    """
+    cycles_of_fewer_warps: float = 0.0
+    """
+    Cycles of one program that has a processor to itself, as far as fewer warps may save
+    them: in which warps exchange results.
+    """
+    cycles_of_more_warps: float = 0.0
+    """
+    Cycles of one program that has a processor to itself, as far as more warps may save
+    them: in which instructions of a warp wait for each other.
+    """
 
 
 @dataclass(frozen=True)
@@ -81,6 +99,10 @@ class KernelCost:
     resources: ProgramResources
     outer_bytes: float
     """Bytes of the outermost memory, in whole sectors."""
+    least_cycles_of_fewer_warps: float = 0.0
+    """Lower bound on the cycles if programs had fewer warps."""
+    least_cycles_of_more_warps: float = 0.0
+    """Lower bound on the cycles if programs had more warps."""
 
     @property
     def bottleneck(self) -> str:
@@ -94,15 +116,7 @@ def estimate_kernel_cost(work: KernelWork, chip: Chip) -> KernelCost:
     per_processor = ceil(work.program_count / chip.processors)
     waves = ceil(work.program_count / (resident * chip.processors))
     times = _compute_time_by_resource(work, chip, per_processor)
-    latency = waves * work.lone_program_cycles - work.latency_before_and_after
-    latency += work.longest_loop_excess
-    # Programs of a wave end together and store together.
-    port_cycles = (
-        waves * work.bytes_stored_after_loop / work.program_count / chip.gpu.port
-    )
-    latency += max(
-        0.0, work.bytes_stored_after_loop / chip.memory.bandwidth - port_cycles
-    )
+    latency = _latency_of(work, chip, waves, work.lone_program_cycles)
     # Programs of the first wave start together and wait together.
     busy = (
         max(times.values())
@@ -110,7 +124,8 @@ def estimate_kernel_cost(work: KernelWork, chip: Chip) -> KernelCost:
         + work.exposed_wait_cycles
     )
     times["latency"] = latency
-    cycles = chip.gpu.launch + work.latency_before_and_after + max(busy, latency)
+    start = chip.gpu.launch + work.latency_before_and_after
+    cycles = start + max(busy, latency)
     return KernelCost(
         cycles,
         times,
@@ -119,6 +134,41 @@ def estimate_kernel_cost(work: KernelWork, chip: Chip) -> KernelCost:
         waves,
         work.resources,
         work.outer_traffic.bytes,
+        *(start + each for each in _least_cycles_with_other_warps(work, chip, times)),
+    )
+
+
+def _latency_of(work: KernelWork, chip: Chip, waves: int, alone: float) -> float:
+    """
+    Return the cycles after the start of a kernel of `waves` of programs, each of which
+    takes `alone` on a processor of its own.
+    """
+    latency = waves * alone - work.latency_before_and_after + work.longest_loop_excess
+    # Programs of a wave end together and store together.
+    stored = work.bytes_stored_after_loop
+    port_cycles = waves * stored / work.program_count / chip.gpu.port
+    return latency + max(0.0, stored / chip.memory.bandwidth - port_cycles)
+
+
+def _least_cycles_with_other_warps(
+    work: KernelWork, chip: Chip, times: Mapping[str, float]
+) -> tuple[float, float]:
+    """
+    Return lower bounds on the cycles after the start of a kernel if its programs had
+    fewer warps, of which as many programs are resident as their values allow, or more.
+    """
+    resources, alone = work.resources, work.lone_program_cycles
+    units = max(times[each] for each in UNITS_OF_ANY_WARPS)
+
+    def least_cycles(resident: int, saved: float) -> float:
+        waves = ceil(work.program_count / (resident * chip.processors))
+        return max(units, _latency_of(work, chip, waves, alone - saved))
+
+    return (
+        least_cycles(resources.max_resident_programs(chip), work.cycles_of_fewer_warps),
+        least_cycles(
+            resources.count_resident_programs(chip), work.cycles_of_more_warps
+        ),
     )
 
 
@@ -138,4 +188,5 @@ def _compute_time_by_resource(
         "shared": per_processor * each.shared,
         "port": per_processor * each.cache_port,
         "warps": per_processor * work.warp_issued_cycles,
+        "turns": per_processor * work.alternating_cycles,
     }
