@@ -171,33 +171,21 @@ class ComputeModel:
         accumulate into the same result wait for each other; those of other results are
         interleaved.
         """
-        if (product := self._narrow_mma_of(tiled)) is None:
+        if tiled.facts.needs_no_instruction or not tiled.facts.is_product:
+            return 0.0
+        product = self.matrix_product_of(tiled)
+        if not self.is_narrow_mma(product):
             return 0.0
         count = ceil(
             product.depth * product.width / MATRIX_INSTRUCTIONS.narrow_depth_bytes
         )
-        waits = count * self.chip.gpu.matrix_latency
-        return waits + self.interleaved_mma_cycles(tiled, warps)
-
-    def interleaved_mma_cycles(self, tiled: TiledOperation, warps: int) -> float:
-        """
-        Return the cycles of the narrow matrix instructions of a tile that a warp
-        interleaves with others.
-        """
-        if (product := self._narrow_mma_of(tiled)) is None:
-            return 0.0
         tiles = (
             product.rows * product.columns / (MATRIX_INSTRUCTIONS.narrow_result * warps)
         )
-        share = max(0.0, 1 - 1 / tiles)
-        return share * self._matrix_product_cycles(tiled, warps).matrix
-
-    def _narrow_mma_of(self, tiled: TiledOperation) -> MatrixProduct | None:
-        """Return the product of a tile that narrow matrix instructions compute."""
-        if tiled.facts.needs_no_instruction or not tiled.facts.is_product:
-            return None
-        product = self.matrix_product_of(tiled)
-        return product if self.is_narrow_mma(product) else None
+        interleaved = (
+            max(0.0, 1 - 1 / tiles) * self._matrix_product_cycles(tiled, warps).matrix
+        )
+        return count * self.chip.gpu.matrix_latency + interleaved
 
     def has_mma_shape(self, product: MatrixProduct) -> bool:
         """

@@ -19,8 +19,11 @@ from tlf.planner.cost.gpu.gpu_parameters import Chip
 from tlf.planner.cost.gpu.program_resources import ProgramResources
 from tlf.planner.cost.gpu.unit_cycles import UnitCycles
 
-UNITS_OF_ANY_WARPS = ("memory", "matrix", "lanes", "special")
-"""Resources whose time hardly depends on the number of warps of a program."""
+UNITS_OF_ANY_WARPS = ("memory", "matrix", "special")
+"""
+Resources whose time hardly depends on the number of warps of a program; besides lanes,
+unless they compute products.
+"""
 
 
 @dataclass(frozen=True)
@@ -73,6 +76,8 @@ class KernelWork:
     Cycles of one program in which groups of warps alternate between matrix instructions
     and lanes, and wait for each other.
     """
+    has_lane_products: bool = False
+    """True if lanes compute products."""
     cycles_of_fewer_warps: float = 0.0
     """
     Cycles of one program that has a processor to itself, as far as fewer warps may save
@@ -158,7 +163,8 @@ def _least_cycles_with_other_warps(
     fewer warps, of which as many programs are resident as their values allow, or more.
     """
     resources, alone = work.resources, work.lone_program_cycles
-    units = max(times[each] for each in UNITS_OF_ANY_WARPS)
+    lanes = () if work.has_lane_products else ("lanes",)
+    units = max(times[each] for each in (*UNITS_OF_ANY_WARPS, *lanes))
 
     def least_cycles(resident: int, saved: float) -> float:
         waves = ceil(work.program_count / (resident * chip.processors))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import ceil, prod
@@ -156,9 +156,19 @@ class KernelPrograms:
             once.elementwise_cycles if is_looped else 0.0,
             loop * (self.trips.whole.greatest / self.rounds - 1),
             self._alternating_cycles(repeated, resources),
-            self._total_reduction_latency + (0.0 if is_product else once.shared),
+            self.demand.has_lane_products,
+            self._exchange_cycles(once, loop),
             self._chained_cycles(once + repeated, resources, slowdown),
         )
+
+    def _exchange_cycles(self, once: UnitCycles, loop: float) -> float:
+        """
+        Return the cycles of one program that fewer warps may save: exchanges, and reads
+        of products by lanes; given its work outside of its loop, and that of the loop.
+        """
+        reads = loop if self.demand.has_lane_products else 0.0
+        exchanges = 0.0 if self.is_grouped else once.shared
+        return self._total_reduction_latency + exchanges + reads
 
     def _alternating_cycles(
         self, repeated: UnitCycles, resources: ProgramResources
@@ -195,15 +205,10 @@ class KernelPrograms:
     ) -> float:
         """
         Return the cycles of one program that more warps may save, given the busy cycles
-        of its units: of matrix instructions that a warp interleaves, of spilled
-        registers, and of units that its warps do not reach.
+        of its units: all, if it spills registers or its warps do not reach the units.
         """
-        chained = self.steps * self._mean_cycles_of_products(
-            self.arithmetic.interleaved_mma_cycles
-        )
-        if slowdown > 1 or resources.spilled_registers(self.chip):
-            chained += slowdown * busy.total_cycles
-        return chained
+        spills = resources.spilled_registers(self.chip)
+        return slowdown * busy.total_cycles if slowdown > 1 or spills else 0.0
 
     @cached_property
     def _moves_per_program(self) -> list[TileTraffic]:
@@ -487,14 +492,9 @@ class KernelPrograms:
     @cached_property
     def _dependent_mma_cycles(self) -> float:
         """Cycles of an iteration whose matrix instructions wait for each other."""
-        return self._mean_cycles_of_products(self.arithmetic.dependent_mma_cycles)
-
-    def _mean_cycles_of_products(
-        self, cycles_of: Callable[[TiledOperation, int], float]
-    ) -> float:
-        """Return the cycles of the tiles in the loop per iteration, given their own."""
         return sum(
-            cycles_of(tiled, self.warps) * self._executions_per_program(tiled)
+            self.arithmetic.dependent_mma_cycles(tiled, self.warps)
+            * self._executions_per_program(tiled)
             for tiled in self._accumulated_tiles
             if self._loop_level_of(tiled) is LoopLevel.INNER
         ) / max(1, self.steps)

@@ -118,7 +118,7 @@ class KernelSearch:
         Return the local optimum over neighbouring sizes and warps, first over warps of
         `start`; or `start` if the fraction of cycles saved is below `min_tile_gain`.
         """
-        best = self._find_better_of(start, _warp_neighbours(start)) or start
+        best = self._find_better_of(start, self._warp_neighbours(start)) or start
         while (neighbour := self._find_better_neighbour(best)) is not None:
             best = neighbour
         is_worth = best.cost.cycles <= start.cost.cycles * (
@@ -135,7 +135,7 @@ class KernelSearch:
         """
         return self._find_better_of(
             candidate, self._size_neighbours(candidate)
-        ) or self._find_better_of(candidate, _warp_neighbours(candidate))
+        ) or self._find_better_of(candidate, self._warp_neighbours(candidate))
 
     def _find_better_of(
         self, candidate: KernelCandidate, points: Iterable[Point]
@@ -157,8 +157,40 @@ class KernelSearch:
         for sizes in self._neighbour_sizes(candidate.sizes):
             yield sizes, None
             usual = self.default_warp_counts.get(sizes, candidate.warp_count)
-            if usual != candidate.warp_count:
+            if usual != candidate.warp_count and self._may_have_registers_for(
+                self.candidates_by_point.get((sizes, None)), candidate.warp_count
+            ):
                 yield sizes, candidate.warp_count
+
+    def _warp_neighbours(self, candidate: KernelCandidate) -> Iterator[Point]:
+        """
+        Yield the sizes of a candidate with twice and half as many warps, if bounds on
+        their time do not rule out that they gain `min_warps_gain`.
+        """
+        cost, warps = candidate.cost, candidate.warp_count
+        most = cost.cycles * (1 - KERNEL_SEARCH.min_warps_gain)
+        if cost.least_cycles_of_more_warps < most:
+            yield candidate.sizes, 2 * warps
+        if cost.least_cycles_of_fewer_warps < most and self._may_have_registers_for(
+            candidate, warps // 2
+        ):
+            yield candidate.sizes, warps // 2
+
+    def _may_have_registers_for(
+        self, candidate: KernelCandidate | None, warps: int
+    ) -> bool:
+        """
+        Return `False` if the values of a candidate exceed the registers of `warps`, or
+        programs have more warps than that.
+        """
+        chip = self.kernel_model.chip
+        if warps < chip.gpu.schedulers:
+            return False
+        if candidate is None:
+            return True
+        values = candidate.cost.resources.least_value_registers
+        limit = chip.gpu.thread_registers + TRITON_CALIBRATION.max_spilled_registers
+        return values <= limit * warps * chip.gpu.warp
 
     def _neighbour_sizes(self, sizes: Sizes) -> Iterator[Sizes]:
         """
@@ -384,19 +416,6 @@ def is_far_above(cycles: float, limit: float) -> bool:
     not start from them.
     """
     return cycles > KERNEL_SEARCH.max_limit_ratio * limit
-
-
-def _warp_neighbours(candidate: KernelCandidate) -> Iterator[Point]:
-    """
-    Yield the sizes of a candidate with twice and half as many warps, if bounds on their
-    time do not rule out that they gain `min_warps_gain`.
-    """
-    cost, warps = candidate.cost, candidate.warp_count
-    most = cost.cycles * (1 - KERNEL_SEARCH.min_warps_gain)
-    if cost.least_cycles_of_more_warps < most:
-        yield candidate.sizes, 2 * warps
-    if cost.least_cycles_of_fewer_warps < most and warps > 1:
-        yield candidate.sizes, warps // 2
 
 
 def _rank_of_candidate(candidate: KernelCandidate) -> tuple[float, int, int]:

@@ -27,7 +27,7 @@ from tlf.dialects.interfaces import (
     IndexedReadInterface,
     ReductionInterface,
 )
-from tlf.dialects.triton import default_warp_count
+from tlf.dialects.triton import WARP_SIZE, default_warp_count
 from tlf.dialects.types import dtype_of, itemsize_of
 from tlf.planner.cost.gpu.compute_model import (
     ComputeModel,
@@ -95,15 +95,23 @@ class ProgramResources:
         Return an upper bound on the resident programs with any number of warps: all
         registers but those for addresses, masks and loops hold values.
         """
-        gpu, base = chip.gpu, 2 * TRITON_CALIBRATION.base_registers
-        values = max(0, self.registers_per_thread - base)
-        values *= self.warp_count * gpu.warp
+        gpu = chip.gpu
         limits = [
             gpu.programs,
-            gpu.registers // max(1, values),
+            gpu.registers // max(1, self.least_value_registers),
             gpu.shared // max(1, self.shared_memory_bytes + gpu.reserved),
         ]
         return max(1, min(limits))
+
+    @property
+    def least_value_registers(self) -> int:
+        """
+        Lower bound on the registers for the values of a program, with any number of
+        warps.
+        """
+        base = 2 * TRITON_CALIBRATION.base_registers
+        values = max(0, self.registers_per_thread - base)
+        return values * self.warp_count * WARP_SIZE
 
     def spilled_registers(self, chip: Chip) -> int:
         """Return the number of registers per thread that are kept in memory."""
@@ -180,14 +188,20 @@ class ResourceDemand:
     @property
     def min_warp_count(self) -> int:
         """
-        Minimum number of warps of a program: a group of them if it computes a product
-        by matrix instructions of full rate, or by lanes, of which fewer warps would not
-        hide the latency.
+        Minimum number of warps of a program: one per scheduler, and a group of them if
+        it computes a product by matrix instructions of full rate. With fewer warps than
+        schedulers no kernel of `bench/gpu_cases.py` was faster on an H200.
         """
-        model, products = self.compute_model, list(self._matrix_products())
-        has_group = any(map(model.is_full_rate_mma, products))
-        has_lanes = any(map(model.is_multiply_add_by_lanes, products))
-        return MATRIX_INSTRUCTIONS.warp_group if has_group or has_lanes else 1
+        is_full_rate = self.compute_model.is_full_rate_mma
+        has_group = any(map(is_full_rate, self._matrix_products()))
+        least = MATRIX_INSTRUCTIONS.warp_group if has_group else 1
+        return max(least, self.compute_model.chip.gpu.schedulers)
+
+    @cached_property
+    def has_lane_products(self) -> bool:
+        """True if lanes compute a product, one term of the sum per step."""
+        is_by_lanes = self.compute_model.is_multiply_add_by_lanes
+        return any(map(is_by_lanes, self._matrix_products()))
 
     @cached_property
     def widened_reductions(self) -> Sequence[TiledOperation]:

@@ -1,10 +1,11 @@
 """The number of warps of kernels of a GPU: its price, its bounds, and its search."""
 
 import pytest
-from gpu_programs import H200, Sizes, elementwise, members, product, rows_sum
+from gpu_programs import H200, Sizes, changed, elementwise, members, product, rows_sum
 
 from tlf.analysis.tiling.group_analysis import tile_rules_of
 from tlf.analysis.tiling.group_tiling import GroupTiling
+from tlf.dialects.target import TargetSpec
 from tlf.planner.cost.gpu.gpu_estimator import GpuEstimator
 from tlf.planner.cost.gpu.gpu_parameters import Chip
 from tlf.planner.cost.gpu.kernel_cost import KernelCost
@@ -28,10 +29,10 @@ SLACK = 1.02
 """The bounds neglect the instructions that compute addresses."""
 
 
-def model() -> KernelModel:
-    chip = Chip.from_target(H200)
+def model(target: TargetSpec = H200) -> KernelModel:
+    chip = Chip.from_target(target)
     assert chip is not None
-    return KernelModel(chip, H200)
+    return KernelModel(chip, target)
 
 
 def tiling_of(text: str, tile: Sizes, reduce: Sizes) -> GroupTiling:
@@ -39,8 +40,10 @@ def tiling_of(text: str, tile: Sizes, reduce: Sizes) -> GroupTiling:
     return group.analyze_tiles_of_sizes(tile, reduce, tile_rules_of(H200, "L1"))
 
 
-def costs_by_warps(text: str, tile: Sizes, reduce: Sizes) -> dict[int, KernelCost]:
-    kernels, tiling = model(), tiling_of(text, tile, reduce)
+def costs_by_warps(
+    text: str, tile: Sizes, reduce: Sizes, target: TargetSpec = H200
+) -> dict[int, KernelCost]:
+    kernels, tiling = model(target), tiling_of(text, tile, reduce)
     counts = kernels.warp_counts_of(tiling, None)
     return {
         warps: kernels.estimate_cost(tiling, KernelSchedule(warps=warps))
@@ -79,14 +82,21 @@ def test_values_are_divided_among_the_threads() -> None:
 
 
 def test_a_warp_alone_reaches_a_quarter_of_the_lanes() -> None:
-    costs = costs_by_warps(elementwise(64, 1024), (1, 1024), ())
-    latency = {warps: cost.time_by_resource["latency"] for warps, cost in costs.items()}
-    assert latency[1] > latency[2] > latency[4] == pytest.approx(latency[8], rel=0.01)
+    kernels, tiling = model(), tiling_of(elementwise(64, 1024), (1, 1024), ())
+    one, two, four, eight = (
+        kernels.estimate_cost(tiling, KernelSchedule(warps=warps)).time_by_resource
+        for warps in (1, 2, 4, 8)
+    )
+    assert one["latency"] > two["latency"] > four["latency"]
+    assert four["latency"] == pytest.approx(eight["latency"], rel=0.01)
 
 
-def test_products_of_full_rate_take_a_group_of_warps() -> None:
-    assert min(costs_by_warps(product(4096, 4096, 4096), (64, 64), (64,))) == 4
-    assert min(costs_by_warps(product(16, 4096, 4096), (16, 64), (64,))) == 1
+def test_programs_have_a_warp_per_scheduler() -> None:
+    target = changed(H200, "gpu.schedulers", 0.25)
+    for rows, least in ((64, 4), (16, 1)):
+        text, tile = product(4096, 4096, 4096), (rows, 64)
+        assert min(costs_by_warps(text, tile, (64,))) == 4
+        assert min(costs_by_warps(text, tile, (64,), target)) == least
 
 
 def test_a_search_space_limits_the_number_of_warps() -> None:
