@@ -25,6 +25,7 @@ from tlf.planner.cost.gpu.gpu_estimator import GpuEstimator
 from tlf.planner.cost.gpu.gpu_parameters import Chip
 from tlf.planner.cost.gpu.kernel_cost import KernelCost
 from tlf.planner.cost.gpu.kernel_model import KernelModel
+from tlf.planner.cost.gpu.kernel_schedule import KernelSchedule
 from tlf.planner.cost.gpu.kernel_search import KernelCandidate
 
 STEP = "graph-select-tile-sizes"
@@ -114,7 +115,8 @@ class CaseCompiler:
             tiling = members.analyze_tiles_of_sizes(
                 plan.tile_sizes, plan.reduce_sizes, rules
             )
-            costs.append(self.kernels.estimate_cost(tiling, plan.stage_count))
+            schedule = KernelSchedule.of_plan(plan)
+            costs.append(self.kernels.estimate_cost(tiling, schedule))
         return costs
 
     def _run_pipeline(self, context: Any, module: ModuleOp, pipeline: str) -> None:

@@ -65,6 +65,10 @@ class GateRow:
         """Return the row with PyTorch's default switches."""
         return replace(self, name=f"{self.name} tf32", has_default_switches=True)
 
+    def with_relaxed_numerics(self) -> GateRow:
+        """Return the row with relaxed numerics."""
+        return replace(self, name=f"{self.name} relaxed", numerics="relaxed")
+
 
 def network(
     name: str,
@@ -245,7 +249,7 @@ def _network_rows() -> Iterator[GateRow]:
             if dtype == "f32" and model.name in CONVOLUTIONAL:
                 yield row.with_default_switches()
             tier = CORE if name in RELAXED else FULL
-            yield GateRow(f"{name} relaxed", tier, make, "relaxed")
+            yield replace(row.with_relaxed_numerics(), tier=tier)
     for name in CONVOLUTIONAL:
         with_channels_last = partial(network, name, "f16", is_channels_last=True)
         with_batch = partial(network, name, "f16", batch=32)
@@ -306,10 +310,14 @@ def _suite_rows() -> Iterator[GateRow]:
         ((4, 16, 4096, 128), True),
     ):
         name = f"{'causal ' if causal else ''}attention {_format_sizes(sizes)}"
-        yield GateRow(name, CORE, partial(attention, sizes, is_causal=causal))
+        row = GateRow(name, CORE, partial(attention, sizes, is_causal=causal))
+        yield row
+        if not causal:
+            yield row.with_relaxed_numerics()
     sizes = 4, 16, 4096, 128
     name = f"causal attention by positions {_format_sizes(sizes)}"
-    yield GateRow(name, CORE, partial(causal_attention, sizes))
+    row = GateRow(name, CORE, partial(causal_attention, sizes))
+    yield from (row, row.with_relaxed_numerics())
     sizes = 8, 1, 4096, 16
     yield GateRow("attention f32", CORE, partial(attention, sizes, dtype="f32"))
     for sizes in ((1, 128, 1024), (8, 1024, 1024), (8, 2048, 4096)):

@@ -59,6 +59,15 @@ def default_warp_count(
     )
 
 
+def warps_of_loop(loop: Operation) -> int | None:
+    """
+    Return the number of warps that run an iteration of a grid loop, or `None` if it
+    follows from the tiles.
+    """
+    warps = loop.attributes.get("warps")
+    return warps.value.data if isinstance(warps, IntegerAttr) else None
+
+
 class _LaunchSymbolUse(SymbolUserOpInterface):
     """Check that a launch names a kernel of the module and matches its arguments."""
 

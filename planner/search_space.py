@@ -24,6 +24,8 @@ class SearchSpace:
     """Maximum number of iterations in flight."""
     tileable_axes: tuple[int, ...] | None = None
     """Axes of the first result that may be tiled; other axes stay whole."""
+    max_warps: int | None = None
+    """Maximum number of warps of a program."""
 
     def restrict_tileable_axes(self, axes: TileableAxes) -> TileableAxes:
         """Return the axes of a group with only those free that may be tiled."""

@@ -107,7 +107,7 @@ class NestFusion:
         first, second = self.first, self.second
         if (reason := find_motion_barrier(first, second)) is not None:
             raise FusionObjectionError(reason)
-        names = ("kind", "mapping", "order", "stages")
+        names = ("kind", "mapping", "order", "stages", "warps")
         if first.attributes != second.attributes or any(
             getattr(first, name) != getattr(second, name) for name in names
         ):

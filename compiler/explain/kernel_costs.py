@@ -14,6 +14,7 @@ from tlf.dialects.target import TargetSpec
 from tlf.dialects.target.level_lookup import find_tile_level
 from tlf.planner.cost.gpu.gpu_estimator import GpuEstimator
 from tlf.planner.cost.gpu.kernel_cost import KernelCost
+from tlf.planner.cost.gpu.kernel_schedule import KernelSchedule
 
 
 def has_kernel_model(target: TargetSpec) -> bool:
@@ -50,7 +51,8 @@ def _describe_group_cost(
     tiling = members.analyze_tiles_of_sizes(
         plan.tile_sizes, plan.reduce_sizes, model.rules
     )
-    cost = model.kernels.estimate_cost(tiling, plan.stage_count)
+    schedule = KernelSchedule.of_plan(plan)
+    cost = model.kernels.estimate_cost(tiling, schedule)
     return _format_kernel_cost(cost, clock) + _describe_cascade(tiling)
 
 

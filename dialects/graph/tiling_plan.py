@@ -45,7 +45,8 @@ class PlanAttr(ParametrizedAttribute):
     `mapping` is the mapping of the loops over tiles, and `order` lists the loops as
     positions in `tile`, outermost loop first. `stages` is the number of iterations in
     flight, `reduce_stages` the number of reduction tiles in flight, by default
-    `stages`.
+    `stages`. `warps` is the number of warps that compute a tile on a GPU; by default,
+    it follows from the tile sizes.
 
     Where tiles overlap (a halo), shared elements are recomputed, or read again, for
     each tile. Along the axis `sliding`, a position in `tile`, they stay in the level
@@ -65,6 +66,7 @@ class PlanAttr(ParametrizedAttribute):
     ```mlir
     #graph.plan<L2, tile [16, 64], reduce [64], mapping loop, order [1, 0], stages 2>
     #graph.plan<L1, tile [16, 64], reduce [64], mapping loop, stages 2, reduce_stages 3>
+    #graph.plan<L1, tile [16, 64], reduce [64], mapping grid, warps 8>
     #graph.plan<L2, tile [1, 64, 8, 56], mapping loop, sliding [2], recompute [0]>
     #graph.plan<L2, tile [1, 64, 8, 56], mapping loop, sliding [2], prefetch_distance 1>
     #graph.plan<L2, tile [1, 64, 8, 56], mapping loop, retain [0], resident [0, 2]>
@@ -87,6 +89,8 @@ class PlanAttr(ParametrizedAttribute):
     resident: ArrayAttr[IntAttr]
     reload: ArrayAttr[IntAttr]
     prefetch_distance: IntAttr
+    warps: IntAttr
+    """Number of warps; 0 if it follows from the tile sizes."""
 
     def __init__(
         self,
@@ -103,6 +107,7 @@ class PlanAttr(ParametrizedAttribute):
         reload: Sequence[int] = (),
         reduce_stages: int | None = None,
         prefetch_distance: int = 0,
+        warps: int | None = None,
     ):
         super().__init__(
             StringAttr(level),
@@ -118,6 +123,7 @@ class PlanAttr(ParametrizedAttribute):
             _to_integer_array(resident),
             _to_integer_array(reload),
             IntAttr(prefetch_distance),
+            IntAttr(warps or 0),
         )
 
     @property
@@ -155,6 +161,11 @@ class PlanAttr(ParametrizedAttribute):
     def reduce_stage_count(self) -> int:
         """Number of reduction tiles in flight."""
         return self.reduce_stages.data
+
+    @property
+    def warp_count(self) -> int | None:
+        """Number of warps that compute a tile; `None` if it follows from the sizes."""
+        return self.warps.data or None
 
     @property
     def sliding_window_axis(self) -> int | None:
@@ -210,6 +221,8 @@ class PlanAttr(ParametrizedAttribute):
             raise VerifyException(
                 f"expected at least 1 reduce stage, got {self.reduce_stage_count}"
             )
+        if (warps := self.warps.data) < 0 or warps & (warps - 1):
+            raise VerifyException(f"expected a power of two of warps, got {warps}")
         self._verify_sliding_window()
         if not set(self.reloaded_operands) <= set(self.resident_operands):
             raise VerifyException(
@@ -248,7 +261,7 @@ class PlanAttr(ParametrizedAttribute):
             level = parser.parse_identifier()
             sizes: dict[str, list[int]] = {name: [] for name in LIST_KEYS}
             mapping, stages = str(Mapping.LOOP), 1
-            reduce_stages, prefetch_distance = None, 0
+            reduce_stages, prefetch_distance, warps = None, 0, 0
             while parser.parse_optional_punctuation(",") is not None:
                 position = parser.pos
                 match parser.parse_identifier():
@@ -260,6 +273,8 @@ class PlanAttr(ParametrizedAttribute):
                         reduce_stages = parser.parse_integer()
                     case "prefetch_distance":
                         prefetch_distance = parser.parse_integer()
+                    case "warps":
+                        warps = parser.parse_integer()
                     case key if key in sizes:
                         sizes[key] = parser.parse_comma_separated_list(
                             parser.Delimiter.SQUARE, parser.parse_integer
@@ -280,6 +295,7 @@ class PlanAttr(ParametrizedAttribute):
             _to_integer_array(sizes["resident"]),
             _to_integer_array(sizes["reload"]),
             IntAttr(prefetch_distance),
+            IntAttr(warps),
         )
 
     def print_parameters(self, printer: Printer) -> None:
@@ -294,6 +310,8 @@ class PlanAttr(ParametrizedAttribute):
                 printer.print_string(f", stages {self.stage_count}")
             if self.reduce_stage_count != self.stage_count:
                 printer.print_string(f", reduce_stages {self.reduce_stage_count}")
+            if self.warp_count is not None:
+                printer.print_string(f", warps {self.warp_count}")
             if (axis := self.sliding_window_axis) is not None:
                 printer.print_string(f", sliding [{axis}]")
             if self.prefetch_distance.data:
@@ -316,7 +334,7 @@ def _report_unknown_key(parser: AttrParser, key: str, position: int) -> NoReturn
         parser.raise_error(f"{key} was renamed to {PLAN_KEYS[key]}", position)
     parser.raise_error(
         "expected tile, reduce, mapping, order, stages, "
-        "reduce_stages, sliding, prefetch_distance, recompute, "
+        "reduce_stages, warps, sliding, prefetch_distance, recompute, "
         f"retain, resident or reload, got {key}",
         position,
     )

@@ -68,6 +68,11 @@ class GpuProcessor(Struct, frozen=True, forbid_unknown_fields=True):
     """Threads per cycle that load or store."""
     warp: Count = 32
     """Threads per warp."""
+    schedulers: Count = 1
+    """
+    Number of schedulers, each of which issues the instructions of its own warps to its
+    share of the units.
+    """
     reserved: Amount = 0
     """Bytes of shared memory that are reserved per program, besides its own."""
     matrix_rows: Count = 1

@@ -82,7 +82,8 @@ class WhileOp(IRDLOperation):
     that the previous one yielded.
 
     `mapping` is the mapping of iterations, `order` the order of axes in which they run,
-    and `stages` the number of iterations in flight.
+    `stages` the number of iterations in flight, and `warps` the number of warps that
+    run an iteration on a GPU.
 
     ```mlir
     %r = tile.while (%i = 0 to 100 step 16) parallel mapping(loop)
@@ -108,6 +109,7 @@ class WhileOp(IRDLOperation):
     mapping = prop_def(MappingAttr)
     order = opt_prop_def(DenseArrayBase.constr(i64))
     stages = opt_prop_def(IntegerAttr.constr(i64))
+    warps = opt_prop_def(IntegerAttr.constr(i64))
     body = region_def("single_block")
     outputs = var_result_def(TensorType)
 
@@ -129,6 +131,7 @@ class WhileOp(IRDLOperation):
         mapping: Mapping = Mapping.LOOP,
         order: Sequence[int] | None = None,
         stages: int | None = None,
+        warps: int | None = None,
     ) -> None:
         static_lower, dynamic_lower = split_dynamic_index_list(lower, DYNAMIC_INDEX)
         static_upper, dynamic_upper = split_dynamic_index_list(upper, DYNAMIC_INDEX)
@@ -142,6 +145,7 @@ class WhileOp(IRDLOperation):
                 "mapping": MappingAttr(mapping),
                 "order": None if order is None else share_integer_array(order),
                 "stages": None if stages is None else IntegerAttr(stages, i64),
+                "warps": None if warps is None else IntegerAttr(warps, i64),
             },
             regions=[body if isinstance(body, Region) else Region(body)],
             result_types=[[init.type for init in inits]],
@@ -192,8 +196,8 @@ class WhileOp(IRDLOperation):
 
     def _verify_loop_bounds(self) -> None:
         """
-        Raise `VerifyException` for wrong numbers of bounds, steps or stages that are
-        not positive, or an `order` that is no permutation.
+        Raise `VerifyException` for wrong numbers of bounds, steps, stages or warps that
+        are not positive, or an `order` that is no permutation.
         """
         loops = len(self.steps)
         for what, bounds in (
@@ -217,6 +221,10 @@ class WhileOp(IRDLOperation):
         if self.stages is not None and self.stages.value.data < 1:
             raise VerifyException(
                 f"expected at least 1 stage, got {self.stages.value.data}"
+            )
+        if self.warps is not None and self.warps.value.data < 1:
+            raise VerifyException(
+                f"expected at least 1 warp, got {self.warps.value.data}"
             )
         if self.order is None:
             return
@@ -291,15 +299,14 @@ class WhileOp(IRDLOperation):
             parser.Delimiter.PAREN, lambda: _parse_loop(parser)
         )
         kind = parser.parse_str_enum(LoopKind)
-        order, stages = None, None
+        order = None
         mapping = _parse_optional_mapping(parser)
         if parser.parse_optional_keyword("order") is not None:
             order = parser.parse_comma_separated_list(
                 parser.Delimiter.PAREN, parser.parse_integer
             )
-        if parser.parse_optional_keyword("stages") is not None:
-            with parser.in_parens():
-                stages = parser.parse_integer()
+        stages = _parse_optional_count(parser, "stages")
+        warps = _parse_optional_count(parser, "warps")
         carry = []
         keyword = "into" if kind is LoopKind.PARALLEL else "carry"
         if parser.parse_optional_keyword(keyword) is not None:
@@ -320,6 +327,7 @@ class WhileOp(IRDLOperation):
             mapping,
             order,
             stages,
+            warps,
         )
         if attributes is not None:
             operation.attributes |= attributes.data
@@ -338,6 +346,8 @@ class WhileOp(IRDLOperation):
             printer.print_string(f" order({order})")
         if self.stages is not None:
             printer.print_string(f" stages({self.stages.value.data})")
+        if self.warps is not None:
+            printer.print_string(f" warps({self.warps.value.data})")
         if self.carried_values:
             printer.print_string(" into(" if self.is_parallel else " carry(")
             pairs = list(zip(self.carried_values, self.inits, strict=True))
@@ -350,6 +360,14 @@ class WhileOp(IRDLOperation):
             print_entry_block_args=False,
             print_block_terminators=bool(self.carried_values),
         )
+
+
+def _parse_optional_count(parser: Parser, keyword: str) -> int | None:
+    """Parse a keyword and a number in parentheses; `None` without the keyword."""
+    if parser.parse_optional_keyword(keyword) is None:
+        return None
+    with parser.in_parens():
+        return parser.parse_integer()
 
 
 def _parse_optional_mapping(parser: Parser) -> Mapping:

@@ -68,6 +68,7 @@ class TileGroupPattern(RewritePattern):
             _loop_permutation_of_plan(plan.loop_order, tiling, members.root),
             IterationsInFlight(plan.stage_count, plan.reduce_stage_count),
             find_in_place_destinations(op, tiling, inputs),
+            plan.warp_count,
         )
         results = _build_loops_and_group_results(op, plan, tiles)
         _copy_location_if_operation(op, results[0].owner)

@@ -54,13 +54,14 @@ class GroupLoopBuilder:
         loop_order: Sequence[int] | None = None,
         in_flight: IterationsInFlight = SINGLE,
         overwritten_inputs: Mapping[SSAValue, SSAValue] | None = None,
+        warps: int | None = None,
     ) -> None:
         self.tiling = tiling
         self.inputs = inputs
         self.stages, self.pieces = (each if each > 1 else None for each in in_flight)
         self.overwritten = overwritten_inputs or {}
         self.indices = OffsetBuilder()
-        self.nest = self._build_parallel_nest(mapping, loop_order)
+        self.nest = self._build_parallel_nest(mapping, loop_order, warps)
         invariant_builder, cuts = (
             self.nest.builder_outside_invariant_loops,
             SlicedTiles(),
@@ -75,7 +76,10 @@ class GroupLoopBuilder:
             )
 
     def _build_parallel_nest(
-        self, mapping: tile.Mapping, loop_order: Sequence[int] | None
+        self,
+        mapping: tile.Mapping,
+        loop_order: Sequence[int] | None,
+        warps: int | None,
     ) -> ParallelNest:
         """
         Return a new nest of all parallel loops but the sequential one; no IR is built
@@ -86,7 +90,9 @@ class GroupLoopBuilder:
         names = name_induction_variables(list(self.tiling.loops.values()))
         is_loop = mapping in (tile.Mapping.LOOP, tile.Mapping.CORE)
         if not is_loop or not self.tiling.rules.has_views:
-            return ParallelNest(loops, mapping, self.indices, names, loop_order)
+            return ParallelNest(
+                loops, mapping, self.indices, names, loop_order, warps=warps
+            )
         if loop_order is not None:
             loops = [loops[index] for index in loop_order]
         stages = self.stages if self.tiling.rolling_loop is None else None

@@ -40,6 +40,8 @@ class ParallelNest:
     order: Sequence[int] | None = None
     """Execution order of the loops, if it differs from the nesting order."""
     stages: int | None = None
+    warps: int | None = None
+    """Number of warps that run an iteration on a GPU, if it is chosen."""
     hoists_slices: bool = False
     """`True` to slice each tile in the outermost possible loop."""
     slices_before_use: bool = False
@@ -114,6 +116,7 @@ class ParallelNest:
             self.mapping,
             self.order,
             self.stages,
+            self.warps,
         )
         return builder.insert(nest).results
 

@@ -201,9 +201,8 @@ class KernelOutliner:
     def _warp_count(self, kernel: func.FuncOp) -> int:
         """Return the warps per program: by attribute, by option, or by tile size."""
         for op in kernel.body.block.ops:
-            warps = op.attributes.get("warps")
-            if isinstance(warps, IntegerAttr):
-                return warps.value.data
+            if (warps := triton.warps_of_loop(op)) is not None:
+                return warps
         return self.warps or _default_warp_count(kernel)
 
 

@@ -68,6 +68,8 @@ def _build_parallel_nest(
         loop.attributes["order"] = op.order
     if op.stages is not None:
         loop.attributes["stages"] = op.stages
+    if op.warps is not None:
+        loop.attributes["warps"] = op.warps
     state.builder.insert(loop)
     for old, new in zip(op.induction_variables, body.args, strict=False):
         _bind_induction_variable(state, old, new)

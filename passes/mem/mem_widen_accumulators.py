@@ -19,7 +19,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tlf.dialects import mem
-from tlf.dialects.triton import default_warp_count
+from tlf.dialects.triton import default_warp_count, warps_of_loop
 from tlf.dialects.types import element_count_of, tensor_type
 from tlf.planner.cost.gpu.wide_accumulators import can_widen_accumulators
 from tlf.support.affine.linear_access import is_projection
@@ -52,12 +52,24 @@ def _widen_accumulators_of_loop(loop: scf.ForOp) -> None:
     """Widen the accumulators of a loop, if there is room for all of them."""
     reductions = list(_carried_reductions(loop))
     sizes = [prod(reduction.domain_extents) for _, reduction in reductions]
-    values = [value for each in loop.walk() for value in each.results]
-    tiles = [each for each in values if isinstance(each.type, TensorType)]
-    largest = max(map(element_count_of, tiles), default=0)
-    if can_widen_accumulators(sizes, default_warp_count(largest)):
+    if can_widen_accumulators(sizes, _warp_count_of(loop)):
         for index, reduction in reductions:
             _widen_accumulator(loop, index, reduction)
+
+
+def _warp_count_of(loop: scf.ForOp) -> int:
+    """
+    Return the number of warps that run a loop: that of the enclosing grid loop, or else
+    the default for the largest tile of the loop.
+    """
+    parent = loop.parent_op()
+    while parent is not None:
+        if (warps := warps_of_loop(parent)) is not None:
+            return warps
+        parent = parent.parent_op()
+    values = [value for each in loop.walk() for value in each.results]
+    tiles = [each for each in values if isinstance(each.type, TensorType)]
+    return default_warp_count(max(map(element_count_of, tiles), default=0))
 
 
 def _carried_reductions(loop: scf.ForOp) -> Iterator[tuple[int, mem.ReduceOp]]:

@@ -184,6 +184,11 @@ class TritonCalibration:
     """Registers per thread for addresses, masks and loops."""
     wide_accumulator_registers: int = 48
     """Maximum registers per thread for partial results of the reductions of a loop."""
+    max_spilled_registers: int = 4
+    """
+    Maximum registers per thread that a loop of fused reductions may spill to memory: as
+    many as attention of 128 channels spills with 128 queries and 64 keys on four warps.
+    """
     register_granularity: int = 8
     """Allocation granularity of a thread's registers."""
     shared_memory_fraction: float = 7 / 8

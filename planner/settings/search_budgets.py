@@ -128,6 +128,12 @@ class KernelSearchBudget:
     """Minimum relative gain of tiles other than the start of the search."""
     min_stages_gain: float = 0.05
     """Minimum relative gain of a non-default number of iterations in flight."""
+    min_warps_gain: float = 0.05
+    """
+    Minimum relative gain of a number of warps that does not follow from the tile sizes:
+    on an H200, the times of norms, sums and elementwise functions with one to eight
+    warps differ by less.
+    """
     default_stages: int = 3
     """Default number of iterations in flight of loops around matrix products."""
     max_limit_ratio: float = 12.0
@@ -287,7 +293,8 @@ class ReassociationBudget:
     max_split_loss: float = 0.02
     """
     Fraction of the cycles: if the first split count costs this much more, the search
-    for one stops. In about 75 programs, no count saved cycles where the first one did not.
+    for one stops. In about 75 programs, no count saved cycles where the first one did
+    not.
     """
     max_count_ratio: int = 16
     """

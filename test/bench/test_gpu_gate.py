@@ -171,6 +171,17 @@ def test_rows_have_names_of_their_own_and_seeds_draw_sizes() -> None:
     assert core == [row.name for row in gate_rows(1) if row.tier == CORE]
 
 
+def test_attentions_of_the_core_tier_also_run_with_relaxed_numerics() -> None:
+    rows = {row.name: row for row in gate_rows(0) if row.tier == CORE}
+    for name in (
+        "attention 4x16x4096x64",
+        "causal attention by positions 4x16x4096x128",
+    ):
+        relaxed = rows[f"{name} relaxed"]
+        assert relaxed.numerics == "relaxed"
+        assert relaxed.make is rows[name].make
+
+
 def test_problems_of_a_checkout_are_rows_of_the_full_tier(tmp_path: Path) -> None:
     folder = tmp_path / "KernelBench" / "level1"
     folder.mkdir(parents=True)

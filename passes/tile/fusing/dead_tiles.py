@@ -93,7 +93,7 @@ def _drop_carried_tensors(
         nest.detach_region(nest.body),
         nest.kind.data,
     )
-    for name in ("mapping", "order", "stages"):
+    for name in ("mapping", "order", "stages", "warps"):
         if name in nest.properties:
             replacement.properties[name] = nest.properties[name]
     replacement.attributes |= nest.attributes

@@ -70,7 +70,7 @@ def _build_fused_nest(
     """Insert the fused `tile.while` before the second nest, scheduled as the first."""
     first, loops = fusion.first, [each.common_loop for each in fusion.loops]
     builder = Builder(InsertPoint.before(fusion.second))
-    order, stages = first.order, first.stages
+    order, stages, warps = first.order, first.stages, first.warps
     fused = tile.WhileOp(
         [materialize_index(builder, loop.lower) for loop in loops],
         [materialize_index(builder, loop.upper) for loop in loops],
@@ -81,6 +81,7 @@ def _build_fused_nest(
         first.mapping.data,
         None if order is None else [int(axis) for axis in order.get_values()],
         None if stages is None else stages.value.data,
+        None if warps is None else warps.value.data,
     )
     fused.attributes |= first.attributes
     fused.location = fusion.second.location

@@ -167,7 +167,7 @@ class GpuEstimator:
         search, starts = self._prepare_search(members)
         search.find_best(starts)
         candidates = (
-            each for each in search.candidates_by_sizes.values() if each is not None
+            each for each in search.candidates_by_point.values() if each is not None
         )
         return sorted(candidates, key=lambda each: each.cost.cycles)
 
@@ -176,16 +176,16 @@ class GpuEstimator:
     ) -> graph.PlanAttr:
         """Build a plan attribute from a candidate, without attaching it to any IR."""
         count = len(members.tileable_axes(self.rules).parallel)
+        stages = candidate.schedule.stages
         # `default_stages` is the default of loops that name no number of stages.
-        stages = (
-            1 if candidate.stages == KERNEL_SEARCH.default_stages else candidate.stages
-        )
+        is_usual = stages == KERNEL_SEARCH.default_stages
         return graph.PlanAttr(
             self.level.name,
             candidate.sizes[:count],
             candidate.sizes[count:],
             Mapping.PERSISTENT if candidate.cost.is_persistent else Mapping.GRID,
-            stages=stages,
+            stages=1 if is_usual else stages,
+            warps=candidate.schedule.warps,
         )
 
     def _search_candidate(
@@ -209,6 +209,7 @@ class GpuEstimator:
             self.rules,
             self.kernels,
             self.freedom.max_stages,
+            self.freedom.max_warps,
             limit,
         )
         shape = members, axes, self.level, self.target, self.rules

@@ -19,6 +19,12 @@ from tlf.planner.cost.gpu.gpu_parameters import Chip
 from tlf.planner.cost.gpu.program_resources import ProgramResources
 from tlf.planner.cost.gpu.unit_cycles import UnitCycles
 
+UNITS_OF_ANY_WARPS = ("memory", "matrix", "special")
+"""
+Resources whose time hardly depends on the number of warps of a program; besides lanes,
+unless they compute products.
+"""
+
 
 @dataclass(frozen=True)
 class OuterTraffic:
@@ -65,6 +71,23 @@ class KernelWork:
     """
     Cycles by which the loop of the longest program exceeds the mean of all programs.
     """
+    alternating_cycles: float = 0.0
+    """
+    Cycles of one program in which groups of warps alternate between matrix instructions
+    and lanes, and wait for each other.
+    """
+    has_lane_products: bool = False
+    """True if lanes compute products."""
+    cycles_of_fewer_warps: float = 0.0
+    """
+    Cycles of one program that has a processor to itself, as far as fewer warps may save
+    them: in which warps exchange results.
+    """
+    cycles_of_more_warps: float = 0.0
+    """
+    Cycles of one program that has a processor to itself, as far as more warps may save
+    them: in which instructions of a warp wait for each other.
+    """
 
 
 @dataclass(frozen=True)
@@ -88,6 +111,10 @@ class KernelCost:
     True if as many programs as run at once have the iterations of all. The cycles are
     those of a grid.
     """
+    least_cycles_of_fewer_warps: float = 0.0
+    """Lower bound on the cycles if programs had fewer warps."""
+    least_cycles_of_more_warps: float = 0.0
+    """Lower bound on the cycles if programs had more warps."""
 
     @property
     def bottleneck(self) -> str:
@@ -101,15 +128,7 @@ def estimate_kernel_cost(work: KernelWork, chip: Chip) -> KernelCost:
     per_processor = ceil(work.program_count / chip.processors)
     waves = ceil(work.program_count / (resident * chip.processors))
     times = _compute_time_by_resource(work, chip, per_processor)
-    latency = waves * work.lone_program_cycles - work.latency_before_and_after
-    latency += work.longest_loop_excess
-    # Programs of a wave end together and store together.
-    port_cycles = (
-        waves * work.bytes_stored_after_loop / work.program_count / chip.gpu.port
-    )
-    latency += max(
-        0.0, work.bytes_stored_after_loop / chip.memory.bandwidth - port_cycles
-    )
+    latency = _latency_of(work, chip, waves, work.lone_program_cycles)
     # Programs of the first wave start together and wait together.
     busy = (
         max(times.values())
@@ -118,6 +137,7 @@ def estimate_kernel_cost(work: KernelWork, chip: Chip) -> KernelCost:
     )
     times["latency"] = latency
     fixed = chip.gpu.launch + work.latency_before_and_after
+    fewer, more = _least_cycles_with_other_warps(work, chip, times)
     return KernelCost(
         fixed + max(busy, latency),
         times,
@@ -127,6 +147,43 @@ def estimate_kernel_cost(work: KernelWork, chip: Chip) -> KernelCost:
         work.resources,
         work.outer_traffic.bytes,
         fixed,
+        least_cycles_of_fewer_warps=fixed + fewer,
+        least_cycles_of_more_warps=fixed + more,
+    )
+
+
+def _latency_of(work: KernelWork, chip: Chip, waves: int, alone: float) -> float:
+    """
+    Return the cycles after the start of a kernel of `waves` of programs, each of which
+    takes `alone` on a processor of its own.
+    """
+    latency = waves * alone - work.latency_before_and_after + work.longest_loop_excess
+    # Programs of a wave end together and store together.
+    stored = work.bytes_stored_after_loop
+    port_cycles = waves * stored / work.program_count / chip.gpu.port
+    return latency + max(0.0, stored / chip.memory.bandwidth - port_cycles)
+
+
+def _least_cycles_with_other_warps(
+    work: KernelWork, chip: Chip, times: Mapping[str, float]
+) -> tuple[float, float]:
+    """
+    Return lower bounds on the cycles after the start of a kernel if its programs had
+    fewer warps, of which as many programs are resident as their values allow, or more.
+    """
+    resources, alone = work.resources, work.lone_program_cycles
+    lanes = () if work.has_lane_products else ("lanes",)
+    units = max(times[each] for each in (*UNITS_OF_ANY_WARPS, *lanes))
+
+    def least_cycles(resident: int, saved: float) -> float:
+        waves = ceil(work.program_count / (resident * chip.processors))
+        return max(units, _latency_of(work, chip, waves, alone - saved))
+
+    return (
+        least_cycles(resources.max_resident_programs(chip), work.cycles_of_fewer_warps),
+        least_cycles(
+            resources.count_resident_programs(chip), work.cycles_of_more_warps
+        ),
     )
 
 
@@ -146,4 +203,5 @@ def _compute_time_by_resource(
         "shared": per_processor * each.shared,
         "port": per_processor * each.cache_port,
         "warps": per_processor * work.warp_issued_cycles,
+        "turns": per_processor * work.alternating_cycles,
     }

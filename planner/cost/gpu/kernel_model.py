@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 
 from xdsl.ir import Operation
@@ -17,11 +17,15 @@ from tlf.planner.cost.gpu.kernel_cost import (
     estimate_kernel_cost,
 )
 from tlf.planner.cost.gpu.kernel_programs import KernelPrograms
+from tlf.planner.cost.gpu.kernel_schedule import DEFAULT_SCHEDULE, KernelSchedule
 from tlf.planner.cost.gpu.program_resources import ProgramResources, ResourceDemand
 from tlf.planner.cost.gpu.register_live_ranges import RegisterLiveRanges
 from tlf.planner.cost.gpu.unit_cycles import UnitCycles
 from tlf.planner.settings.gpu_calibration import TRITON_CALIBRATION
 from tlf.planner.settings.search_budgets import KERNEL_SEARCH
+
+MAX_WARPS = 32
+"""Maximum number of warps of a program."""
 
 
 @dataclass
@@ -30,10 +34,16 @@ class KernelModel:
 
     chip: Chip
     target: TargetSpec
-    _demand: ResourceDemand | None = field(init=False, default=None)
-    """Demand of the most recent tiling."""
-    _programs: KernelPrograms | None = field(init=False, default=None)
-    """Programs of the most recent tiling."""
+    _tiling: GroupTiling | None = field(init=False, default=None)
+    """The most recent tiling."""
+    _demands: dict[int | None, ResourceDemand] = field(
+        init=False, default_factory=dict[int | None, ResourceDemand]
+    )
+    """Demand of the most recent tiling, by the number of warps."""
+    _programs: dict[int | None, KernelPrograms] = field(
+        init=False, default_factory=dict[int | None, KernelPrograms]
+    )
+    """Programs of the most recent tiling, by the number of warps."""
     _cycles_per_element_by_op: dict[Operation, UnitCycles] = field(
         init=False, default_factory=dict[Operation, UnitCycles]
     )
@@ -45,19 +55,30 @@ class KernelModel:
         init=False, default_factory=dict[Hashable, RegisterLiveRanges]
     )
 
-    def estimate_cost(self, tiling: GroupTiling, stages: int = 1) -> KernelCost:
-        """Return the cost of a group; `stages` is the number of stages of its plan."""
-        work = self.kernel_work_of(tiling, stages)
+    def estimate_cost(
+        self, tiling: GroupTiling, schedule: KernelSchedule = DEFAULT_SCHEDULE
+    ) -> KernelCost:
+        """Return the cost of a group with the schedule of its plan."""
+        work = self.kernel_work_of(tiling, schedule)
         cost = estimate_kernel_cost(work, self.chip)
-        cost = replace(cost, is_persistent=self._can_persist(tiling, cost))
+        is_persistent = self._can_persist(tiling, cost, schedule.warps)
+        cost = replace(cost, is_persistent=is_persistent)
         cascade = tiling.cascade
         if cascade is None or cascade.has_only_independent_products:
             return cost
+        if work.alternating_cycles:
+            return cost
+        slowdown = TRITON_CALIBRATION.fused_reduction_slowdown
         return replace(
-            cost, cycles=cost.cycles * TRITON_CALIBRATION.fused_reduction_slowdown
+            cost,
+            cycles=cost.cycles * slowdown,
+            least_cycles_of_fewer_warps=cost.least_cycles_of_fewer_warps * slowdown,
+            least_cycles_of_more_warps=cost.least_cycles_of_more_warps * slowdown,
         )
 
-    def _can_persist(self, tiling: GroupTiling, cost: KernelCost) -> bool:
+    def _can_persist(
+        self, tiling: GroupTiling, cost: KernelCost, warps: int | None
+    ) -> bool:
         """
         Return `True` if programs that run one after the other on a processor may be
         one: the loads of a loop around a matrix product are then in flight while the
@@ -74,44 +95,76 @@ class KernelModel:
             return False
         if not tiling.inner_loops or tiling.nested_loops or tiling.gathered_operations:
             return False
-        demand = self.resource_demand_of(tiling)
+        demand = self.resource_demand_of(tiling, warps)
         return demand.can_exchange_results_in_loop(resources, cost.resident_programs)
 
     def program_resources_of(
-        self, tiling: GroupTiling, stages: int = 1
+        self, tiling: GroupTiling, schedule: KernelSchedule = DEFAULT_SCHEDULE
     ) -> ProgramResources:
         """Return the resources of one program."""
-        return self.resource_demand_of(tiling).program_resources_with(
-            self._iterations_in_flight_of(tiling, stages)
+        return self.resource_demand_of(tiling, schedule.warps).program_resources_with(
+            self._iterations_in_flight_of(tiling, schedule.stages)
         )
 
-    def resource_demand_of(self, tiling: GroupTiling) -> ResourceDemand:
-        """Return the resources of programs by the number of iterations in flight."""
-        if self._demand is None or self._demand.tiling is not tiling:
-            compute_model = ComputeModel(
-                self.chip,
-                self.target,
-                tiling,
-                self._cycles_per_element_by_op,
-                self._factor_kinds,
+    def resource_demand_of(
+        self, tiling: GroupTiling, warps: int | None = None
+    ) -> ResourceDemand:
+        """
+        Return the resources of programs of `warps`, or of the default number of warps,
+        by the number of iterations in flight.
+        """
+        if self._tiling is not tiling:
+            self._tiling = tiling
+            self._demands.clear()
+            self._programs.clear()
+        if warps not in self._demands:
+            self._demands[warps] = ResourceDemand(
+                tiling, self._compute_model_of(tiling), self._live_ranges, warps
             )
-            self._demand = ResourceDemand(tiling, compute_model, self._live_ranges)
-        return self._demand
+        return self._demands[warps]
 
-    def kernel_work_of(self, tiling: GroupTiling, stages: int = 1) -> KernelWork:
-        """Return the estimated work of a tiled group as a kernel with `stages`."""
-        resources = self.program_resources_of(tiling, stages)
-        return self._programs_of(tiling).total_work_with(resources)
+    def _compute_model_of(self, tiling: GroupTiling) -> ComputeModel:
+        """Return the model of the computation of tiles, which any warps share."""
+        for demand in self._demands.values():
+            return demand.compute_model
+        return ComputeModel(
+            self.chip,
+            self.target,
+            tiling,
+            self._cycles_per_element_by_op,
+            self._factor_kinds,
+        )
 
-    def min_cycles_of(self, tiling: GroupTiling) -> float:
-        """Return a lower bound on the cycles of a group for any number of stages."""
-        return self._programs_of(tiling).min_cycles
+    def kernel_work_of(
+        self, tiling: GroupTiling, schedule: KernelSchedule = DEFAULT_SCHEDULE
+    ) -> KernelWork:
+        """Return the estimated work of a tiled group as a kernel with a schedule."""
+        resources = self.program_resources_of(tiling, schedule)
+        return self._programs_of(tiling, schedule.warps).total_work_with(resources)
 
-    def _programs_of(self, tiling: GroupTiling) -> KernelPrograms:
+    def min_cycles_of(self, tiling: GroupTiling, warps: int | None = None) -> float:
+        """
+        Return a lower bound on the cycles of a group with `warps`, or with the default
+        number of warps, for any number of stages.
+        """
+        return self._programs_of(tiling, warps).min_cycles
+
+    def _programs_of(self, tiling: GroupTiling, warps: int | None) -> KernelPrograms:
         """Return the programs of a tiling; those of the most recent one are kept."""
-        if self._programs is None or self._programs.tiling is not tiling:
-            self._programs = KernelPrograms(self.chip, self.resource_demand_of(tiling))
-        return self._programs
+        demand = self.resource_demand_of(tiling, warps)
+        if warps not in self._programs:
+            self._programs[warps] = KernelPrograms(self.chip, demand)
+        return self._programs[warps]
+
+    def default_warp_count_of(self, tiling: GroupTiling) -> int:
+        """Return the number of warps that follows from the tile sizes."""
+        return self.resource_demand_of(tiling).warp_count
+
+    def warp_counts_of(self, tiling: GroupTiling, most: int | None) -> Sequence[int]:
+        """Return the numbers of warps that programs may have, ascending."""
+        least = self.resource_demand_of(tiling).min_warp_count
+        most = min(most or MAX_WARPS, self.chip.gpu.warps)
+        return [1 << log for log in range(most.bit_length()) if least <= 1 << log]
 
     def _iterations_in_flight_of(self, tiling: GroupTiling, stages: int) -> int:
         """

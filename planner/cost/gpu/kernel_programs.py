@@ -22,7 +22,10 @@ from tlf.planner.cost.gpu.program_resources import ProgramResources, ResourceDem
 from tlf.planner.cost.gpu.source_products import find_source_product
 from tlf.planner.cost.gpu.unit_cycles import NO_CYCLES, UnitCycles
 from tlf.planner.cost.loop_ranges import count_reduction_trips
-from tlf.planner.settings.gpu_calibration import TRITON_CALIBRATION
+from tlf.planner.settings.gpu_calibration import (
+    MATRIX_INSTRUCTIONS,
+    TRITON_CALIBRATION,
+)
 
 
 @dataclass(frozen=True)
@@ -123,8 +126,10 @@ class KernelPrograms:
         programs = self.grid.program_count
         once, repeated = self._cycles_outside_loop, self._cycles_in_loop
         repeated += self._register_staging_cycles(inner, resources)
+        repeated += self._spill_cycles(resources)
         fill = self._first_and_last_byte_latency()
-        step = repeated * (1 / self.steps)
+        slowdown = max(1.0, self.chip.gpu.schedulers / self.warps)
+        step = repeated.with_issue_slowdown(slowdown) * (1 / self.steps)
         is_direct = resources.stages == 1
         waits = self._warp_wait_cycles(step, is_direct)
         in_tiles = (self.tiles_per_program - 1) * self._scan_iteration_latency
@@ -138,12 +143,18 @@ class KernelPrograms:
         memory = self._outer_traffic_of_moves(moves, resources)
         stored = sum(each.totals.bus_bytes for each in outer if not each.is_read)
         loop = self._reduction_loop_cycles(step, memory, resources)
+        if self.has_alternating_groups:
+            loop *= TRITON_CALIBRATION.fused_reduction_slowdown
         return KernelWork(
             programs,
             memory,
             sum(each.totals.cache_bytes for each in moves),
             beside + repeated,
-            fill + once.total_cycles + loop + waits + in_tiles,
+            fill
+            + once.with_issue_slowdown(slowdown).total_cycles
+            + loop
+            + waits
+            + in_tiles,
             fill,
             resources,
             exposed if is_direct or not is_looped else 0.0,
@@ -151,7 +162,60 @@ class KernelPrograms:
             stored if is_product else 0.0,
             once.elementwise_cycles if is_looped else 0.0,
             loop * (self.trips.whole.greatest / self.rounds - 1),
+            self._alternating_cycles(repeated, resources),
+            self.demand.has_lane_products,
+            self._exchange_cycles(once, loop),
+            self._chained_cycles(once + repeated, resources, slowdown),
         )
+
+    def _exchange_cycles(self, once: UnitCycles, loop: float) -> float:
+        """
+        Return the cycles of one program that fewer warps may save: exchanges, and reads
+        of products by lanes; given its work outside of its loop, and that of the loop.
+        """
+        reads = loop if self.demand.has_lane_products else 0.0
+        exchanges = 0.0 if self.is_grouped else once.shared
+        return self._total_reduction_latency + exchanges + reads
+
+    def _alternating_cycles(
+        self, repeated: UnitCycles, resources: ProgramResources
+    ) -> float:
+        """
+        Return the cycles of one program in a loop of a cascade in which groups of warps
+        alternate between matrix instructions and lanes; 0 in other loops.
+
+        The groups that are resident are the customers of a closed network of two queues
+        (Gordon and Newell, *Closed Queuing Systems with Exponential Servers*, 1967).
+        """
+        if not self.has_alternating_groups:
+            return 0.0
+        least, most = sorted((repeated.matrix, repeated.lanes))
+        groups = self._independent_groups_with(resources.stages)
+        groups *= resources.count_resident_programs(self.chip)
+        ratio = min(least / most, 1 - 1e-6)
+        return most * (1 - ratio ** (groups + 1)) / (1 - ratio**groups)
+
+    @cached_property
+    def has_alternating_groups(self) -> bool:
+        """
+        True if the loop of a cascade computes a product by matrix instructions of full
+        rate, whose results lanes read.
+        """
+        return self.tiling.cascade is not None and any(
+            self.arithmetic.is_full_rate_mma(self.arithmetic.matrix_product_of(tiled))
+            for tiled in self._accumulated_tiles
+            if tiled.facts.is_product and self._loop_level_of(tiled) is LoopLevel.INNER
+        )
+
+    def _chained_cycles(
+        self, busy: UnitCycles, resources: ProgramResources, slowdown: float
+    ) -> float:
+        """
+        Return the cycles of one program that more warps may save, given the busy cycles
+        of its units: all, if it spills registers or its warps do not reach the units.
+        """
+        spills = resources.spilled_registers(self.chip)
+        return slowdown * busy.total_cycles if slowdown > 1 or spills else 0.0
 
     @cached_property
     def _moves_per_program(self) -> list[TileTraffic]:
@@ -289,6 +353,15 @@ class KernelPrograms:
         accesses = sum(each.totals.access_count for each in moves) / count
         return UnitCycles(load_store=accesses / self.chip.gpu.load_lanes)
 
+    def _spill_cycles(self, resources: ProgramResources) -> UnitCycles:
+        """
+        Return the cycles of one program in which threads store and load the registers
+        that they spill, once per iteration.
+        """
+        spilled = resources.spilled_registers(self.chip)
+        accesses = 2 * spilled * self.warps * self.chip.gpu.warp
+        return UnitCycles(load_store=self.steps * accesses / self.chip.gpu.load_lanes)
+
     def _compute_cycles(self, loop_level: LoopLevel) -> UnitCycles:
         """
         Return the busy cycles of a processor's units for computing, in one program.
@@ -384,15 +457,37 @@ class KernelPrograms:
         steps = self.steps * ceil(self.grid.program_count / resident)
         queue = outer_traffic.bytes / self.chip.memory.bandwidth / steps
         hidden = (latency + queue + iteration_cycles.cache_port + delay) / (stages - 1)
-        # In a cascade, one program needs a product before it continues.
+        # In a cascade, a group of warps needs its product before it continues.
         sequential = (
             0.0
             if self.tiling.cascade is None
-            else iteration_cycles.matrix + iteration_cycles.lanes
+            else (iteration_cycles.matrix + iteration_cycles.lanes)
+            / self._independent_groups_with(stages)
         )
         longest = max(iteration_cycles.busiest_unit_cycles, chain, sequential)
         each = max(longest + self.chip.gpu.barrier, hidden)
         return self.steps * each + (self._count_loop_starts() - 1) * latency
+
+    def _independent_groups_with(self, stages: int) -> float:
+        """
+        Return the number of groups of warps that compute rows of their own, as far as
+        they do not wait for each other: the last one to read a load frees its buffer.
+        """
+        return 1 + (self._warp_groups - 1) * (1 - 1 / max(1, stages - 1))
+
+    @cached_property
+    def _warp_groups(self) -> int:
+        """
+        Number of groups of warps, among which the rows of matrix instructions of full
+        rate are divided.
+        """
+        rows = [
+            self.arithmetic.matrix_product_of(tiled).rows
+            for tiled in self._accumulated_tiles
+            if tiled.facts.is_product
+        ]
+        strips = min(rows, default=0) // self.chip.gpu.matrix_rows
+        return max(1, min(strips, self.warps // MATRIX_INSTRUCTIONS.warp_group))
 
     def _count_loop_starts(self) -> float:
         """Return the number of times that a program starts a loop with loads."""

@@ -1,11 +1,11 @@
 """
-Search for the tile sizes of a group with the fastest estimated GPU kernel, by hill
-climb.
+Search for the tile sizes and warps of a group with the fastest estimated GPU kernel,
+by hill climb.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import inf
 from typing import TypeAlias
@@ -24,11 +24,15 @@ from tlf.dialects.types import itemsize_of
 from tlf.planner.cost.gpu.compute_model import count_scalar_products
 from tlf.planner.cost.gpu.kernel_cost import KernelCost
 from tlf.planner.cost.gpu.kernel_model import KernelModel
+from tlf.planner.cost.gpu.kernel_schedule import KernelSchedule
 from tlf.planner.settings.gpu_calibration import TRITON_CALIBRATION
 from tlf.planner.settings.search_budgets import KERNEL_SEARCH, TILE_SEARCH
 
 Sizes: TypeAlias = tuple[int, ...]
 """Tile sizes of the parallel axes, then of the reduction if it has a loop."""
+
+Point: TypeAlias = tuple[Sizes, int | None]
+"""Tile sizes, and a number of warps; `None` if it follows from the sizes."""
 
 DEPTHS = (2, 3, 4, 5)
 """Candidate numbers of iterations in flight of loops around matrix products."""
@@ -39,18 +43,23 @@ WARPS = default_warp_count(1)
 
 @dataclass(frozen=True)
 class KernelCandidate:
-    """Tile sizes, iterations in flight, and their cost."""
+    """Tile sizes and the schedule of programs, and the cost of both."""
 
     sizes: Sizes
-    stages: int
+    schedule: KernelSchedule
     cost: KernelCost
+
+    @property
+    def warp_count(self) -> int:
+        """Number of warps of a program."""
+        return self.cost.resources.warp_count
 
 
 @dataclass
 class KernelSearch:
     """
-    Hill climb over tile sizes and stages, one axis at a time. The result never costs
-    more than the start.
+    Hill climb over tile sizes and warps, one axis at a time, each with the cheapest
+    number of stages. The result never costs more than the start.
     """
 
     members: GroupMembers
@@ -61,19 +70,23 @@ class KernelSearch:
     kernel_model: KernelModel
     max_stages: int | None = None
     """Maximum number of iterations in flight."""
+    max_warps: int | None = None
+    """Maximum number of warps of a program."""
     cycle_limit: float = inf
     """Cycles that the best tiles must not exceed to be of use."""
     start_sizes: frozenset[Sizes] = frozenset()
     """Start sizes, which are exempt from the minimum tile size."""
     has_start_products: bool = False
     """True if matrix instructions compute a product at the start sizes."""
-    candidates_by_sizes: dict[Sizes, KernelCandidate | None] = field(
-        default_factory=dict[Sizes, KernelCandidate | None]
+    candidates_by_point: dict[Point, KernelCandidate | None] = field(
+        default_factory=dict[Point, KernelCandidate | None]
     )
-    _min_cycles_by_sizes: dict[Sizes, float] = field(
-        init=False, default_factory=dict[Sizes, float]
+    _min_cycles_by_point: dict[Point, float] = field(
+        init=False, default_factory=dict[Point, float]
     )
-    """Lower bounds of sizes that were not evaluated further."""
+    """Lower bounds of points that were not evaluated further."""
+    default_warp_counts: dict[Sizes, int] = field(default_factory=dict[Sizes, int])
+    """Default numbers of warps of the sizes that were evaluated."""
 
     def find_best(self, start_sizes: Sequence[Sizes]) -> KernelCandidate | None:
         """
@@ -106,33 +119,86 @@ class KernelSearch:
 
     def _hill_climb(self, start: KernelCandidate) -> KernelCandidate:
         """
-        Return the local optimum over neighbouring sizes, or `start` if the fraction of
-        cycles saved is below `min_tile_gain`.
+        Return the local optimum over neighbouring sizes and warps, first over warps of
+        `start`; or `start` if the fraction of cycles saved is below `min_tile_gain`.
         """
-        best = start
-        while (neighbour := self._find_faster_neighbour(best)) is not None:
+        best = self._find_better_of(start, self._warp_neighbours(start)) or start
+        while (neighbour := self._find_better_neighbour(best)) is not None:
             best = neighbour
         is_worth = best.cost.cycles <= start.cost.cycles * (
             1 - KERNEL_SEARCH.min_tile_gain
         )
         return best if is_worth else start
 
-    def _find_faster_neighbour(self, best: KernelCandidate) -> KernelCandidate | None:
+    def _find_better_neighbour(
+        self, candidate: KernelCandidate
+    ) -> KernelCandidate | None:
         """
-        Return the best candidate with neighbouring sizes; None if the fraction of
-        cycles saved is below `min_step_gain`.
+        Return the best neighbour in sizes that gains `min_step_gain`, or else in warps;
+        `None` if there is none.
         """
-        neighbour: KernelCandidate | None = None
-        most = best.cost.cycles * (1 - KERNEL_SEARCH.min_step_gain)
-        for sizes in self._neighbour_sizes(best.sizes):
-            candidate = self.cheapest_candidate_with(sizes, most)
-            if candidate is None or candidate.cost.cycles > most:
+        return self._find_better_of(
+            candidate, self._size_neighbours(candidate)
+        ) or self._find_better_of(candidate, self._warp_neighbours(candidate))
+
+    def _find_better_of(
+        self, candidate: KernelCandidate, points: Iterable[Point]
+    ) -> KernelCandidate | None:
+        """
+        Return the best of some points if it gains `min_step_gain` on a candidate.
+        """
+        best: KernelCandidate | None = None
+        most = candidate.cost.cycles * (1 - KERNEL_SEARCH.min_step_gain)
+        for point in points:
+            found = self.cheapest_candidate_with(*point, limit=most)
+            if found is None or found.cost.cycles > most:
                 continue
-            if neighbour is None or (
-                _rank_of_candidate(candidate) < _rank_of_candidate(neighbour)
+            if best is None or _rank_of_candidate(found) < _rank_of_candidate(best):
+                best, most = found, found.cost.cycles
+        return best
+
+    def _size_neighbours(self, candidate: KernelCandidate) -> Iterator[Point]:
+        """
+        Yield neighbouring sizes with their default number of warps, and with that of a
+        candidate.
+        """
+        for sizes in self._neighbour_sizes(candidate.sizes):
+            yield sizes, None
+            usual = self.default_warp_counts.get(sizes, candidate.warp_count)
+            if usual != candidate.warp_count and self._may_have_registers_for(
+                self.candidates_by_point.get((sizes, None)), candidate.warp_count
             ):
-                neighbour, most = candidate, candidate.cost.cycles
-        return neighbour
+                yield sizes, candidate.warp_count
+
+    def _warp_neighbours(self, candidate: KernelCandidate) -> Iterator[Point]:
+        """
+        Yield the sizes of a candidate with twice and half as many warps, if bounds on
+        their time do not rule out that they gain `min_warps_gain`.
+        """
+        cost, warps = candidate.cost, candidate.warp_count
+        most = cost.cycles * (1 - KERNEL_SEARCH.min_warps_gain)
+        if cost.least_cycles_of_more_warps < most:
+            yield candidate.sizes, 2 * warps
+        if cost.least_cycles_of_fewer_warps < most and self._may_have_registers_for(
+            candidate, warps // 2
+        ):
+            yield candidate.sizes, warps // 2
+
+    def _may_have_registers_for(
+        self, candidate: KernelCandidate | None, warps: int
+    ) -> bool:
+        """
+        Return `False` if the values of a candidate exceed the registers of `warps`, or
+        programs have more warps than that.
+        """
+        chip = self.kernel_model.chip
+        if warps < chip.gpu.schedulers:
+            return False
+        if candidate is None:
+            return True
+        values = candidate.cost.resources.least_value_registers
+        limit = chip.gpu.thread_registers + TRITON_CALIBRATION.max_spilled_registers
+        return values <= limit * warps * chip.gpu.warp
 
     def _neighbour_sizes(self, sizes: Sizes) -> Iterator[Sizes]:
         """
@@ -202,28 +268,46 @@ class KernelSearch:
         return (*self.axes.free, *self.axes.reduction_free)[axis]
 
     def cheapest_candidate_with(
-        self, sizes: Sizes, limit: float = inf
+        self, sizes: Sizes, warps: int | None = None, limit: float = inf
     ) -> KernelCandidate | None:
         """
-        Return the cheapest candidate with the given sizes, or `None` if they are not
-        legal, or take more cycles than `limit` by a lower bound.
+        Return the cheapest candidate with the given sizes and number of warps; `None`
+        if they are not legal, take more cycles than `limit` by a lower bound, or gain
+        less than `min_warps_gain` on the default number.
         """
-        if sizes in self.candidates_by_sizes:
-            return self.candidates_by_sizes[sizes]
+        found = self._cheapest_candidate_at((sizes, warps), limit)
+        if warps is None or found is None:
+            return found
+        usual = self.cheapest_candidate_with(sizes)
+        gain = KERNEL_SEARCH.min_warps_gain
+        if usual is not None and found.cost.cycles > usual.cost.cycles * (1 - gain):
+            return None
+        return found
+
+    def _cheapest_candidate_at(
+        self, point: Point, limit: float
+    ) -> KernelCandidate | None:
+        """
+        Return the cheapest candidate at a point, or `None` if it is not legal, or takes
+        more cycles than `limit` by a lower bound.
+        """
+        if point in self.candidates_by_point:
+            return self.candidates_by_point[point]
         most = limit + TILE_SEARCH.rounding_tolerance
-        if self._min_cycles_by_sizes.get(sizes, 0.0) > most:
+        if self._min_cycles_by_point.get(point, 0.0) > most:
             return None
-        if (tiling := self._legal_tiling_for(sizes)) is None:
-            self.candidates_by_sizes[sizes] = None
+        sizes, warps = point
+        if (tiling := self._legal_tiling_for(sizes, warps)) is None:
+            self.candidates_by_point[point] = None
             return None
-        if (least := self.kernel_model.min_cycles_of(tiling)) > most:
-            self._min_cycles_by_sizes[sizes] = least
+        if (least := self.kernel_model.min_cycles_of(tiling, warps)) > most:
+            self._min_cycles_by_point[point] = least
             return None
-        candidate = self._find_cheapest_candidate(sizes, tiling)
-        self.candidates_by_sizes[sizes] = candidate
+        candidate = self._find_cheapest_candidate(sizes, warps, tiling)
+        self.candidates_by_point[point] = candidate
         return candidate
 
-    def _legal_tiling_for(self, sizes: Sizes) -> GroupTiling | None:
+    def _legal_tiling_for(self, sizes: Sizes, warps: int | None) -> GroupTiling | None:
         """
         Return the group's tiles for parallel, then reduction sizes; None if they are
         illegal, or less efficient than the start.
@@ -234,23 +318,24 @@ class KernelSearch:
             tiling, self.level, self.target
         ) or not self._has_small_unrolled_products(tiling):
             return None
-        if sizes not in self.start_sizes and not self._is_as_efficient_as_start(tiling):
+        usual = self.kernel_model.default_warp_count_of(tiling)
+        self.default_warp_counts[sizes] = usual
+        is_start = sizes in self.start_sizes
+        if not is_start and not self._is_as_efficient_as_start(tiling, warps):
             return None
         return tiling
 
     def _find_cheapest_candidate(
-        self, sizes: Sizes, tiling: GroupTiling
+        self, sizes: Sizes, warps: int | None, tiling: GroupTiling
     ) -> KernelCandidate | None:
         """
         Return the candidate with the cheapest number of stages, or the default number
         if it costs little more; None if none has enough resources.
         """
         candidates = [
-            KernelCandidate(
-                sizes, stages, self.kernel_model.estimate_cost(tiling, stages)
-            )
-            for stages in self._candidate_stage_counts(tiling)
-            if self.kernel_model.program_resources_of(tiling, stages).is_within_limits(
+            KernelCandidate(sizes, each, self.kernel_model.estimate_cost(tiling, each))
+            for each in self._candidate_schedules(sizes, tiling, warps)
+            if self.kernel_model.program_resources_of(tiling, each).is_within_limits(
                 self.kernel_model.chip
             )
         ]
@@ -259,7 +344,7 @@ class KernelSearch:
             (
                 each
                 for each in candidates
-                if each.stages == KERNEL_SEARCH.default_stages
+                if each.schedule.stages == KERNEL_SEARCH.default_stages
             ),
             None,
         )
@@ -271,6 +356,20 @@ class KernelSearch:
             < default.cost.cycles * (1 - KERNEL_SEARCH.min_stages_gain)
             else default
         )
+
+    def _candidate_schedules(
+        self, sizes: Sizes, tiling: GroupTiling, warps: int | None
+    ) -> Iterator[KernelSchedule]:
+        """
+        Yield the schedules to evaluate; none if programs cannot have `warps`, or if
+        that is the default number, which has a point of its own.
+        """
+        if warps is not None:
+            counts = self.kernel_model.warp_counts_of(tiling, self.max_warps)
+            if warps not in counts or warps == self.default_warp_counts[sizes]:
+                return
+        for stages in self._candidate_stage_counts(tiling):
+            yield KernelSchedule(stages, warps)
 
     def _candidate_stage_counts(self, tiling: GroupTiling) -> Sequence[int]:
         """
@@ -299,7 +398,7 @@ class KernelSearch:
         except TilingError:
             return None
 
-    def _is_as_efficient_as_start(self, tiling: GroupTiling) -> bool:
+    def _is_as_efficient_as_start(self, tiling: GroupTiling, warps: int | None) -> bool:
         """
         Return `True` if tiles are as efficient as the start sizes: threads move the
         maximum bytes per access, and matrix instructions are used where the start uses
@@ -315,7 +414,9 @@ class KernelSearch:
         )
         return (
             largest
-            >= TRITON_CALIBRATION.vector_bytes * WARPS * self.kernel_model.chip.gpu.warp
+            >= TRITON_CALIBRATION.vector_bytes
+            * (warps or WARPS)
+            * self.kernel_model.chip.gpu.warp
         )
 
     def _has_small_unrolled_products(self, tiling: GroupTiling) -> bool:
@@ -355,5 +456,5 @@ def is_far_above(cycles: float, limit: float) -> bool:
 
 def _rank_of_candidate(candidate: KernelCandidate) -> tuple[float, int, int]:
     """Return the rank of a candidate: its cycles, then its distance from defaults."""
-    usual = abs(candidate.stages - KERNEL_SEARCH.default_stages)
+    usual = abs(candidate.schedule.stages - KERNEL_SEARCH.default_stages)
     return candidate.cost.cycles, usual, candidate.cost.program_count

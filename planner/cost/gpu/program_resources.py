@@ -22,13 +22,14 @@ from tlf.analysis.tiling.group_tiling import (
     count_elements_of_box,
 )
 from tlf.dialects.interfaces import (
+    ContractionInterface,
     DelinearizedReadInterface,
     IndexedReadInterface,
     ReductionInterface,
 )
 from tlf.dialects.product_precision import FactorSplit
-from tlf.dialects.triton import default_warp_count
-from tlf.dialects.types import itemsize_of
+from tlf.dialects.triton import WARP_SIZE, default_warp_count
+from tlf.dialects.types import dtype_of, itemsize_of
 from tlf.planner.cost.gpu.compute_model import (
     ComputeModel,
     MatrixProduct,
@@ -40,7 +41,10 @@ from tlf.planner.cost.gpu.register_live_ranges import RegisterLiveRanges
 from tlf.planner.cost.gpu.register_loads import RegisterLoads
 from tlf.planner.cost.gpu.source_products import find_source_product
 from tlf.planner.cost.gpu.wide_accumulators import can_widen_accumulators
-from tlf.planner.settings.gpu_calibration import TRITON_CALIBRATION
+from tlf.planner.settings.gpu_calibration import (
+    MATRIX_INSTRUCTIONS,
+    TRITON_CALIBRATION,
+)
 from tlf.support.affine.index_access import Box
 
 REGISTER = 4
@@ -61,6 +65,8 @@ class ProgramResources:
     """Shared memory in bytes."""
     stages: int
     """Iterations of the reduction loop in flight."""
+    spillable_registers: int = 0
+    """Registers per thread that may be kept in memory."""
 
     def count_resident_programs(self, chip: Chip) -> int:
         """
@@ -68,7 +74,7 @@ class ProgramResources:
         then spills its registers to memory.
         """
         gpu = chip.gpu
-        registers = min(self.registers_per_thread, gpu.thread_registers)
+        registers = self.registers_per_thread - self.spilled_registers(chip)
         allocated = (
             -(-registers // TRITON_CALIBRATION.register_granularity)
             * TRITON_CALIBRATION.register_granularity
@@ -85,10 +91,39 @@ class ProgramResources:
         ]
         return max(1, min(limits))
 
+    def max_resident_programs(self, chip: Chip) -> int:
+        """
+        Return an upper bound on the resident programs with any number of warps: all
+        registers but those for addresses, masks and loops hold values.
+        """
+        gpu = chip.gpu
+        limits = [
+            gpu.programs,
+            gpu.registers // max(1, self.least_value_registers),
+            gpu.shared // max(1, self.shared_memory_bytes + gpu.reserved),
+        ]
+        return max(1, min(limits))
+
+    @property
+    def least_value_registers(self) -> int:
+        """
+        Lower bound on the registers for the values of a program, with any number of
+        warps.
+        """
+        base = 2 * TRITON_CALIBRATION.base_registers
+        values = max(0, self.registers_per_thread - base)
+        return values * self.warp_count * WARP_SIZE
+
+    def spilled_registers(self, chip: Chip) -> int:
+        """Return the number of registers per thread that are kept in memory."""
+        gpu = chip.gpu
+        shared_out = gpu.registers // (self.warp_count * gpu.warp)
+        return max(0, self.registers_per_thread - min(gpu.thread_registers, shared_out))
+
     def is_within_limits(self, chip: Chip) -> bool:
         """Return `True` if the resources of a program are within the limits."""
         return (
-            self.registers_per_thread <= chip.gpu.thread_registers
+            self.spilled_registers(chip) <= self.spillable_registers
             and self.shared_memory_bytes
             <= TRITON_CALIBRATION.shared_memory_fraction * chip.shared_memory_capacity
         )
@@ -123,6 +158,8 @@ class ResourceDemand:
         default_factory=dict[Hashable, RegisterLiveRanges]
     )
     """Live ranges of other tilings, to share."""
+    warps: int | None = None
+    """Number of warps of a program; `None` if it follows from the tile sizes."""
     _resources_by_stages: dict[int, ProgramResources] = field(
         init=False, default_factory=dict[int, ProgramResources]
     )
@@ -131,9 +168,13 @@ class ResourceDemand:
         """Return the resources of a program with `stages` iterations in flight."""
         in_flight = 1 if self._register_loads.factor_elements else stages
         if in_flight not in self._resources_by_stages:
-            shared = self._shared_memory_bytes(in_flight)
+            is_fused = self.tiling.cascade is not None
             resources = ProgramResources(
-                self.warp_count, self._registers_per_thread, shared, in_flight
+                self.warp_count,
+                self._registers_per_thread,
+                self._shared_memory_bytes(in_flight),
+                in_flight,
+                TRITON_CALIBRATION.max_spilled_registers if is_fused else 0,
             )
             self._resources_by_stages[in_flight] = resources
         return self._resources_by_stages[in_flight]
@@ -141,10 +182,33 @@ class ResourceDemand:
     @cached_property
     def warp_count(self) -> int:
         """Number of warps of a program."""
+        if self.warps is not None:
+            return self.warps
         largest = max(self._value_element_counts())
         return default_warp_count(
             max(largest, self._accumulated_product_elements()),
             self._largest_product_elements(),
+        )
+
+    @property
+    def min_warp_count(self) -> int:
+        """
+        Minimum number of warps of a program: one per scheduler, and a group of them if
+        it computes a product by matrix instructions of full rate. With fewer warps than
+        schedulers no kernel of `bench/gpu_cases.py` was faster on an H200.
+        """
+        is_full_rate = self.compute_model.is_full_rate_mma
+        has_group = any(map(is_full_rate, self._matrix_products()))
+        least = MATRIX_INSTRUCTIONS.warp_group if has_group else 1
+        return max(least, self.compute_model.chip.gpu.schedulers)
+
+    @cached_property
+    def has_lane_products(self) -> bool:
+        """True if lanes compute a product, one term of the sum per step, or split it."""
+        is_by_lanes = self.compute_model.is_multiply_add_by_lanes
+        return any(
+            is_by_lanes(each) or each.split is not None
+            for each in self._matrix_products()
         )
 
     @cached_property
@@ -209,7 +273,7 @@ class ResourceDemand:
     def _registers_per_thread(self) -> int:
         """
         Estimated registers per thread: peak live bytes over all threads, plus base
-        registers, twice for cascades and fused multiply-adds.
+        registers, twice for cascades and fused multiply-adds, or copies of factors.
         """
         direct = (
             self._register_loads.factor_elements + self._register_loads.other_elements
@@ -222,11 +286,23 @@ class ResourceDemand:
         )
         held = self._lane_factor_bytes() // REGISTER
         is_looped = held or self.tiling.cascade is not None
-        return (
-            registers + held + TRITON_CALIBRATION.base_registers
-            if is_looped
-            else registers
-        )
+        if not is_looped:
+            return registers
+        threads = self._thread_count * REGISTER
+        copies = ceil(self._register_operand_bytes / threads)
+        return registers + held + max(TRITON_CALIBRATION.base_registers, copies)
+
+    @property
+    def _register_operand_bytes(self) -> int:
+        """
+        Bytes of factors that matrix instructions read from registers, besides those of
+        the values that they are converted from.
+        """
+        total = 0
+        for op, operand in self._register_operands.items():
+            factor, box = op.operands[operand], self.tiling.tiles[op].reads[operand]
+            total += 0 if box is None else _bytes_of_tile(factor, box)
+        return total
 
     def _lane_factor_bytes(self) -> int:
         """
@@ -420,7 +496,19 @@ class ResourceDemand:
             if tiled.facts.needs_no_instruction:
                 continue
             if (value := op.results[0]) not in self._matrix_operands:
-                yield value, _bytes_of_tile(value, tiled.result)
+                yield value, self._bytes_of_result(tiled)
+
+    def _bytes_of_result(self, tiled: TiledOperation) -> int:
+        """
+        Return the bytes of the result of an operation: those of the accumulators of the
+        product of a loop.
+        """
+        op = tiled.op
+        bytes_ = _bytes_of_tile(op.results[0], tiled.result)
+        if op is not self.tiling.anchor or not isinstance(op, ContractionInterface):
+            return bytes_
+        width = dtype_of(op.accumulator_type).itemsize
+        return max(bytes_, width * count_elements_of_box(tiled.result))
 
     @cached_property
     def _matrix_operands(self) -> AbstractSet[SSAValue]:

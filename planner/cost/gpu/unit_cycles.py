@@ -58,6 +58,20 @@ class UnitCycles:
             + self.cache_port
         )
 
+    def with_issue_slowdown(self, times: float) -> UnitCycles:
+        """
+        Return the cycles if the warps of a program reach only a part of the units that
+        execute their instructions.
+        """
+        return UnitCycles(
+            self.matrix * times,
+            self.lanes * times,
+            self.special * times,
+            self.load_store * times,
+            self.shared,
+            self.cache_port,
+        )
+
     @property
     def bottleneck(self) -> str:
         """Short name of the busiest unit, such as `matrix`, `lanes` or `port`."""

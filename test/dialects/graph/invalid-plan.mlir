@@ -30,7 +30,12 @@
 
 // -----
 
-// expected-error@+1 {{expected tile, reduce, mapping, order, stages, reduce_stages, sliding, prefetch_distance, recompute, retain, resident or reload, got tiles}}
+// expected-error@+1 {{expected a power of two of warps, got 3}}
+"test.op"() {plan = #graph.plan<L1, tile [2], mapping grid, warps 3>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{expected tile, reduce, mapping, order, stages, reduce_stages, warps, sliding, prefetch_distance, recompute, retain, resident or reload, got tiles}}
 "test.op"() {plan = #graph.plan<L1, tiles [2]>} : () -> ()
 
 // -----

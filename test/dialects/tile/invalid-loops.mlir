@@ -113,3 +113,10 @@ tile.while (%i = 0 to 8 step 4, %j = 0 to 8 step 2) parallel order(0, 0) {
   }
   tile.yield %1 : tensor<8xf32>
 }
+
+// -----
+
+// expected-error@+1 {{expected at least 1 warp, got 0}}
+tile.while (%i = 0 to 4 step 1) parallel mapping(grid) warps(0) {
+  tile.yield
+}

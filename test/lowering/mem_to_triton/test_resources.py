@@ -28,6 +28,7 @@ from tlf.dialects.tile.loop_attributes import Mapping
 from tlf.lowering.mem_to_triton.triton_target import build_launch_plan
 from tlf.lowering.pipelines import PIPELINES
 from tlf.planner.cost.gpu.gpu_estimator import GpuEstimator
+from tlf.planner.cost.gpu.kernel_schedule import KernelSchedule
 from tlf.planner.cost.gpu.program_resources import ProgramResources
 from tlf.runtime.triton.launch_plan import load_plan
 from tlf.runtime.triton.offline_compiler import (
@@ -263,15 +264,22 @@ func.func @main(%q: tensor<64x512x{d}xbf16>, %k: tensor<64x{d}x512xbf16>,
 }}
 """
 
-PLANS = [(64, 64, 3), (128, 64, 3), (64, 128, 2), (128, 128, 2)]
-"""Rows, columns of scores, and how many iterations are in flight."""
+PLANS = [
+    (64, 64, KernelSchedule(3)),
+    (128, 64, KernelSchedule(3)),
+    (64, 128, KernelSchedule(2)),
+    (128, 128, KernelSchedule(2)),
+    (128, 64, KernelSchedule(2, warps=4)),
+    (128, 32, KernelSchedule(3, warps=8)),
+]
+"""Rows, columns of scores, iterations in flight, and warps."""
 
 
 def expected_and_found(
     text: str,
     tiles: Sequence[int],
     reduce: Sequence[int],
-    stages: int,
+    schedule: KernelSchedule,
     compiler: OfflineCompiler,
 ) -> tuple[ProgramResources, KernelResources]:
     """
@@ -287,13 +295,20 @@ def expected_and_found(
     PassManager(passes[:at]).run(context, module)
     (group,) = (op for op in module.walk() if isinstance(op, graph.GroupOp))
     (level,) = target.tile_levels
-    group.plan = graph.PlanAttr(level.name, tiles, reduce, Mapping.GRID, stages=stages)
+    group.plan = graph.PlanAttr(
+        level.name,
+        tiles,
+        reduce,
+        Mapping.GRID,
+        stages=schedule.stages,
+        warps=schedule.warps,
+    )
     model = GpuEstimator.create_for_level(target, level)
     assert model is not None
     tiling = members_of_group_op(group).analyze_tiles_of_sizes(
         tiles, reduce, model.rules
     )
-    expected = model.kernels.program_resources_of(tiling, stages)
+    expected = model.kernels.program_resources_of(tiling, schedule)
     PassManager(passes[at:]).run(context, module)
     (found,) = compiler.compile_plan_kernels(load_plan(build_launch_plan(module).json))
     return expected, found
@@ -301,12 +316,16 @@ def expected_and_found(
 
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("depth", [64, 128])
-@pytest.mark.parametrize(("rows", "columns", "stages"), PLANS)
+@pytest.mark.parametrize(("rows", "columns", "schedule"), PLANS)
 def test_what_loops_of_several_reductions_take_is_estimated(
-    rows: int, columns: int, stages: int, depth: int, compiler: OfflineCompiler
+    rows: int,
+    columns: int,
+    schedule: KernelSchedule,
+    depth: int,
+    compiler: OfflineCompiler,
 ) -> None:
     expected, found = expected_and_found(
-        ATTENTION.format(d=depth), (1, rows, depth), (columns,), stages, compiler
+        ATTENTION.format(d=depth), (1, rows, depth), (columns,), schedule, compiler
     )
 
     assert found.assembly is not None
@@ -323,7 +342,9 @@ def test_what_loops_of_several_products_take_is_estimated(
 ) -> None:
     """A thread holds its part of both accumulators."""
     text = sibling_products(1024, 2048, 1024)
-    expected, found = expected_and_found(text, (128, columns), (64,), 3, compiler)
+    expected, found = expected_and_found(
+        text, (128, columns), (64,), KernelSchedule(3), compiler
+    )
 
     assert found.assembly is not None
     assert expected.warp_count == found.warps

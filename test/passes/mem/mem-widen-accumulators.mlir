@@ -87,3 +87,33 @@ func.func @large(%x: memref<65536xf32, "L3">, %y: memref<1xf32, "L3">) {
   mem.store %sum to %y[0] : tensor<1xf32, #tile.encoding<L1>> to memref<1xf32, "L3">
   func.return
 }
+
+// Sixteen warps have room for them: 32 registers of each thread.
+// CHECK-LABEL: func.func @warps
+// CHECK:         scf.for
+// CHECK:           mem.map
+// CHECK:           scf.yield
+// CHECK:         mem.reduce
+func.func @warps(%x: memref<65536xf32, "L3">, %y: memref<1xf32, "L3">) {
+  %0 = arith.constant 0 : index
+  %1 = arith.constant 65536 : index
+  %2 = arith.constant 16384 : index
+  %3 = arith.constant 1 : index
+  "scf.parallel"(%0, %3, %3) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
+  ^bb0(%p: index):
+    %start = mem.fill 0.0 -> tensor<1xf32, #tile.encoding<L1>>
+    %sum = scf.for %k = %0 to %1 step %2 iter_args(%acc = %start) -> (tensor<1xf32, #tile.encoding<L1>>) {
+      %tile = mem.load %x[%k] size [16384] : memref<65536xf32, "L3"> -> tensor<16384xf32, #tile.encoding<L1>>
+      %next = mem.reduce ins(%tile : tensor<16384xf32, #tile.encoding<L1>>) outs(%acc : tensor<1xf32, #tile.encoding<L1>>)
+          domain [16384] maps [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (0)>] {
+      ^bb0(%a: f32, %b: f32):
+        %s = arith.addf %a, %b : f32
+        mem.yield %s : f32
+      } -> tensor<1xf32, #tile.encoding<L1>>
+      scf.yield %next : tensor<1xf32, #tile.encoding<L1>>
+    }
+    mem.store %sum to %y[0] : tensor<1xf32, #tile.encoding<L1>> to memref<1xf32, "L3">
+    scf.reduce
+  }) {mapping = "grid", warps = 16 : i64} : (index, index, index) -> ()
+  func.return
+}
