@@ -204,7 +204,7 @@ class ResourceDemand:
 
     @cached_property
     def has_lane_products(self) -> bool:
-        """True if lanes compute a product, one term of the sum per step, or split it."""
+        """True if lanes compute a product, one term per step, or split its factors."""
         is_by_lanes = self.compute_model.is_multiply_add_by_lanes
         return any(
             is_by_lanes(each) or each.split is not None

@@ -10,7 +10,7 @@
 
 // -----
 
-// expected-error@+1 {{expected a mapping among grid, core, loop, unroll, host, got threads}}
+// expected-error@+1 {{expected a mapping among grid, persistent, core, loop, unroll, host, got threads}}
 "test.op"() {plan = #graph.plan<L1, tile [2], mapping threads>} : () -> ()
 
 // -----
