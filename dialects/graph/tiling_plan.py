@@ -260,21 +260,17 @@ class PlanAttr(ParametrizedAttribute):
         with parser.in_angle_brackets():
             level = parser.parse_identifier()
             sizes: dict[str, list[int]] = {name: [] for name in LIST_KEYS}
-            mapping, stages = str(Mapping.LOOP), 1
-            reduce_stages, prefetch_distance, warps = None, 0, 0
+            mapping, reduce_stages = str(Mapping.LOOP), None
+            counts = {"stages": 1, "prefetch_distance": 0, "warps": 0}
             while parser.parse_optional_punctuation(",") is not None:
                 position = parser.pos
                 match parser.parse_identifier():
                     case "mapping":
                         mapping = parser.parse_identifier()
-                    case "stages":
-                        stages = parser.parse_integer()
                     case "reduce_stages":
                         reduce_stages = parser.parse_integer()
-                    case "prefetch_distance":
-                        prefetch_distance = parser.parse_integer()
-                    case "warps":
-                        warps = parser.parse_integer()
+                    case key if key in counts:
+                        counts[key] = parser.parse_integer()
                     case key if key in sizes:
                         sizes[key] = parser.parse_comma_separated_list(
                             parser.Delimiter.SQUARE, parser.parse_integer
@@ -287,15 +283,15 @@ class PlanAttr(ParametrizedAttribute):
             _to_integer_array(sizes["reduce"]),
             StringAttr(mapping),
             _to_integer_array(sizes["order"]),
-            IntAttr(stages),
-            IntAttr(stages if reduce_stages is None else reduce_stages),
+            IntAttr(counts["stages"]),
+            IntAttr(counts["stages"] if reduce_stages is None else reduce_stages),
             _to_integer_array(sizes["sliding"]),
             _to_integer_array(sizes["recompute"]),
             _to_integer_array(sizes["retain"]),
             _to_integer_array(sizes["resident"]),
             _to_integer_array(sizes["reload"]),
-            IntAttr(prefetch_distance),
-            IntAttr(warps),
+            IntAttr(counts["prefetch_distance"]),
+            IntAttr(counts["warps"]),
         )
 
     def print_parameters(self, printer: Printer) -> None:

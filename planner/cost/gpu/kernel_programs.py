@@ -122,16 +122,12 @@ class KernelPrograms:
         program, for the given resources.
         """
         outer, inner = self._moves_per_program, self._moves_per_iteration
-        moves = [*outer, *inner]
-        programs = self.grid.program_count
         once, repeated = self._cycles_outside_loop, self._cycles_in_loop
-        repeated += self._register_staging_cycles(inner, resources)
-        repeated += self._spill_cycles(resources)
+        repeated += self._overhead_cycles(inner, resources)
         fill = self._first_and_last_byte_latency()
         slowdown = max(1.0, self.chip.gpu.schedulers / self.warps)
         step = repeated.with_issue_slowdown(slowdown) * (1 / self.steps)
-        is_direct = resources.stages == 1
-        waits = self._warp_wait_cycles(step, is_direct)
+        waits = self._warp_wait_cycles(step, is_direct := resources.stages == 1)
         in_tiles = (self.tiles_per_program - 1) * self._scan_iteration_latency
         is_product, is_looped = self.is_grouped, bool(self.tiling.inner_loops)
         if is_looped:
@@ -140,15 +136,13 @@ class KernelPrograms:
         # No other program hides the latency of the first program.
         idle = (once.total_cycles - once.busiest_unit_cycles) / self.tiles_per_program
         exposed = waits if is_looped else idle + waits
-        memory = self._outer_traffic_of_moves(moves, resources)
+        memory = self._outer_traffic_of_moves([*outer, *inner], resources)
         stored = sum(each.totals.bus_bytes for each in outer if not each.is_read)
         loop = self._reduction_loop_cycles(step, memory, resources)
-        if self.has_alternating_groups:
-            loop *= TRITON_CALIBRATION.fused_reduction_slowdown
         return KernelWork(
-            programs,
+            self.grid.program_count,
             memory,
-            sum(each.totals.cache_bytes for each in moves),
+            sum(each.totals.cache_bytes for each in (*outer, *inner)),
             beside + repeated,
             fill
             + once.with_issue_slowdown(slowdown).total_cycles
@@ -191,9 +185,18 @@ class KernelPrograms:
             return 0.0
         least, most = sorted((repeated.matrix, repeated.lanes))
         groups = self._independent_groups_with(resources.stages)
-        groups *= resources.count_resident_programs(self.chip)
+        groups *= resources.count_resident_programs(self.chip) * self._chain_count
         ratio = min(least / most, 1 - 1e-6)
         return most * (1 - ratio ** (groups + 1)) / (1 - ratio**groups)
+
+    @cached_property
+    def _chain_count(self) -> int:
+        """Number of products of a loop that read no results of other products."""
+        return sum(
+            not any(find_source_product(self.tiling, e) for e in tiled.op.operands[:2])
+            for tiled in self._accumulated_tiles
+            if tiled.facts.is_product
+        )
 
     @cached_property
     def has_alternating_groups(self) -> bool:
@@ -353,6 +356,13 @@ class KernelPrograms:
         accesses = sum(each.totals.access_count for each in moves) / count
         return UnitCycles(load_store=accesses / self.chip.gpu.load_lanes)
 
+    def _overhead_cycles(
+        self, moves: list[TileTraffic], resources: ProgramResources
+    ) -> UnitCycles:
+        """Return the cycles of one program for staged factors and spilled registers."""
+        staging = self._register_staging_cycles(moves, resources)
+        return staging + self._spill_cycles(resources)
+
     def _spill_cycles(self, resources: ProgramResources) -> UnitCycles:
         """
         Return the cycles of one program in which threads store and load the registers
@@ -466,7 +476,10 @@ class KernelPrograms:
         )
         longest = max(iteration_cycles.busiest_unit_cycles, chain, sequential)
         each = max(longest + self.chip.gpu.barrier, hidden)
-        return self.steps * each + (self._count_loop_starts() - 1) * latency
+        cycles = self.steps * each + (self._count_loop_starts() - 1) * latency
+        if self.has_alternating_groups:
+            return cycles * TRITON_CALIBRATION.fused_reduction_slowdown
+        return cycles
 
     def _independent_groups_with(self, stages: int) -> float:
         """

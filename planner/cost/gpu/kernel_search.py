@@ -340,14 +340,9 @@ class KernelSearch:
             )
         ]
         best = min(candidates, key=_rank_of_candidate, default=None)
-        default = next(
-            (
-                each
-                for each in candidates
-                if each.schedule.stages == KERNEL_SEARCH.default_stages
-            ),
-            None,
-        )
+        stages = KERNEL_SEARCH.default_stages
+        usual_stages = (e for e in candidates if e.schedule.stages == stages)
+        default = next(usual_stages, None)
         if best is None or default is None:
             return best
         return (
