@@ -47,7 +47,7 @@ def test_bounds_exclude_only_sizes_that_are_not_chosen(
         candidates = estimator.evaluated_candidates_of(group)
         return estimator.find_plan(group), len(candidates)
 
-    def bound_nothing(self: KernelModel, tiling: GroupTiling) -> float:
+    def bound_nothing(self: KernelModel, tiling: GroupTiling, warps: object) -> float:
         return 0.0
 
     plan, count = find_best()
