@@ -202,9 +202,12 @@ class KernelPrograms:
     def has_alternating_groups(self) -> bool:
         """
         True if the loop of a cascade computes a product by matrix instructions of full
-        rate, whose results lanes read.
+        rate, whose results lanes read in the loop.
         """
-        return self.tiling.cascade is not None and any(
+        cascade = self.tiling.cascade
+        if cascade is None or cascade.has_only_independent_products:
+            return False
+        return any(
             self.arithmetic.is_full_rate_mma(self.arithmetic.matrix_product_of(tiled))
             for tiled in self._accumulated_tiles
             if tiled.facts.is_product and self._loop_level_of(tiled) is LoopLevel.INNER
