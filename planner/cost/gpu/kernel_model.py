@@ -82,7 +82,8 @@ class KernelModel:
         """
         Return `True` if programs that run one after the other on a processor may be
         one: the loads of a loop around a matrix product are then in flight while the
-        results before it are stored. Loops of several products are slower.
+        results before it are stored. Loops of several products are slower, and those
+        around loads of a residual: Triton 3.6 does not overlap their iterations.
         """
         resources = cost.resources
         running = cost.resident_programs * self.chip.processors
@@ -94,6 +95,8 @@ class KernelModel:
         if running != self.chip.count_persistent_programs(resources.warp_count):
             return False
         if not tiling.inner_loops or tiling.nested_loops or tiling.gathered_operations:
+            return False
+        if self._programs_of(tiling, warps).reads_tiles_outside_loop:
             return False
         demand = self.resource_demand_of(tiling, warps)
         return demand.can_exchange_results_in_loop(resources, cost.resident_programs)

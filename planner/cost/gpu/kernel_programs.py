@@ -139,16 +139,13 @@ class KernelPrograms:
         memory = self._outer_traffic_of_moves([*outer, *inner], resources)
         stored = sum(each.totals.bus_bytes for each in outer if not each.is_read)
         loop = self._reduction_loop_cycles(step, memory, resources)
+        alone = once.with_issue_slowdown(slowdown).total_cycles + loop + waits
         return KernelWork(
             self.grid.program_count,
             memory,
             sum(each.totals.cache_bytes for each in (*outer, *inner)),
             beside + repeated,
-            fill
-            + once.with_issue_slowdown(slowdown).total_cycles
-            + loop
-            + waits
-            + in_tiles,
+            fill + alone + in_tiles,
             fill,
             resources,
             exposed if is_direct or not is_looped else 0.0,
@@ -227,6 +224,19 @@ class KernelPrograms:
     def _moves_per_program(self) -> list[TileTraffic]:
         """Tiles that a program loads or stores once."""
         return list(self._collect_tile_moves(LoopLevel.OUTER))
+
+    @property
+    def reads_tiles_outside_loop(self) -> bool:
+        """True if a program reads at least half of the bytes that it stores."""
+        read, stored = (
+            sum(
+                each.totals.bus_bytes
+                for each in self._moves_per_program
+                if each.is_read == is_read
+            )
+            for is_read in (True, False)
+        )
+        return 2 * read >= stored
 
     @cached_property
     def _moves_per_iteration(self) -> list[TileTraffic]:

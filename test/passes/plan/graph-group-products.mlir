@@ -14,9 +14,9 @@ func.func @gated(%x: tensor<1024x4096xbf16>, %g: tensor<4096x14336xbf16>, %u: te
 
 // -----
 
-// Three accumulators leave registers for small tiles only: two products run in one loop, the third one apart.
+// So do three, whose accumulators fit into the registers of eight warps.
 // CHECK-LABEL: func.func @three
-// CHECK-COUNT-2: graph.group ins
+// CHECK-COUNT-1: graph.group ins
 // CHECK-NOT:     graph.group ins
 func.func @three(%x: tensor<2048x2048xbf16>, %a: tensor<2048x4096xbf16>, %b: tensor<2048x4096xbf16>, %c: tensor<2048x4096xbf16>) -> tensor<2048x4096xbf16> {
   %0 = graph.matmul %x, %a : (tensor<2048x2048xbf16>, tensor<2048x4096xbf16>) -> tensor<2048x4096xbf16>

@@ -51,6 +51,16 @@ def test_loops_of_several_products_are_not_persistent():
     assert not cost.is_persistent
 
 
+def test_loops_around_loads_of_a_residual_are_not_persistent():
+    rows, columns = 264 * 128, 256
+    out = f"tensor<{rows}x{columns}xbf16>"
+    text = promoted(rows, columns, 1024).replace(") -> ", f", %r: {out}) -> ", 1)
+    text = text.replace("%y =", "%z =").replace(
+        "func.return %y", f"%y = graph.add %z, %r : {out}\nfunc.return %y"
+    )
+    assert not price(text, LARGE, (64,)).is_persistent
+
+
 def test_the_plan_says_so():
     estimator = GpuEstimator.create_for_level(H200, H200.tile_levels[0])
     assert estimator is not None
