@@ -34,7 +34,10 @@ FACTOR_SPLITS: Mapping[str, FactorSplit] = {
 }
 """Precisions whose factors are sums, by name."""
 
-PRECISIONS = ("ieee", *FACTOR_SPLITS, "tf32")
+IEEE = "ieee"
+"""Precision of products of whole factors."""
+
+PRECISIONS = (IEEE, *FACTOR_SPLITS, "tf32")
 """Names of all precisions, from the most to the fewest bits."""
 
 

@@ -92,6 +92,10 @@ PASSES: Mapping[str, tuple[str, str]] = {
         "GraphConvertToChannelsLastPass",
     ),
     "graph-round-factors": ("graph.graph_round_factors", "GraphRoundFactorsPass"),
+    "graph-select-precision": (
+        "graph.graph_select_precision",
+        "GraphSelectPrecisionPass",
+    ),
     "graph-pad-factors": ("graph.graph_pad_factors", "GraphPadFactorsPass"),
     "graph-transpose-weights": (
         "graph.graph_transpose_weights",

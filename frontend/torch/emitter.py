@@ -26,6 +26,7 @@ from xdsl.irdl import IRDLOperation
 from tlf.dialects import graph
 from tlf.dialects.graph.tensor_types import element_type_of_value, shape_of
 from tlf.dialects.interfaces import Array
+from tlf.dialects.product_precision import IEEE
 from tlf.dialects.types import (
     AnyTensor,
     accumulator_type_of,
@@ -33,7 +34,7 @@ from tlf.dialects.types import (
     is_16_bit_float,
     is_float,
 )
-from tlf.frontend.torch.f32_precision import IEEE, F32Precision, ProductKind
+from tlf.frontend.torch.f32_precision import F32Precision, ProductKind
 
 Number = bool | int | float
 Operand = SSAValue | Number

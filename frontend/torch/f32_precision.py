@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias
 import torch
 from torch import fx
 
-from tlf.dialects.product_precision import PRECISIONS
+from tlf.dialects.product_precision import IEEE, PRECISIONS
 
 F32PrecisionOption: TypeAlias = str | Mapping[str, str] | None
 """
@@ -22,8 +22,6 @@ Option of compilations: one precision, those of `matmul` and `conv` by name, or 
 ProductKind: TypeAlias = Literal["matmul", "conv", "conv3d", "attention"]
 KINDS = ("matmul", "conv")
 """Kinds of products in the option."""
-
-IEEE = "ieee"
 
 FULL = "bf16x6"
 """Precision for which PyTorch's switches ask if they do not allow tf32."""

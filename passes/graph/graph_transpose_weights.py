@@ -7,25 +7,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
-from typing import cast
+from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp, f32, f64
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, SSAValue
 from xdsl.passes import ModulePass
 
 from tlf.analysis.work.flops_and_bytes import multiplication_type_of
-from tlf.dialects import graph
 from tlf.dialects.call_invariants import call_invariant_values_of
 from tlf.dialects.graph.packed_images import LOAD_BYTES
 from tlf.dialects.interfaces import TilingInterface
-from tlf.dialects.located_rewriting import located_rewriter_at
 from tlf.dialects.product_precision import FACTOR_SPLITS
 from tlf.dialects.target import TargetSpec
 from tlf.dialects.types import itemsize_of, tensor_type
 from tlf.passes.graph.contraction_product import Product
+from tlf.passes.graph.factor_order import runs_along_result, transpose_factor
 from tlf.passes.graph.reassociate.change_evaluation import ChangeEvaluator
 from tlf.planner.cost.gpu.gpu_parameters import Chip
 from tlf.planner.fusion.block_grouping import Groups
@@ -146,7 +144,7 @@ def _transpose_weights_of_block(block: Block, orders: _FactorOrders) -> None:
             if product.values[side] in invariant:
                 along_result = orders.do_rows_run_along_result(product, side)
                 if along_result is not None:
-                    _transpose_factor(product, side, along_result=along_result)
+                    transpose_factor(product, side, along_result=along_result)
                 break
 
 
@@ -170,7 +168,7 @@ class _FactorTransposition:
         product = Product.from_operation(operations[self.index])
         if product is None:
             return False
-        _transpose_factor(product, self.side, along_result=self.along_result)
+        transpose_factor(product, self.side, along_result=self.along_result)
         return True
 
 
@@ -194,7 +192,7 @@ def _transpose_varying_factors_of_block(
             )
             if change is None:
                 break
-            moved = _transpose_factor(product, change.side, along_result=order)
+            moved = transpose_factor(product, change.side, along_result=order)
             product, groups = Product.from_operation(moved), None
 
 
@@ -215,52 +213,10 @@ def _find_profitable_change(
     index = operations_with_reshapes([group]).index(product.op)
     sizes = [tensor_type(each).element_count() for each in product.values]
     for side in sorted(range(2), key=sizes.__getitem__):
-        is_in_order = _runs_along_result(product, side) == along_result
+        is_in_order = runs_along_result(product, side) == along_result
         if product.values[side] in invariant or is_in_order:
             continue
         change = _FactorTransposition(index, side, along_result)
         if evaluator.cycles_saved_by_change([group], change) > 0:
             return change
     return None
-
-
-def _runs_along_result(product: Product, side: int) -> bool:
-    """Return `True` if the last axis of a factor is one of the result."""
-    return product.axes[side][-1] in product.result
-
-
-def _is_batch(product: Product, iterator: int) -> bool:
-    """Return `True` if both factors and the result have an axis of an iterator."""
-    return all(iterator in each for each in (*product.axes, product.result))
-
-
-def _transpose_factor(product: Product, side: int, *, along_result: bool) -> Operation:
-    """
-    Replace a product by one with a factor whose axes along the result, or along the
-    reduction, are last, unless one of them is, and return it.
-    """
-    if _runs_along_result(product, side) == along_result:
-        return product.op
-    axes = product.axes[side]
-    order = sorted(
-        range(len(axes)),
-        key=lambda axis: (
-            (axes[axis] in product.result) == along_result
-            and not _is_batch(product, axes[axis]),
-            not _is_batch(product, axes[axis]),
-        ),
-    )
-    rewriter = located_rewriter_at(product.op)
-    transpose = rewriter.insert(graph.TransposeOp(product.values[side], order))
-    values: list[SSAValue] = list(product.values)
-    values[side] = transpose.result
-    sides = list(product.axes)
-    sides[side] = tuple(axes[axis] for axis in order)
-    moved = replace(
-        product,
-        values=cast(tuple[SSAValue, SSAValue], tuple(values)),
-        axes=cast(tuple[tuple[int, ...], tuple[int, ...]], tuple(sides)),
-    )
-    contract = moved.build_contract()
-    rewriter.replace(product.op, contract)
-    return contract

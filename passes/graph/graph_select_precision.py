@@ -1,0 +1,107 @@
+"""
+Pass `graph-select-precision`: computes products of split factors in full precision
+where that is faster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.ir import Block
+from xdsl.passes import ModulePass
+
+from tlf.dialects.call_invariants import call_invariant_values_of
+from tlf.dialects.interfaces import TilingInterface
+from tlf.dialects.product_precision import FACTOR_SPLITS, IEEE
+from tlf.dialects.target import TargetSpec
+from tlf.passes.graph.contraction_product import Product
+from tlf.passes.graph.factor_order import transpose_factor
+from tlf.passes.graph.reassociate.change_evaluation import ChangeEvaluator
+from tlf.planner.cost.gpu.gpu_parameters import Chip
+from tlf.planner.fusion.block_grouping import Groups
+from tlf.planner.fusion.producer_closure import operations_with_reshapes
+
+
+@dataclass(frozen=True)
+class GraphSelectPrecisionPass(ModulePass):
+    """
+    Compute products in `ieee` instead of a precision that splits factors into parts, on
+    GPUs, where the cost model estimates fewer cycles: products of few tiles, which
+    splitting and matrix instructions delay. `ieee` is the more precise one.
+    """
+
+    name = "graph-select-precision"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if not TargetSpec.is_attached_to(op):
+            return
+        target = TargetSpec.read_from_module(op)
+        chip = Chip.from_target(target)
+        evaluator = ChangeEvaluator.create_for_target(ctx, target)
+        if chip is None or evaluator is None:
+            return
+        for function in op.ops:
+            if isinstance(function, func.FuncOp) and not function.is_declaration:
+                _select_precisions_of_block(function.body.block, evaluator, chip)
+
+
+@dataclass(frozen=True)
+class _FullPrecision:
+    """A rewrite that computes one of several operations by lanes."""
+
+    index: int
+    """Index of the product among the operations."""
+
+    def __call__(self, operations: Sequence[TilingInterface]) -> bool:
+        product = Product.from_operation(operations[self.index])
+        if product is None:
+            return False
+        _multiply_by_lanes(product)
+        return True
+
+
+def _select_precisions_of_block(
+    block: Block, evaluator: ChangeEvaluator, chip: Chip
+) -> None:
+    """Select the precision of all products of split factors."""
+    groups: Groups | None = None
+    for op in list(block.ops):
+        product = Product.from_operation(op)
+        if product is None or product.op.precision not in FACTOR_SPLITS:
+            continue
+        groups = groups or evaluator.groups_of_block(block)
+        if (group := groups.get(product.op)) is None:
+            continue
+        cycles = evaluator.total_cycles_of_groups([group])
+        if cycles is None or _min_cycles_by_lanes(product, chip) >= cycles:
+            continue
+        change = _FullPrecision(operations_with_reshapes([group]).index(product.op))
+        if evaluator.cycles_saved_by_change([group], change) > 0:
+            _multiply_by_lanes(product)
+            groups = None
+
+
+def _min_cycles_by_lanes(product: Product, chip: Chip) -> float:
+    """Return a lower bound on the cycles of a product that lanes compute."""
+    terms = prod(each.extent for each in product.op.iteration_domain())
+    return terms / (chip.lanes * chip.processors)
+
+
+def _multiply_by_lanes(product: Product) -> None:
+    """
+    Compute a product in full precision, with weights whose rows run along the result,
+    as lanes read them.
+    """
+    product.op.properties["precision"] = StringAttr(IEEE)
+    block = product.op.parent_block()
+    assert block is not None
+    invariant = call_invariant_values_of(block)
+    for side in range(2):
+        if product.values[side] in invariant:
+            transpose_factor(product, side, along_result=True)
+            return
