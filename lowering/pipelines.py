@@ -57,7 +57,8 @@ PIPELINES: Mapping[str, str] = {
         "graph-hoist-reshapes,tidy,graph-hoist-scales,"
         "graph-fold-transposes,graph-hoist-scales,graph-fold-constants,tidy,"
         "graph-recompute-rows,graph-expose-cascaded-reductions,tidy,"
-        "graph-split-scans,tidy,graph-select-precision,graph-split-k-reductions,tidy,graph-round-factors,"
+        "graph-split-scans,tidy,graph-select-precision,"
+        "graph-split-k-reductions,tidy,graph-round-factors,"
         "graph-pad-factors,graph-transpose-weights,tidy,"
         "graph-outline-prepare,tidy"
     ),

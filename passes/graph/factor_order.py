@@ -28,8 +28,8 @@ def _is_batch(product: Product, iterator: int) -> bool:
 def transpose_factor(product: Product, side: int, *, along_result: bool) -> Operation:
     """
     Replace a product by one with a factor whose axes along the result, or along the
-    reduction, are last, unless one of them is. Returns the new product, or the old one if its
-    factor is in order.
+    reduction, are last, unless one of them is. Returns the new product, or the old one
+    if its factor is in order.
     """
     if runs_along_result(product, side) == along_result:
         return product.op
