@@ -37,6 +37,9 @@ FACTOR_SPLITS: Mapping[str, FactorSplit] = {
 IEEE = "ieee"
 """Precision of products of whole factors."""
 
+FULL = "bf16x6"
+"""Precision of products of factors with all bits, in parts or whole."""
+
 PRECISIONS = (IEEE, *FACTOR_SPLITS, "tf32")
 """Names of all precisions, from the most to the fewest bits."""
 

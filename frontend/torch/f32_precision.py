@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias
 import torch
 from torch import fx
 
-from tlf.dialects.product_precision import IEEE, PRECISIONS
+from tlf.dialects.product_precision import FULL, IEEE, PRECISIONS
 
 F32PrecisionOption: TypeAlias = str | Mapping[str, str] | None
 """
@@ -23,8 +23,6 @@ ProductKind: TypeAlias = Literal["matmul", "conv", "conv3d", "attention"]
 KINDS = ("matmul", "conv")
 """Kinds of products in the option."""
 
-FULL = "bf16x6"
-"""Precision for which PyTorch's switches ask if they do not allow tf32."""
 
 CONVOLUTION: Any = torch.ops.aten.convolution.default
 """The ATen operation of all convolutions."""

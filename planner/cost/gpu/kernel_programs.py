@@ -128,7 +128,6 @@ class KernelPrograms:
         slowdown = max(1.0, self.chip.gpu.schedulers / self.warps)
         step = repeated.with_issue_slowdown(slowdown) * (1 / self.steps)
         waits = self._warp_wait_cycles(step, is_direct := resources.stages == 1)
-        in_tiles = (self.tiles_per_program - 1) * self._scan_iteration_latency
         is_product, is_looped = self.is_grouped, bool(self.tiling.inner_loops)
         if is_looped:
             once += UnitCycles(lanes=self._narrow_store_cycles(outer))
@@ -145,7 +144,7 @@ class KernelPrograms:
             memory,
             sum(each.totals.cache_bytes for each in (*outer, *inner)),
             beside + repeated,
-            fill + alone + in_tiles,
+            fill + alone + self._latency_of_scan_loop,
             fill,
             resources,
             exposed if is_direct or not is_looped else 0.0,
@@ -158,6 +157,11 @@ class KernelPrograms:
             self._exchange_cycles(once, loop),
             self._chained_cycles(once + repeated, resources, slowdown),
         )
+
+    @property
+    def _latency_of_scan_loop(self) -> float:
+        """Cycles that a program waits in a loop over the tiles of scans."""
+        return (self.tiles_per_program - 1) * self._scan_iteration_latency
 
     def _exchange_cycles(self, once: UnitCycles, loop: float) -> float:
         """
