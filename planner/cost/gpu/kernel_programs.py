@@ -117,10 +117,7 @@ class KernelPrograms:
         return self._work_by_resources[resources]
 
     def _compute_total_work(self, resources: ProgramResources) -> KernelWork:
-        """
-        Return the traffic of all programs, and the busy cycles and latencies of one
-        program, for the given resources.
-        """
+        """Return the traffic of all programs, and the busy cycles of one program."""
         outer, inner = self._moves_per_program, self._moves_per_iteration
         once, repeated = self._cycles_outside_loop, self._cycles_in_loop
         repeated += self._overhead_cycles(inner, resources)
