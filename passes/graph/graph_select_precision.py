@@ -16,7 +16,7 @@ from xdsl.ir import Block
 from xdsl.passes import ModulePass
 
 from tlf.dialects.call_invariants import call_invariant_values_of
-from tlf.dialects.interfaces import TilingInterface
+from tlf.dialects.interfaces import ContractionInterface, TilingInterface
 from tlf.dialects.product_precision import FULL, IEEE
 from tlf.dialects.target import TargetSpec
 from tlf.passes.graph.contraction_product import Product
@@ -24,7 +24,7 @@ from tlf.passes.graph.factor_order import transpose_factor
 from tlf.passes.graph.reassociate.change_evaluation import ChangeEvaluator
 from tlf.planner.cost.gpu.gpu_parameters import Chip
 from tlf.planner.fusion.block_grouping import Groups
-from tlf.planner.fusion.producer_closure import operations_with_reshapes
+from tlf.planner.fusion.producer_closure import Part, operations_with_reshapes
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,8 @@ def _select_precisions_of_block(
         if product is None or product.op.precision != FULL:
             continue
         groups = groups or evaluator.groups_of_block(block)
-        if (group := groups.get(product.op)) is None:
+        group = groups.get(product.op)
+        if group is None or _has_other_products(group):
             continue
         cycles = evaluator.total_cycles_of_groups([group])
         if cycles is None or _min_cycles_by_lanes(product, chip) >= cycles:
@@ -83,6 +84,14 @@ def _select_precisions_of_block(
         if evaluator.cycles_saved_by_change([group], change) > 0:
             _multiply_by_lanes(product)
             groups = None
+
+
+def _has_other_products(group: Part) -> bool:
+    """
+    Return `True` if a group has several products, as in an attention: the model of
+    their loops does not order precisions as they were measured.
+    """
+    return sum(isinstance(each, ContractionInterface) for each in group) > 1
 
 
 def _min_cycles_by_lanes(product: Product, chip: Chip) -> float:
