@@ -58,7 +58,7 @@ class GateOptions(argparse.Namespace):
     """Command-line options."""
 
     tier: str
-    only: str
+    only: list[str]
     seed: int
     minutes: float
     jobs: int
@@ -209,7 +209,8 @@ def select_rows(options: GateOptions) -> list[str]:
     names = [
         row.name
         for row in rows
-        if options.only in row.name and (options.tier != CORE or row.tier == CORE)
+        if any(part in row.name for part in options.only or [""])
+        and (options.tier != CORE or row.tier == CORE)
     ]
     if options.tier == CORE or not names:
         return names
@@ -229,7 +230,13 @@ def parse_arguments(arguments: Sequence[str] | None) -> GateOptions:
     """Parse the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").strip().split("\n")[0])
     parser.add_argument("--tier", default="core", choices=("core", "full"))
-    parser.add_argument("--only", default="", help="part of the names of rows")
+    parser.add_argument(
+        "--only",
+        action="append",
+        default=[],
+        metavar="PART",
+        help="part of the names of rows; several may be given",
+    )
     parser.add_argument("--seed", type=int, default=0, help="of drawn sizes")
     parser.add_argument(
         "--minutes", type=float, default=9, help="time limit of the run"

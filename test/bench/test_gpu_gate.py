@@ -226,3 +226,11 @@ def test_rows_of_gigabytes_are_compiled_with_few_others() -> None:
     large = [f"kernelbench level 1 {at}" for at in range(7)]
     parts = list(gpu_gate.split_batches([*large, "gelu", "softmax"]))
     assert parts == [["gelu", "softmax"], large[:6], large[6:]]
+
+
+def test_rows_are_selected_by_parts_of_their_names() -> None:
+    arguments = ["--only", "layer norm", "--only", "softmax bf16"]
+    names = gpu_gate.select_rows(gpu_gate.parse_arguments(arguments))
+    assert set(names) == {"add + layer norm bf16", "layer norm bf16", "softmax bf16"}
+    every = gpu_gate.select_rows(gpu_gate.parse_arguments([]))
+    assert set(names) < set(every)
