@@ -137,6 +137,6 @@ class WeightBinding:
     def run(self, weights: Sequence[Buffer], inputs: Mapping[str, Buffer]) -> Outcome:
         """Run the program on the weights, and on other arguments as converted."""
         if self._copies:
-            by_name = dict(zip(self._names, weights, strict=True))
-            weights = [*{**by_name, **self._copies}.values()]
+            named = zip(self._names, weights, strict=True)
+            weights = [self._copies.get(name, each) for name, each in named]
         return self._program(weights, inputs)

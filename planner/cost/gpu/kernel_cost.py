@@ -77,7 +77,7 @@ class KernelWork:
     and lanes, and wait for each other.
     """
     has_lane_products: bool = False
-    """True if lanes compute products."""
+    """True if lanes compute products, or split their factors."""
     cycles_of_fewer_warps: float = 0.0
     """
     Cycles of one program that has a processor to itself, as far as fewer warps may save

@@ -64,9 +64,8 @@ class KernelModel:
         is_persistent = self._can_persist(tiling, cost, schedule.warps)
         cost = replace(cost, is_persistent=is_persistent)
         cascade = tiling.cascade
-        if cascade is None or cascade.has_only_independent_products:
-            return cost
-        if work.alternating_cycles:
+        is_independent = cascade is None or cascade.has_only_independent_products
+        if is_independent or work.alternating_cycles:
             return cost
         slowdown = TRITON_CALIBRATION.fused_reduction_slowdown
         return replace(
