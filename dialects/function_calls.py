@@ -21,6 +21,13 @@ def functions_of(module: ModuleOp) -> Functions:
     return {op.sym_name.data: op for op in module.ops if isinstance(op, func.FuncOp)}
 
 
+def defined_functions_of(module: ModuleOp) -> Iterator[func.FuncOp]:
+    """Iterate over the functions of a module that have a body."""
+    for op in module.ops:
+        if isinstance(op, func.FuncOp) and not op.is_declaration:
+            yield op
+
+
 def calls_in(op: Operation) -> Iterator[func.CallOp]:
     """Iterate over the calls nested in an operation."""
     return (each for each in op.walk() if isinstance(each, func.CallOp))

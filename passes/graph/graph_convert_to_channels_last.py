@@ -14,6 +14,7 @@ from xdsl.passes import ModulePass
 from xdsl.transforms.dead_code_elimination import is_trivially_dead
 
 from tlf.dialects import graph
+from tlf.dialects.function_calls import defined_functions_of
 from tlf.dialects.graph.stored_images import WindowRowsInterface
 from tlf.dialects.located_rewriting import located_rewriter_at
 from tlf.dialects.target import TargetSpec
@@ -42,11 +43,10 @@ class GraphConvertToChannelsLastPass(ModulePass):
             return
         if not TargetSpec.read_from_module(op).has_indexed_loads:
             return
-        for function in op.ops:
-            if isinstance(function, func.FuncOp) and not function.is_declaration:
-                block = function.body.block
-                if any(isinstance(op, WindowRowsInterface) for op in block.ops):
-                    _rewrite_images(block, ImageRows())
+        for function in defined_functions_of(op):
+            block = function.body.block
+            if any(isinstance(op, WindowRowsInterface) for op in block.ops):
+                _rewrite_images(block, ImageRows())
 
 
 def _rewrite_images(block: Block, rows: ImageRows) -> None:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from xdsl.builder import Builder
 from xdsl.context import Context
-from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
@@ -17,6 +16,7 @@ from tlf.analysis.work.flops_and_bytes import Work, size_in_bytes, work_of
 from tlf.analysis.work.roofline import roofline_time_of
 from tlf.dialects import graph
 from tlf.dialects.call_invariants import call_invariant_values_of
+from tlf.dialects.function_calls import defined_functions_of
 from tlf.dialects.located_rewriting import located_rewriter_at, replace_op
 from tlf.dialects.target import TargetSpec
 from tlf.passes.graph.convolution_family import ConvolutionFamily
@@ -48,9 +48,8 @@ class GraphMergeConvolutionsPass(ModulePass):
         target = TargetSpec.read_from_module(op)
         if not target.has_indexed_loads:
             return
-        for function in op.ops:
-            if isinstance(function, func.FuncOp) and not function.is_declaration:
-                _merge_convolutions_of_block(function.body.block, target)
+        for function in defined_functions_of(op):
+            _merge_convolutions_of_block(function.body.block, target)
 
 
 def _merge_convolutions_of_block(block: Block, target: TargetSpec) -> None:

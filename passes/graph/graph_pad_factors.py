@@ -9,12 +9,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from xdsl.context import Context
-from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from tlf.dialects import graph
+from tlf.dialects.function_calls import defined_functions_of
 from tlf.dialects.graph.packed_images import LOAD_BYTES
 from tlf.dialects.interfaces import TilingInterface
 from tlf.dialects.located_rewriting import located_rewriter_at
@@ -56,9 +56,8 @@ class GraphPadFactorsPass(ModulePass):
         if evaluator is None:
             return
         least = target.tiling.matrix_minimum or 1
-        for function in op.ops:
-            if isinstance(function, func.FuncOp) and not function.is_declaration:
-                _pad_factors_of_block(function.body.block, evaluator, least)
+        for function in defined_functions_of(op):
+            _pad_factors_of_block(function.body.block, evaluator, least)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 
 from xdsl.builder import Builder
 from xdsl.context import Context
-from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
@@ -18,6 +17,7 @@ from xdsl.rewriter import InsertPoint
 from xdsl.transforms.dead_code_elimination import DeadCodeElimination
 
 from tlf.dialects import graph
+from tlf.dialects.function_calls import defined_functions_of
 from tlf.dialects.interfaces import ElementwiseInterface
 from tlf.dialects.storage_attributes import RECOMPUTED, STORED, mark_operation
 from tlf.dialects.target import TargetSpec
@@ -200,8 +200,7 @@ class GraphRecomputeRowsPass(ModulePass):
         target = TargetSpec.read_from_module(op)
         if not target.computes_in_registers:
             return
-        for function in op.ops:
-            if isinstance(function, func.FuncOp) and not function.is_declaration:
-                rule = RowRecomputation(target.tile_levels[0], target)
-                _RowRebuilder(rule).rebuild_reductions_of_block(function.body.block)
+        for function in defined_functions_of(op):
+            rule = RowRecomputation(target.tile_levels[0], target)
+            _RowRebuilder(rule).rebuild_reductions_of_block(function.body.block)
         DeadCodeElimination().apply(ctx, op)

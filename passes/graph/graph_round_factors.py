@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing_extensions import TypeIs
 from xdsl.builder import Builder
 from xdsl.context import Context
-from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp, f32
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
@@ -15,6 +14,7 @@ from xdsl.rewriter import InsertPoint
 
 from tlf.dialects import graph
 from tlf.dialects.call_invariants import call_invariant_values_of
+from tlf.dialects.function_calls import defined_functions_of
 from tlf.dialects.interfaces import (
     ContractionInterface,
     MovementInterface,
@@ -48,9 +48,8 @@ class GraphRoundFactorsPass(ModulePass):
         if target.gpu is None or not target.gpu.matrix_truncates:
             return
         least = target.tiling.matrix_minimum or 1
-        for function in op.ops:
-            if isinstance(function, func.FuncOp) and not function.is_declaration:
-                _round_factors_of_block(function.body.block, least)
+        for function in defined_functions_of(op):
+            _round_factors_of_block(function.body.block, least)
 
 
 def _round_factors_of_block(block: Block, min_extent: int) -> None:

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from math import prod
 
 from xdsl.context import Context
-from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Block
 from xdsl.passes import ModulePass
 
 from tlf.dialects.call_invariants import call_invariant_values_of
+from tlf.dialects.function_calls import defined_functions_of
 from tlf.dialects.interfaces import ContractionInterface, TilingInterface
 from tlf.dialects.product_precision import FULL, IEEE
 from tlf.dialects.target import TargetSpec
@@ -44,9 +44,8 @@ class GraphSelectPrecisionPass(ModulePass):
         evaluator = ChangeEvaluator.create_for_target(ctx, target)
         if chip is None or evaluator is None:
             return
-        for function in op.ops:
-            if isinstance(function, func.FuncOp) and not function.is_declaration:
-                _select_precisions_of_block(function.body.block, evaluator, chip)
+        for function in defined_functions_of(op):
+            _select_precisions_of_block(function.body.block, evaluator, chip)
 
 
 @dataclass(frozen=True)

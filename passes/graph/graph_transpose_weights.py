@@ -10,13 +10,13 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp, f32, f64
 from xdsl.ir import Block, SSAValue
 from xdsl.passes import ModulePass
 
 from tlf.analysis.work.flops_and_bytes import multiplication_type_of
 from tlf.dialects.call_invariants import call_invariant_values_of
+from tlf.dialects.function_calls import defined_functions_of
 from tlf.dialects.graph.packed_images import LOAD_BYTES
 from tlf.dialects.interfaces import TilingInterface
 from tlf.dialects.product_precision import FACTOR_SPLITS
@@ -60,12 +60,11 @@ class GraphTransposeWeightsPass(ModulePass):
         evaluator = ChangeEvaluator.create_for_target(
             ctx, target, min_gain_of_groups=REASSOCIATION.min_transposition_gain
         )
-        for function in op.ops:
-            if isinstance(function, func.FuncOp) and not function.is_declaration:
-                block = function.body.block
-                _transpose_weights_of_block(block, orders)
-                if evaluator is not None:
-                    _transpose_varying_factors_of_block(block, orders, evaluator)
+        for function in defined_functions_of(op):
+            block = function.body.block
+            _transpose_weights_of_block(block, orders)
+            if evaluator is not None:
+                _transpose_varying_factors_of_block(block, orders, evaluator)
 
 
 @dataclass(frozen=True)

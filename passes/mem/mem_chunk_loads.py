@@ -7,10 +7,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from tlf.dialects.function_calls import defined_functions_of
 from tlf.dialects.target import TargetSpec
 from tlf.passes.mem.pipelining.move_chunking import replace_moves_by_chunk_loops
 from tlf.planner.chunking.load_chunking import select_chunked_loads
@@ -33,8 +33,7 @@ class MemChunkLoadsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         outermost = TargetSpec.read_from_module(op).outermost_level
-        for function in op.ops:
-            if isinstance(function, func.FuncOp) and not function.is_declaration:
-                block = MemBlock.of(function.body.block)
-                chunked = select_chunked_loads(block, outermost)
-                replace_moves_by_chunk_loops(block, chunked)
+        for function in defined_functions_of(op):
+            block = MemBlock.of(function.body.block)
+            chunked = select_chunked_loads(block, outermost)
+            replace_moves_by_chunk_loops(block, chunked)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from xdsl.builder import Builder
 from xdsl.context import Context
-from xdsl.dialects import func, scf
+from xdsl.dialects import scf
 from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, i64
 from xdsl.ir import Block, Operation, Region
 from xdsl.passes import ModulePass
@@ -30,6 +30,7 @@ from tlf.analysis.buffers.normalized_loops import (
     trip_count_of_nest,
 )
 from tlf.dialects import mem
+from tlf.dialects.function_calls import defined_functions_of
 from tlf.dialects.graph.remark_attribute import add_remark
 from tlf.dialects.located_rewriting import replace_op
 from tlf.dialects.target import TargetSpec
@@ -60,10 +61,9 @@ class MemDistributeToCoresPass(ModulePass):
         core_levels = {
             level.name for level in target.levels.values() if level.scope == "core"
         }
-        for function in op.ops:
-            if isinstance(function, func.FuncOp) and not function.is_declaration:
-                for nest in list(_core_nests_in(function)):
-                    _distribute_nest_to_cores(nest, target.cores, core_levels)
+        for function in defined_functions_of(op):
+            for nest in list(_core_nests_in(function)):
+                _distribute_nest_to_cores(nest, target.cores, core_levels)
 
 
 def _core_nests_in(root: Operation) -> Iterator[scf.ParallelOp]:

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 
 from xdsl.builder import Builder
 from xdsl.context import Context
-from xdsl.dialects import func, memref
+from xdsl.dialects import memref
 from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tlf.dialects import mem
+from tlf.dialects.function_calls import defined_functions_of
 from tlf.planner.folding.cast_folding import select_foldable_casts
 from tlf.planner.folding.mem_fold_operations import (
     collect_fold_operations,
@@ -34,13 +35,12 @@ class MemFoldCastsPass(ModulePass):
     name = "mem-fold-casts"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in op.ops:
-            if isinstance(function, func.FuncOp) and not function.is_declaration:
-                operations = collect_fold_operations(function.body.block)
-                for product, rounding in select_foldable_casts(operations):
-                    assert isinstance(product, mem.ContractOp)
-                    assert isinstance(rounding, mem.MapOp)
-                    _fold_rounding_into_contraction(product, rounding)
+        for function in defined_functions_of(op):
+            operations = collect_fold_operations(function.body.block)
+            for product, rounding in select_foldable_casts(operations):
+                assert isinstance(product, mem.ContractOp)
+                assert isinstance(rounding, mem.MapOp)
+                _fold_rounding_into_contraction(product, rounding)
 
 
 def _fold_rounding_into_contraction(

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from xdsl.builder import Builder
 from xdsl.context import Context
-from xdsl.dialects import arith, func, scf
+from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
@@ -17,6 +17,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from tlf.dialects import mem
 from tlf.dialects.affine_values import constant_value_of
+from tlf.dialects.function_calls import defined_functions_of
 from tlf.planner.folding.fill_folding import select_overwritten_fills
 from tlf.planner.folding.mem_fold_operations import collect_fold_operations
 
@@ -38,9 +39,8 @@ class MemFoldFillsPass(ModulePass):
     name = "mem-fold-fills"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in op.ops:
-            if isinstance(function, func.FuncOp) and not function.is_declaration:
-                _fold_fills_of_block(function.body.block)
+        for function in defined_functions_of(op):
+            _fold_fills_of_block(function.body.block)
 
 
 def _fold_fills_of_block(block: Block) -> None:

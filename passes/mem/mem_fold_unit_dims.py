@@ -24,6 +24,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from tlf.analysis.buffers.normalized_loops import loop_range_of
 from tlf.dialects import mem
 from tlf.dialects.affine_values import constant_value_of
+from tlf.dialects.function_calls import defined_functions_of
 from tlf.dialects.mem.structured_operation import (
     StructuredOp,
     build_structured_properties,
@@ -49,9 +50,8 @@ class MemFoldUnitDimsPass(ModulePass):
     name = "mem-fold-unit-dims"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in op.ops:
-            if isinstance(function, func.FuncOp) and not function.is_declaration:
-                _UnitDimFolding(function).fold_unit_dims_of_values()
+        for function in defined_functions_of(op):
+            _UnitDimFolding(function).fold_unit_dims_of_values()
 
 
 @dataclass

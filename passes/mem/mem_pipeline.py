@@ -8,7 +8,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects import func, scf
+from xdsl.dialects import scf
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, i64
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
@@ -23,6 +23,7 @@ from tlf.analysis.buffers.normalized_loops import (
     trip_count_of_nest,
 )
 from tlf.dialects.affine_values import constant_value_of
+from tlf.dialects.function_calls import defined_functions_of
 from tlf.dialects.graph.remark_attribute import add_remark
 from tlf.dialects.target import Level, TargetSpec
 from tlf.passes.mem.loop_normalization import replace_nest_by_normalized_loop
@@ -73,9 +74,8 @@ class MemPipelinePass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         levels = list(TargetSpec.read_from_module(op).levels.values())
-        for function in op.ops:
-            if isinstance(function, func.FuncOp) and not function.is_declaration:
-                _pipeline_loops_in(function, levels)
+        for function in defined_functions_of(op):
+            _pipeline_loops_in(function, levels)
 
 
 def _pipeline_loops_in(op: Operation, levels: Sequence[Level]) -> None:

@@ -13,6 +13,7 @@ from xdsl.passes import ModulePass
 from xdsl.traits import is_side_effect_free
 
 from tlf.dialects import mem
+from tlf.dialects.function_calls import defined_functions_of
 from tlf.dialects.types import tensor_type
 from tlf.support.affine.linear_access import is_projection
 
@@ -39,9 +40,8 @@ class MemScheduleMovesPass(ModulePass):
     name = "mem-schedule-moves"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in op.ops:
-            if isinstance(function, func.FuncOp) and not function.is_declaration:
-                _hoist_moves_of_function(function)
+        for function in defined_functions_of(op):
+            _hoist_moves_of_function(function)
 
 
 def _hoist_moves_of_function(function: func.FuncOp) -> None:

@@ -20,6 +20,7 @@ from tlf.analysis.buffers.accumulating_nests import (
 )
 from tlf.dialects import mem
 from tlf.dialects.affine_values import insert_affine_apply
+from tlf.dialects.function_calls import defined_functions_of
 from tlf.dialects.located_rewriting import replace_op
 from tlf.dialects.target import TargetSpec
 from tlf.dialects.types import tensor_type
@@ -46,9 +47,8 @@ class MemSplitAccumulationsPass(ModulePass):
         target = (
             TargetSpec.read_from_module(op) if TargetSpec.is_attached_to(op) else None
         )
-        for function in op.ops:
-            if isinstance(function, func.FuncOp) and not function.is_declaration:
-                _split_accumulations_of_function(function, target)
+        for function in defined_functions_of(op):
+            _split_accumulations_of_function(function, target)
 
 
 def _split_accumulations_of_function(

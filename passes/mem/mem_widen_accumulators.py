@@ -11,7 +11,7 @@ from math import prod
 
 from xdsl.builder import Builder
 from xdsl.context import Context
-from xdsl.dialects import func, scf
+from xdsl.dialects import scf
 from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Attribute, Block, Region
 from xdsl.ir.affine import AffineMap
@@ -19,6 +19,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tlf.dialects import mem
+from tlf.dialects.function_calls import defined_functions_of
 from tlf.dialects.triton import default_warp_count, warps_of_loop
 from tlf.dialects.types import element_count_of, tensor_type
 from tlf.planner.cost.gpu.wide_accumulators import can_widen_accumulators
@@ -39,13 +40,10 @@ class MemWidenAccumulatorsPass(ModulePass):
     name = "mem-widen-accumulators"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in op.ops:
-            if isinstance(function, func.FuncOp) and not function.is_declaration:
-                loops = [
-                    each for each in function.walk() if isinstance(each, scf.ForOp)
-                ]
-                for loop in loops:
-                    _widen_accumulators_of_loop(loop)
+        for function in defined_functions_of(op):
+            loops = [each for each in function.walk() if isinstance(each, scf.ForOp)]
+            for loop in loops:
+                _widen_accumulators_of_loop(loop)
 
 
 def _widen_accumulators_of_loop(loop: scf.ForOp) -> None:
