@@ -64,7 +64,7 @@ class Executable:
 
     @property
     def kept_bytes(self) -> int:
-        """Bytes of temporaries and constants that are kept on GPUs for further calls."""
+        """Bytes of temporaries and constants kept on GPUs for further calls."""
         constants = [
             each for kept in self._constants.values() for each in kept.values()
         ]
