@@ -29,6 +29,7 @@ from tlf.dialects.located_rewriting import rewrite_module
 from tlf.dialects.types import tensor_type, tensor_type_like
 from tlf.dialects.value_users import single_user_of
 from tlf.passes.graph.broadcast_gathers import BroadcastGatherPattern
+from tlf.passes.graph.cancel_transposes import CancelTransposesPattern
 from tlf.passes.graph.contraction_product import Product
 from tlf.passes.graph.permutations import (
     can_move_transpose_past,
@@ -375,6 +376,7 @@ class GraphHoistReshapesPass(ModulePass):
             SinkInterleavingPattern(),
             SinkInterleavingBelowReductionPattern(),
             SliceBeforeTransposePattern(),
+            CancelTransposesPattern(),
             *graph.ReshapeOp.get_canonicalization_patterns(),
             *graph.TransposeOp.get_canonicalization_patterns(),
         ]

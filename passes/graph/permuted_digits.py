@@ -74,6 +74,12 @@ class PermutedDigits:
         """Shape of the tensor."""
         return tuple(prod(digit.extent for digit in axis) for axis in self.axes)
 
+    @property
+    def keeps_order(self) -> bool:
+        """True if the elements are in the order of the source."""
+        strides = [digit.stride for axis in self.axes for digit in axis]
+        return strides == sorted(strides, reverse=True)
+
     def _move(self, op: graph.ReshapeOp | graph.TransposeOp) -> PermutedDigits | None:
         """Return the result of an operation on the tensor; None if digits break."""
         if isinstance(op, graph.TransposeOp):

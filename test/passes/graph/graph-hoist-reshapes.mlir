@@ -322,3 +322,27 @@ func.func @gathered(%x: tensor<2x5x3xf32>, %s: tensor<2x3xf32>, %t: tensor<3x2xf
   %5 = graph.add %3, %4 : (tensor<2x5x3xf32>, tensor<2x5x3xf32>) -> tensor<2x5x3xf32>
   func.return %5 : tensor<2x5x3xf32>
 }
+
+// Pixels move behind the channels and back: the order of elements is that of the product.
+// CHECK-LABEL: func.func @patches
+// CHECK-NEXT:    [[P:%.*]] = graph.reshape %x : (tensor<24x8xf32>) -> tensor<2x12x8xf32>
+// CHECK-NEXT:    func.return [[P]]
+func.func @patches(%x: tensor<24x8xf32>) -> tensor<2x12x8xf32> {
+  %0 = graph.reshape %x : (tensor<24x8xf32>) -> tensor<2x3x4x8xf32>
+  %1 = graph.transpose %0 permutation [0, 3, 1, 2] : (tensor<2x3x4x8xf32>) -> tensor<2x8x3x4xf32>
+  %2 = graph.reshape %1 : (tensor<2x8x3x4xf32>) -> tensor<2x8x12xf32>
+  %3 = graph.transpose %2 permutation [0, 2, 1] : (tensor<2x8x12xf32>) -> tensor<2x12x8xf32>
+  func.return %3 : tensor<2x12x8xf32>
+}
+
+// Rows and columns of pixels are exchanged on the way.
+// CHECK-LABEL: func.func @turned_patches
+// CHECK-COUNT-2: graph.transpose
+// CHECK:         func.return
+func.func @turned_patches(%x: tensor<24x8xf32>) -> tensor<2x12x8xf32> {
+  %0 = graph.reshape %x : (tensor<24x8xf32>) -> tensor<2x3x4x8xf32>
+  %1 = graph.transpose %0 permutation [0, 3, 2, 1] : (tensor<2x3x4x8xf32>) -> tensor<2x8x4x3xf32>
+  %2 = graph.reshape %1 : (tensor<2x8x4x3xf32>) -> tensor<2x8x12xf32>
+  %3 = graph.transpose %2 permutation [0, 2, 1] : (tensor<2x8x12xf32>) -> tensor<2x12x8xf32>
+  func.return %3 : tensor<2x12x8xf32>
+}

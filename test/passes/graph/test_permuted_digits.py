@@ -16,6 +16,8 @@ CHAINS = [
     ("2x12x5", ["reshape 2x3x4x5", "transpose 0,2,3,1", "reshape 8x15"]),
     ("2x3x4", ["transpose 2,0,1", "reshape 4x6", "reshape 2x2x6", "transpose 1,2,0"]),
     ("1x6x1", ["reshape 2x1x3", "transpose 2,1,0"]),
+    ("8x12", ["reshape 8x3x4", "transpose 1,2,0", "reshape 12x8", "transpose 1,0"]),
+    ("5x1x3", ["transpose 1,0,2"]),
 ]
 """Shapes, and the operations of a chain."""
 
@@ -62,6 +64,7 @@ def test_chains_are_one_permutation(shape: str, steps: list[str]):
     last.operands[0] = rebuilt
     (actual,) = interpret(module, {"x": x})
     assert np.array_equal(actual, expected)
+    assert permutation.keeps_order == np.array_equal(expected.ravel(), x.ravel())
 
 
 def test_digits_that_do_not_fit_end_the_chain():
