@@ -50,7 +50,7 @@ def _sink_scales_of_results(block: Block, remarks: RemarkBatch) -> None:
         if placement.multiplication_count >= scaling.multiplication_count:
             continue
         name = contraction.name.removeprefix("graph.")
-        if not scaling.is_exact:
+        if not scaling.is_exact_at(placement):
             text = (
                 f"{name} is scaled afterwards: its operands would be rounded otherwise"
             )
@@ -59,7 +59,7 @@ def _sink_scales_of_results(block: Block, remarks: RemarkBatch) -> None:
         text = f"the scale of the result moves into the operands of {name}"
         remarks.add_remark(op, "passed", text)
         for operand in placement.scaled_operands:
-            new_ops = scaling.multiply_operand_by_scale(*operand)
+            new_ops = scaling.multiply_operand_by_scale(operand)
             add_call_invariant_results(new_ops, invariant)
         replace_op(scaling.op, [], [scaling.op.operands[scaling.result_index]])
 

@@ -15,14 +15,17 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from tlf.dialects import graph
-from tlf.dialects.graph.tensor_builder import TensorBuilder
 from tlf.dialects.interfaces import (
-    AccumulatingInterface,
     ContractionInterface,
     ElementwiseInterface,
     TilingInterface,
 )
 from tlf.dialects.types import is_16_bit_float, is_float, tensor_type
+from tlf.passes.graph.hoist_scalars.scaled_part import (
+    ScaledOperand,
+    find_scalable_operands,
+    find_weights_before_slice,
+)
 from tlf.passes.op_replacement import is_in_planned_group
 
 MIN_EXPONENT = -8
@@ -68,34 +71,32 @@ class ResultScale:
         """Number of multiplications that the scale takes."""
         return tensor_type(self.op.result).element_count()
 
-    @property
-    def is_exact(self) -> bool:
+    def is_exact_at(self, placement: ScalePlacement) -> bool:
         """
-        True if scaling the operands is as exact as scaling the result: for operands of
+        Return `True` if scaling some operands instead is as exact: for operands of
         16-bit floats if `is_exact_scale_of_16_bit_floats` of the factor, and for wider
         ones always.
         """
-        if not is_16_bit_float(tensor_type(self.contraction.operands[0]).element_type):
+        scaled = [each.op.operands[each.index] for each in placement.scaled_operands]
+        values = [self.contraction.operands[0], *scaled]
+        if not any(is_16_bit_float(tensor_type(each).element_type) for each in values):
             return True
         is_quotient = isinstance(self.op, graph.DivOp)
         return is_exact_scale_of_16_bit_floats(
             1 / self.factor if is_quotient else self.factor
         )
 
-    def multiply_operand_by_scale(
-        self, op: Operation, operand_index: int
-    ) -> Sequence[Operation]:
+    def multiply_operand_by_scale(self, operand: ScaledOperand) -> Sequence[Operation]:
         """
-        Multiply or divide an operand of `op` by the constant, with new operations
-        before it. Return these, in program order.
+        Multiply or divide an operand by the constant, with new operations before its
+        reader. Return these, in program order.
         """
-        value = op.operands[operand_index]
-        builder = Builder(InsertPoint.before(op))
-        program = TensorBuilder(builder, tensor_type(value).element_type)
-        factor = program.constant(self.factor)
+        builder = Builder(InsertPoint.before(operand.op))
+        factor = operand.build_factor(builder, self.factor)
+        value = operand.op.operands[operand.index]
         scaled = builder.insert(type(self.op)(value, factor))
         scaled.location = self.op.location
-        op.operands[operand_index] = scaled.result
+        operand.op.operands[operand.index] = scaled.result
         constant = factor.owner
         return [constant, scaled] if isinstance(constant, Operation) else [scaled]
 
@@ -111,11 +112,11 @@ def is_exact_scale_of_16_bit_floats(scale: float) -> bool:
 
 @dataclass(frozen=True)
 class ScalePlacement:
-    """Operands, as pairs of operation and index, to scale instead of a result."""
+    """Operands to scale instead of a result."""
 
     multiplication_count: float
     """Number of multiplications per call: 0 for call-invariant values."""
-    scaled_operands: tuple[tuple[Operation, int], ...]
+    scaled_operands: tuple[ScaledOperand, ...]
 
 
 def find_scale_placement(
@@ -129,13 +130,14 @@ def find_scale_placement(
     """
     value = op.operands[operand_index]
     if value in invariant:
-        return ScalePlacement(0, ((op, operand_index),))
+        operand = ScaledOperand(op, operand_index).before_broadcasts
+        return ScalePlacement(0, (operand,))
     producer = value.owner
     # The scale fuses with an operation that computes elements; other producers would
     # need an additional operation.
     is_computed = isinstance(producer, ElementwiseInterface | ContractionInterface)
     cost = tensor_type(value).element_count() if is_computed else inf
-    here = ScalePlacement(cost, ((op, operand_index),))
+    here = ScalePlacement(cost, (ScaledOperand(op, operand_index),))
     if not isinstance(producer, Operation) or not value.has_one_use() or not depth:
         return here
     candidates = _scale_placements_before_result(producer, invariant, depth - 1)
@@ -152,19 +154,17 @@ def _scale_placements_before_result(
         both = [find_scale_placement(op, side, invariant, depth) for side in range(2)]
         yield ScalePlacement(
             sum(each.multiplication_count for each in both),
-            tuple(operand_ for each in both for operand_ in each.scaled_operands),
+            tuple(operand for each in both for operand in each.scaled_operands),
         )
     elif isinstance(op, graph.CastOp):
         if is_float(tensor_type(op.operand).element_type):
             yield find_scale_placement(op, 0, invariant, depth)
-    elif isinstance(op, TilingInterface) and not _has_initial_value(op):
-        for operand in op.linear_operands():
-            if op.padding_value(operand) in (None, 0):
-                yield find_scale_placement(op, operand, invariant, depth)
-
-
-def _has_initial_value(op: TilingInterface) -> bool:
-    return isinstance(op, AccumulatingInterface) and op.init_value is not None
+    elif isinstance(op, TilingInterface):
+        for operand in find_scalable_operands(op):
+            yield find_scale_placement(op, operand, invariant, depth)
+        if isinstance(op, graph.SliceOp):
+            if weights := find_weights_before_slice(op, invariant, depth):
+                yield ScalePlacement(0, tuple(weights))
 
 
 def _single_use_contraction_before(value: SSAValue) -> ContractionInterface | None:

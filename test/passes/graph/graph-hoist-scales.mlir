@@ -226,3 +226,77 @@ func.func @unlimited(%s: tensor<6x9xf32>) -> tensor<6x9xf32> {
   %y = graph.exp %u : tensor<6x9xf32>
   func.return %y : tensor<6x9xf32>
 }
+
+// Queries that are a slice of a merged projection take the scale in their columns of the weight and the bias.
+// CHECK-LABEL: func.func @merged
+// CHECK:         [[F:%.*]] = graph.constant dense<[5.000000e-01, 5.000000e-01, 1.000000e+00, 1.000000e+00, 1.000000e+00, 1.000000e+00]> : tensor<6xf16>
+// CHECK:         [[W:%.*]] = graph.mul %w, [[F]] : (tensor<8x6xf16>, tensor<6xf16>)
+// CHECK:         graph.matmul %x, [[W]]
+// CHECK:         [[B:%.*]] = graph.mul %b, [[F]] : (tensor<6xf16>, tensor<6xf16>)
+// CHECK:         graph.add {{%.*}}, [[B]]
+// CHECK:         [[Y:%.*]] = graph.matmul
+// CHECK-NEXT:    func.return [[Y]], %v
+func.func @merged(
+    %x: tensor<5x8xf16>, %w: tensor<8x6xf16> {tlf.parameter},
+    %b: tensor<6xf16> {tlf.parameter}) -> (tensor<5x5xf16>, tensor<5x2xf16>) {
+  %0 = graph.matmul %x, %w : (tensor<5x8xf16>, tensor<8x6xf16>) -> tensor<5x6xf16>
+  %1 = graph.add %0, %b : (tensor<5x6xf16>, tensor<6xf16>) -> tensor<5x6xf16>
+  %q = graph.slice %1 offsets [0, 0] strides [1, 1] : (tensor<5x6xf16>) -> tensor<5x2xf16>
+  %k = graph.slice %1 offsets [0, 2] strides [1, 1] : (tensor<5x6xf16>) -> tensor<5x2xf16>
+  %v = graph.slice %1 offsets [0, 4] strides [1, 1] : (tensor<5x6xf16>) -> tensor<5x2xf16>
+  %t = graph.transpose %k permutation [1, 0] : (tensor<5x2xf16>) -> tensor<2x5xf16>
+  %s = graph.matmul %q, %t : (tensor<5x2xf16>, tensor<2x5xf16>) -> tensor<5x5xf16>
+  %c = graph.constant dense<0.5> : tensor<f16>
+  %y = graph.mul %s, %c : (tensor<5x5xf16>, tensor<f16>) -> tensor<5x5xf16>
+  func.return %y, %v : tensor<5x5xf16>, tensor<5x2xf16>
+}
+
+// Some columns of the queries and of the keys are also read as they are.
+// CHECK-LABEL: func.func @overlapping
+// CHECK:         graph.matmul %x, %w
+// CHECK:         [[S:%.*]] = graph.matmul
+// CHECK:         graph.mul [[S]],
+func.func @overlapping(%x: tensor<5x8xf16>, %w: tensor<8x6xf16> {tlf.parameter})
+    -> (tensor<5x5xf16>, tensor<5x4xf16>) {
+  %1 = graph.matmul %x, %w : (tensor<5x8xf16>, tensor<8x6xf16>) -> tensor<5x6xf16>
+  %r = graph.reshape %1 : (tensor<5x6xf16>) -> tensor<1x5x6xf16>
+  %2 = graph.reshape %r : (tensor<1x5x6xf16>) -> tensor<5x6xf16>
+  %q = graph.slice %2 offsets [0, 0] strides [1, 1] : (tensor<5x6xf16>) -> tensor<5x2xf16>
+  %v = graph.slice %2 offsets [0, 1] strides [1, 1] : (tensor<5x6xf16>) -> tensor<5x4xf16>
+  %k = graph.slice %2 offsets [0, 4] strides [1, 1] : (tensor<5x6xf16>) -> tensor<5x2xf16>
+  %t = graph.transpose %k permutation [1, 0] : (tensor<5x2xf16>) -> tensor<2x5xf16>
+  %s = graph.matmul %q, %t : (tensor<5x2xf16>, tensor<2x5xf16>) -> tensor<5x5xf16>
+  %c = graph.constant dense<0.5> : tensor<f16>
+  %y = graph.mul %s, %c : (tensor<5x5xf16>, tensor<f16>) -> tensor<5x5xf16>
+  func.return %y, %v : tensor<5x5xf16>, tensor<5x4xf16>
+}
+
+// A weight of 16 bits would be rounded, although the scores are f32.
+// CHECK-LABEL: func.func @wide_scores
+// CHECK-SAME:    #graph.remark<missed "graph-hoist-scales" "matmul is scaled afterwards: its operands would be rounded otherwise" at "%y">
+// CHECK:         graph.matmul %x, %w
+func.func @wide_scores(
+    %x: tensor<6x8xbf16>, %w: tensor<8x4xbf16> {tlf.parameter}, %k: tensor<4x6xf32>)
+    -> tensor<6x6xf32> {
+  %0 = graph.matmul %x, %w : (tensor<6x8xbf16>, tensor<8x4xbf16>) -> tensor<6x4xbf16>
+  %1 = graph.cast %0 : (tensor<6x4xbf16>) -> tensor<6x4xf32>
+  %s = graph.matmul %1, %k : (tensor<6x4xf32>, tensor<4x6xf32>) -> tensor<6x6xf32>
+  %c = graph.constant dense<0.3> : tensor<f32>
+  %y = graph.mul %s, %c : (tensor<6x6xf32>, tensor<f32>) -> tensor<6x6xf32>
+  func.return %y : tensor<6x6xf32>
+}
+
+// A weight is scaled before it is repeated for a batch.
+// CHECK-LABEL: func.func @repeated
+// CHECK:         [[W:%.*]] = graph.mul %w, {{%.*}} : (tensor<8x4xf16>, tensor<f16>)
+// CHECK-NEXT:    [[B:%.*]] = graph.broadcast [[W]]
+// CHECK-NEXT:    [[Y:%.*]] = graph.matmul %x, [[B]]
+// CHECK-NEXT:    func.return [[Y]]
+func.func @repeated(%x: tensor<3x6x8xf16>, %w: tensor<8x4xf16> {tlf.parameter})
+    -> tensor<3x6x4xf16> {
+  %b = graph.broadcast %w : (tensor<8x4xf16>) -> tensor<3x8x4xf16>
+  %s = graph.matmul %x, %b : (tensor<3x6x8xf16>, tensor<3x8x4xf16>) -> tensor<3x6x4xf16>
+  %c = graph.constant dense<0.5> : tensor<f16>
+  %y = graph.mul %s, %c : (tensor<3x6x4xf16>, tensor<f16>) -> tensor<3x6x4xf16>
+  func.return %y : tensor<3x6x4xf16>
+}

@@ -1,12 +1,15 @@
 """Moving factors rounds sums of products at other points, and not by more."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pytest
 from differential import make_case, parsed
 from numpy.typing import NDArray
 from special_values import DTYPE
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
 from tlf.compiler.driver.pass_manager import PassManager
@@ -52,6 +55,49 @@ func.func @main(%x: {x}, %w: {w} {{tlf.parameter}},
 """
 
 
+def merged_projection(
+    sizes: Sequence[int], slot: int, scale: float, element: str
+) -> str:
+    """Scaled scores of queries in one of three slots of a projection, in any order."""
+    rows, inner, heads, depth = sizes
+    t = {
+        name: f"tensor<{shape}x{element}>"
+        for name, shape in {
+            "x": f"{rows}x{inner}",
+            "w": f"{inner}x{3 * heads * depth}",
+            "b": f"{3 * heads * depth}",
+            "p": f"{rows}x{3 * heads * depth}",
+            "split": f"{rows}x3x{heads}x{depth}",
+            "moved": f"3x{heads}x{rows}x{depth}",
+            "part": f"1x{heads}x{rows}x{depth}",
+            "head": f"{heads}x{rows}x{depth}",
+            "key": f"{heads}x{depth}x{rows}",
+            "score": f"{heads}x{rows}x{rows}",
+        }.items()
+    }
+    slices = "\n".join(
+        f"""  %s{n} = graph.slice %3 offsets [{(slot + n) % 3}, 0, 0, 0]
+      strides [1, 1, 1, 1] : ({t["moved"]}) -> {t["part"]}
+  %h{n} = graph.reshape %s{n} : ({t["part"]}) -> {t["head"]}"""
+        for n in range(3)
+    )
+    return f"""
+func.func @main(%x: {t["x"]}, %w: {t["w"]} {{tlf.parameter}},
+                %b: {t["b"]} {{tlf.parameter}}) -> ({t["score"]}, {t["head"]}) {{
+  %0 = graph.matmul %x, %w : ({t["x"]}, {t["w"]}) -> {t["p"]}
+  %1 = graph.add %0, %b : ({t["p"]}, {t["b"]}) -> {t["p"]}
+  %2 = graph.reshape %1 : ({t["p"]}) -> {t["split"]}
+  %3 = graph.transpose %2 permutation [1, 2, 0, 3] : ({t["split"]}) -> {t["moved"]}
+{slices}
+  %k = graph.transpose %h1 permutation [0, 2, 1] : ({t["head"]}) -> {t["key"]}
+  %4 = graph.matmul %h0, %k : ({t["head"]}, {t["key"]}) -> {t["score"]}
+  %c = graph.constant dense<{scale}> : tensor<{element}>
+  %5 = graph.mul %4, %c : ({t["score"]}, tensor<{element}>) -> {t["score"]}
+  func.return %5, %h2 : {t["score"]}, {t["head"]}
+}}
+"""
+
+
 def results(
     text: str, inputs: Mapping[str, Array], *, moved: bool
 ) -> list[NDArray[np.float64]]:
@@ -87,6 +133,29 @@ def test_error(seed: int, element: str, scale: float):
     for right, before, after in zip(exact, written, found, strict=True):
         floor = EPSILON[element] * np.abs(right).max()
         assert np.abs(after - right).max() <= 4 * np.abs(before - right).max() + floor
+
+
+@pytest.mark.parametrize("slot", range(3))
+@pytest.mark.parametrize("element", EPSILON)
+def test_scale_of_a_slice_moves_into_weights(element: str, slot: int):
+    rng = np.random.default_rng(slot)
+    sizes = [int(n) for n in rng.integers(2, 9, 4)]
+    text = merged_projection(sizes, slot, 0.25, element)
+    inputs = make_case(text).inputs
+    context, module = parsed(text)
+
+    PassManager([GraphHoistScalesPass()]).run(context, module)
+
+    scaled = [op.operands[0] for op in module.walk() if op.name == "graph.mul"]
+    assert scaled == [*module_arguments(module)[1:]]
+    before, after = interpret(parsed(text)[1], inputs), interpret(module, inputs)
+    for left, right in zip(before, after, strict=True):
+        assert np.array_equal(left, right)
+
+
+def module_arguments(module: ModuleOp) -> Sequence[SSAValue]:
+    (function,) = (op for op in module.ops if isinstance(op, func.FuncOp))
+    return function.body.block.args
 
 
 @pytest.mark.parametrize("count", [20, 3000])
