@@ -82,10 +82,25 @@ def is_axis_merge(op: Operation) -> bool:
     """
     if not isinstance(op, ViewInterface):
         return False
-    shape = tensor_type(op.results[0]).get_shape()
+    shapes = (tensor_type(value).get_shape() for value in (*op.results, *op.operands))
+    return _can_view_padded_buffer(*shapes)
+
+
+def is_axis_split(op: Operation) -> bool:
+    """
+    Return `True` if a view only splits axes of its operand, so that it is a view of the
+    operand in any buffer, with any strides.
+    """
+    if not isinstance(op, ViewInterface):
+        return False
+    shapes = (tensor_type(value).get_shape() for value in (*op.operands, *op.results))
+    return _can_view_padded_buffer(*shapes)
+
+
+def _can_view_padded_buffer(shape: Sequence[int], view_shape: Sequence[int]) -> bool:
+    """Return `True` if strides express a view whatever lies between the elements."""
     padded_strides = row_major_strides([extent + 1 for extent in shape])
-    operand_shape = tensor_type(op.operands[0]).get_shape()
-    return strides_of_reshaped_view(shape, padded_strides, operand_shape) is not None
+    return strides_of_reshaped_view(shape, padded_strides, view_shape) is not None
 
 
 def _is_stored_value(value: SSAValue) -> bool:

@@ -16,7 +16,8 @@ from tlf.analysis.affine_loops.index_ranges import is_box_within_tensor, value_r
 from tlf.analysis.buffers.tile_liveness import TileLiveness
 from tlf.dialects import tile
 from tlf.dialects.interfaces import ViewInterface
-from tlf.dialects.slice_views import is_axis_merge
+from tlf.dialects.move_interface import MoveInterface
+from tlf.dialects.slice_views import is_axis_merge, is_axis_split
 from tlf.dialects.target import TargetSpec
 from tlf.dialects.tile import level_of
 from tlf.dialects.types import tensor_type
@@ -104,12 +105,21 @@ def _find_tile_built_in_place(op: tile.DesliceOp) -> SSAValue | None:
 
 def _is_move_only(value: SSAValue, user: Operation) -> bool:
     """
-    Return `True` if an operation only moves a tile, or is a loop that stores tiles into
-    it.
+    Return `True` if an operation only moves a tile, possibly with its axes split, or is
+    a loop that stores tiles into it.
     """
     match user:
-        case tile.SliceOp():
-            return level_of(user.result.type) != level_of(value.type)
+        case MoveInterface():
+            (result,) = user.results
+            return level_of(result.type) != level_of(value.type)
+        case ViewInterface():
+            (view,) = user.results
+            readers = [use.operation for use in view.uses]
+            return is_axis_split(user) and all(
+                isinstance(reader, MoveInterface | ViewInterface)
+                and _is_move_only(view, reader)
+                for reader in readers
+            )
         case tile.WhileOp():
             return True
         case _:

@@ -15,7 +15,11 @@ from tlf.dialects.interfaces import (
     TilingInterface,
     ViewInterface,
 )
-from tlf.dialects.slice_views import is_axis_merge, is_strided_slice
+from tlf.dialects.slice_views import (
+    is_axis_merge,
+    is_axis_split,
+    is_strided_slice,
+)
 
 GIVEN = "no operation here computes it"
 TAKEN = "it is already part of another tensor"
@@ -36,7 +40,7 @@ def copied_concat_operands(block: Block) -> Iterator[CopiedOperand]:
     """
     Yield the concat operands of a block that cannot be computed in place: values that
     no operation of the block computes or loads, operands of an earlier concatenation,
-    returned values, and values with views.
+    returned values, and values with views that do more than split axes.
     """
     placed = set[SSAValue]()
     for op in block.ops:
@@ -44,6 +48,8 @@ def copied_concat_operands(block: Block) -> Iterator[CopiedOperand]:
             continue
         for index, value in enumerate(op.operands):
             reason = TAKEN if value in placed else in_place_objection(value, block)
+            if reason == VIEWED and _has_only_axis_splits(value):
+                reason = None
             if reason is not None:
                 yield CopiedOperand(op, index, reason)
             placed.add(value)
@@ -69,6 +75,26 @@ def in_place_objection(value: SSAValue, block: Block) -> str | None:
     if any(isinstance(user, func.ReturnOp) for user in users):
         return RETURNED
     return VIEWED if any(map(_is_view, users)) else None
+
+
+def _has_only_axis_splits(value: SSAValue) -> bool:
+    """Return `True` if all views of a value only split axes, and none is returned."""
+    owner = value.owner
+    if isinstance(owner, Operation) and is_axis_merge(owner):
+        (value,) = owner.operands
+    views = [
+        use.operation
+        for use in value.uses
+        if use.operation is not owner and _is_view(use.operation)
+    ]
+    return all(
+        is_axis_split(view)
+        and _has_only_axis_splits(view.results[0])
+        and not any(
+            isinstance(use.operation, func.ReturnOp) for use in view.results[0].uses
+        )
+        for view in views
+    )
 
 
 def _has_new_result_buffer(op: Operation) -> bool:

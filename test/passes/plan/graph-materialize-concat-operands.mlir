@@ -14,6 +14,20 @@ func.func @made(%x: tensor<4x6xf32>, %y: tensor<4x2xf32>) -> tensor<4x8xf32> {
   func.return %c : tensor<4x8xf32>
 }
 
+// Readers that split axes read the buffer of the whole.
+// CHECK-LABEL: func.func @split
+// CHECK-NOT:     copied
+// CHECK:         graph.concat %a, %b axis 1
+func.func @split(%x: tensor<6x4xf32>, %y: tensor<6x2xf32>)
+    -> (tensor<6x6xf32>, tensor<2x4xf32>) {
+  %a = graph.neg %x : tensor<6x4xf32>
+  %b = graph.abs %y : tensor<6x2xf32>
+  %v = graph.reshape %a : (tensor<6x4xf32>) -> tensor<2x3x4xf32>
+  %r = graph.reduce %v <max> axes [1] : (tensor<2x3x4xf32>) -> tensor<2x4xf32>
+  %c = graph.concat %a, %b axis 1 : (tensor<6x4xf32>, tensor<6x2xf32>) -> tensor<6x6xf32>
+  func.return %c, %r : tensor<6x6xf32>, tensor<2x4xf32>
+}
+
 // Arguments, what is joined already, what is returned, and views are copied.
 // CHECK-LABEL: func.func @elsewhere
 // CHECK-SAME:    "operand 1 is copied: no operation here computes it" at "%c"
