@@ -5,13 +5,13 @@ Attributes of operations whose readers are in several groups: `tlf.recomputed` a
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import UnitAttr
+from xdsl.dialects.builtin import IntegerAttr, UnitAttr, i64
 from xdsl.ir import Operation
 
 RECOMPUTED = "tlf.recomputed"
 """
 Attribute of an operation that computes the value of another one, for readers in another
-group. Common subexpression elimination keeps both.
+group: the number of the copy. Common subexpression elimination keeps all.
 """
 
 STORED = "tlf.stored"
@@ -21,9 +21,14 @@ it are loaded rather than recomputed.
 """
 
 
-def mark_operation(op: Operation, attribute: str) -> None:
-    """Set one of the attributes of an operation."""
-    op.attributes[attribute] = UnitAttr()
+def mark_recomputed(op: Operation, copy: int) -> None:
+    """Mark an operation as a copy of another one, by its number."""
+    op.attributes[RECOMPUTED] = IntegerAttr(copy, i64)
+
+
+def mark_stored(op: Operation) -> None:
+    """Mark an operation whose result is stored."""
+    op.attributes[STORED] = UnitAttr()
 
 
 def unmark_operation(op: Operation) -> None:

@@ -5,6 +5,7 @@ elements.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -19,7 +20,7 @@ from xdsl.transforms.dead_code_elimination import DeadCodeElimination
 from tlf.dialects import graph
 from tlf.dialects.function_calls import defined_functions_of
 from tlf.dialects.interfaces import ElementwiseInterface
-from tlf.dialects.storage_attributes import RECOMPUTED, STORED, mark_operation
+from tlf.dialects.storage_attributes import mark_recomputed, mark_stored
 from tlf.dialects.target import TargetSpec
 from tlf.dialects.types import tensor_type
 from tlf.passes.graph.merged_axes import MergedAxes
@@ -41,6 +42,8 @@ class _RowRebuilder:
         default_factory=dict[tuple[SSAValue, tuple[int, ...]], SSAValue]
     )
     """Reshapes by tensor and shape, so that reductions read the same tensor."""
+    _copies: Counter[Operation] = field(default_factory=Counter[Operation])
+    """Number of copies by operation."""
 
     def rebuild_reductions_of_block(self, block: Block) -> None:
         """Rebuild reductions with copies of the operations that they recompute."""
@@ -70,7 +73,7 @@ class _RowRebuilder:
             text = f"recomputes {len(computing)} operations for rows that do not fit"
             graph.add_remark(op, NAME, "passed", text)
         for stored in self.rule.computed_sources_of(op):
-            mark_operation(stored, STORED)
+            mark_stored(stored)
         builder = Builder(InsertPoint.before(op))
         operand = self._recompute_operand(op, computing, axes, builder)
         result = _reduce_along_spans(op, operand, axes, builder)
@@ -105,7 +108,8 @@ class _RowRebuilder:
                 operands = [values.get(value, value) for value in each.operands]
             copy = rebuild_elementwise(each, operands, axes.merged_shape, builder)
             assert isinstance(copy.owner, Operation)
-            mark_operation(copy.owner, RECOMPUTED)
+            mark_recomputed(copy.owner, self._copies[each])
+            self._copies[each] += 1
             values[result] = copy
         return values.get(op.operand) or self._reshape(op.operand, axes, builder)
 

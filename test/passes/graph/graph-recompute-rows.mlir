@@ -12,8 +12,8 @@
 // CHECK-LABEL: func.func @log_softmax
 // CHECK:         [[MAX:%.*]] = graph.reduce %x <max> axes [1] keepdims
 // CHECK-NEXT:    [[D:%.*]] = graph.sub %x, [[MAX]] : (
-// CHECK-NEXT:    [[D2:%.*]] = graph.sub %x, [[MAX]] {tlf.recomputed}
-// CHECK-NEXT:    [[E:%.*]] = graph.exp [[D2]] {tlf.recomputed}
+// CHECK-NEXT:    [[D2:%.*]] = graph.sub %x, [[MAX]] {tlf.recomputed = 0 : i64}
+// CHECK-NEXT:    [[E:%.*]] = graph.exp [[D2]] {tlf.recomputed = 0 : i64}
 // CHECK-NEXT:    [[SUM:%.*]] = graph.reduce [[E]] <sum> axes [1] keepdims
 // CHECK-NEXT:    [[LOG:%.*]] = graph.log [[SUM]]
 // CHECK-NEXT:    {{.*}} = graph.sub [[D]], [[LOG]]
@@ -34,7 +34,7 @@ func.func @log_softmax(%x: tensor<64x100000xf32>) -> tensor<64x100000xf32> {
 // CHECK-NEXT:    [[NEG:%.*]] = graph.neg [[MAX]] : tensor<64x1xf32>
 // CHECK-NEXT:    [[NEG3:%.*]] = graph.reshape [[NEG]] : (tensor<64x1xf32>) -> tensor<64x1x1xf32>
 // CHECK-NEXT:    [[D:%.*]] = graph.add %x, [[NEG3]] : (
-// CHECK-NEXT:    [[D2:%.*]] = graph.add [[X]], [[NEG]] {tlf.recomputed}
+// CHECK-NEXT:    [[D2:%.*]] = graph.add [[X]], [[NEG]] {tlf.recomputed = 0 : i64}
 // CHECK-NEXT:    [[SUM:%.*]] = graph.reduce [[D2]] <sum> axes [1] keepdims
 // CHECK-NEXT:    [[SUM3:%.*]] = graph.reshape [[SUM]] : (tensor<64x1xf32>) -> tensor<64x1x1xf32>
 // CHECK-NEXT:    {{.*}} = graph.mul [[D]], [[SUM3]]
@@ -52,7 +52,7 @@ func.func @axes(%x: tensor<64x400x500xf32>) -> tensor<64x400x500xf32> {
 // CHECK:         [[Z:%.*]] = graph.abs {{%.*}} {tlf.stored}
 // CHECK-NEXT:    [[SUM:%.*]] = graph.reduce [[Z]] <sum> axes [0] keepdims
 // CHECK-NEXT:    [[D:%.*]] = graph.sub [[Z]], [[SUM]] : (
-// CHECK-NEXT:    [[D2:%.*]] = graph.sub [[Z]], [[SUM]] {tlf.recomputed}
+// CHECK-NEXT:    [[D2:%.*]] = graph.sub [[Z]], [[SUM]] {tlf.recomputed = 0 : i64}
 // CHECK-NEXT:    [[MAX:%.*]] = graph.reduce [[D2]] <max> axes [0] keepdims
 // CHECK-NEXT:    {{.*}} = graph.mul [[D]], [[MAX]]
 func.func @epilogue(%x: tensor<100000x16xf32>, %w: tensor<16x32xf32>) -> tensor<100000x32xf32> {
