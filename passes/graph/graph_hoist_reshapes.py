@@ -17,6 +17,7 @@ from xdsl.pattern_rewriter import (
 from xdsl.rewriter import InsertPoint
 
 from tlf.dialects import graph
+from tlf.dialects.function_calls import defined_functions_of
 from tlf.dialects.interfaces import (
     ContractionInterface,
     ElementwiseInterface,
@@ -37,6 +38,7 @@ from tlf.passes.graph.permutations import (
     non_unit_extents,
     reshape_to,
 )
+from tlf.passes.graph.refined_regions import refine_regions_of_block
 from tlf.passes.graph.reshape_broadcasts import SplitBroadcastPattern
 from tlf.passes.graph.reshape_for_residency import (
     SplitBeforeSlicePattern,
@@ -58,6 +60,7 @@ from tlf.passes.graph.split_axes import (
     split_factors_of_shapes,
     split_factors_of_single_use,
     split_iterators_of_product,
+    split_shape_of_broadcast,
     split_shape_of_operand,
 )
 from tlf.passes.graph.split_axis_reductions import (
@@ -153,7 +156,7 @@ class SplitElementwisePattern(RewritePattern):
         remark_split_before_op(before)
         rewriter.insertion_point = InsertPoint.before(before)
         operands = [
-            reshape_to(operand, _split_shape_of_broadcast(operand, factors), rewriter)
+            reshape_to(operand, split_shape_of_broadcast(operand, factors), rewriter)
             for operand in before.operands
         ]
         element = tensor_type(before.results[0]).element_type
@@ -164,17 +167,6 @@ class SplitElementwisePattern(RewritePattern):
         rewriter.insert(rebuilt)
         replace_reshape_by_split_tensor(op, rebuilt.results[0], factors, rewriter)
         rewriter.erase(before)
-
-
-def _split_shape_of_broadcast(operand: SSAValue, factors: AxisFactors) -> list[int]:
-    """Return the shape of a possibly broadcast operand with its axes split."""
-    shape = tensor_type(operand).get_shape()
-    first = len(factors) - len(shape)
-    return [
-        extent if wanted != 1 else 1
-        for axis, wanted in enumerate(shape)
-        for extent in factors[first + axis]
-    ]
 
 
 @dataclass
@@ -352,6 +344,9 @@ class GraphHoistReshapesPass(ModulePass):
     results are reshaped back. An axis of a contraction is split if a reshape merged it
     from axes along which a broadcast repeats a tensor: the tensor is read once.
 
+    Elementwise operations and reductions on both sides of a reshape that merges reduced
+    axes are computed under the common refinement of both shapes.
+
     A reshape is kept if no elementwise operation, reduction or permutation reads its
     result: it costs nothing there. Splits and slices are also hoisted above transposes.
 
@@ -363,6 +358,8 @@ class GraphHoistReshapesPass(ModulePass):
     name = PASS_NAME
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in defined_functions_of(op):
+            refine_regions_of_block(function.body.block)
         has_residency = has_residency_levels(op)
         patterns: list[RewritePattern] = [
             SplitElementwisePattern(has_residency),

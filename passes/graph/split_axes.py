@@ -116,6 +116,17 @@ def split_shape_of_operand(
     return shape_of_factors(axis_factors_from_splits(value, axes, iterator_splits))
 
 
+def split_shape_of_broadcast(operand: SSAValue, factors: AxisFactors) -> list[int]:
+    """Return the shape of a possibly broadcast operand with its axes split."""
+    shape = tensor_type(operand).get_shape()
+    first = len(factors) - len(shape)
+    return [
+        extent if wanted != 1 else 1
+        for axis, wanted in enumerate(shape)
+        for extent in factors[first + axis]
+    ]
+
+
 def split_iterators_of_product(
     product: Product, iterator_splits: IteratorSplits, rewriter: PatternRewriter
 ) -> Product:
