@@ -31,6 +31,7 @@ from tlf.planner.cost.npu.event_simulation import (
     simulate_cycles,
 )
 from tlf.planner.cost.npu.execution_steps import ExecutionSteps
+from tlf.planner.cost.npu.in_place_buffers import InPlaceBuffers
 from tlf.planner.cost.npu.inner_candidates import CandidateGrid
 from tlf.planner.cost.npu.iterations_in_flight import (
     SINGLE,
@@ -80,11 +81,20 @@ class InnerCostModel:
             buffers = buffers or TileBuffers(tiling)
             if buffers.footprint_of(in_flight_counts).total_bytes > self.capacity:
                 early = []
-        in_place = None if buffers is None else buffers.in_place
+        in_place = (
+            InPlaceBuffers(tiling, ExecutionSteps(tiling.tiles))
+            if buffers is None
+            else buffers.in_place
+        )
         nest = NestProgram(
             tiling, self.moves, self.work, in_flight_counts, in_place, early
         )
         return nest.build_program()
+
+    def estimate_program(self, tiling: GroupTiling) -> ProgramEstimate:
+        """Return the totals of the program of a group, without its buffers."""
+        nest = NestProgram(tiling, self.moves, self.work, SINGLE, None)
+        return ProgramEstimate.of(nest.build_program())
 
 
 @dataclass
@@ -242,16 +252,22 @@ class InnerSearch:
         tiling = self._tiling_for(sizes)
         if tiling is None or shortlist.is_too_slow(self.min_compute_cycles(tiling)):
             return
+        estimate = self.cost_model.estimate_program(tiling)
+        cycles_by_stages = {
+            stages: cycles
+            for stages in self.counts
+            if not shortlist.is_full_of_faster(
+                stages, cycles := estimate.cycles_with_stages(stages)
+            )
+        }
+        if not cycles_by_stages:
+            return
         buffers = TileBuffers(tiling, steps=self.steps)
         if buffers.footprint_of(SINGLE).peak_bytes > self.level.capacity:
             large.append(sizes)
             return
         count = len(self.axes.parallel)
-        time = ProgramEstimate.of(self._build_program(buffers, SINGLE))
-        for stages in self.counts:
-            cycles = time.cycles_with_stages(stages)
-            if shortlist.is_full_of_faster(stages, cycles):
-                continue
+        for stages, cycles in cycles_by_stages.items():
             size = buffers.footprint_of(stages).peak_bytes
             if size <= self.level.capacity:
                 yield TileCandidate(sizes[:count], sizes[count:], stages, cycles, size)
