@@ -71,18 +71,21 @@ class MemLoopBody:
             assert parent is not None
             op = parent
         liveness = MemLiveness.of_loop(self.loop, op.body)
-        buffers = [
-            LiveBuffer(
-                each.buffer,
-                each.level,
-                byte_count(each.buffer_type),
-                liveness.live_range_of(each.buffer),
-            )
-            for each in liveness.step_ranges
-            if isinstance(each, mem.AllocOp)
-        ]
+        allocations = [e for e in liveness.step_ranges if isinstance(e, mem.AllocOp)]
+
+        def collect_buffers(level: str) -> list[LiveBuffer]:
+            return [
+                LiveBuffer(
+                    each.buffer,
+                    byte_count(each.buffer_type),
+                    liveness.live_range_of(each.buffer),
+                )
+                for each in allocations
+                if each.level == level
+            ]
+
         steps = liveness.step_ranges[self.loop]
-        return LoopMemory(buffers, steps, _temporary_bytes_of(self.ops))
+        return LoopMemory(collect_buffers, steps, _temporary_bytes_of(self.ops))
 
     def move_at(self, position: int) -> mem.Move:
         """Return the operation at a position, which must be a move."""
