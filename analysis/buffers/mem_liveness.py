@@ -72,6 +72,10 @@ class MemLiveness:
             step += 1
         return step
 
+    def allocations(self) -> list[mem.AllocOp]:
+        """Return the numbered allocations, in order."""
+        return [op for op in self.step_ranges if type(op) is mem.AllocOp]
+
     def live_range_of(
         self, buffer: SSAValue, users: Sequence[Operation] | None = None
     ) -> tuple[int, int] | None:
@@ -129,10 +133,11 @@ def users_of_buffer(buffer: SSAValue) -> Iterator[Operation]:
             elif kind in _MOVES:
                 yield op
                 values = op.results
-            elif isinstance(op, scf.ForOp):
+            elif kind is scf.ForOp:
+                assert isinstance(op, scf.ForOp)
                 carried = use.index - 3
                 values = [op.body.block.args[carried + 1], op.results[carried]]
-            elif isinstance(op, scf.YieldOp) and isinstance(
+            elif kind is scf.YieldOp and isinstance(
                 loop := op.parent_op(), scf.ForOp
             ):
                 yield loop
