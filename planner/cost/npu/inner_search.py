@@ -275,12 +275,10 @@ class InnerSearch:
     def min_compute_cycles(self, tiling: GroupTiling) -> int:
         """Return a lower bound of a tiling's cycles: its products in full tiles."""
         total = 0
-        for op, tiled in tiling.tiles.items():
-            if isinstance(op, ContractionInterface):
-                cycles = sum(
-                    each.cycles
-                    for each in self.cost_model.work.instruction_costs_of(tiled)
-                )
+        for op in self._contractions:
+            if (tiled := tiling.tiles.get(op)) is not None:
+                costs = self.cost_model.work.instruction_costs_of(tiled)
+                cycles = sum([each.cycles for each in costs])
                 total += cycles * _count_full_tiles(tiling, tiled.loop_level)
         return total
 

@@ -375,14 +375,14 @@ def multiply_port_time_by_cores(items: Iterable[Item], cores: int) -> Iterator[I
     """Multiply the shared port time of a core's moves by the number of cores."""
     for item in items:
         if isinstance(item, Loop):
-            yield replace(
-                item, body=tuple(multiply_port_time_by_cores(item.body, cores))
+            yield item._replace(
+                body=tuple(multiply_port_time_by_cores(item.body, cores))
             )
             continue
         shared = tuple(
             (port, cycles * cores) for port, cycles in item.cost.channel_occupancy
         )
-        yield replace(item, cost=replace(item.cost, channel_occupancy=shared))
+        yield item._replace(cost=replace(item.cost, channel_occupancy=shared))
 
 
 def _buffers_written_by(body: Sequence[Item]) -> frozenset[Buffer]:

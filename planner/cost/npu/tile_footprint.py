@@ -22,10 +22,6 @@ from tlf.analysis.tiling.group_tiling import (
     count_elements_of_box,
     is_same_box,
 )
-from tlf.dialects.interfaces import (
-    ContractionInterface,
-    ElementwiseInterface,
-)
 from tlf.dialects.types import tensor_type
 from tlf.planner.cost.npu.concat_slices import ConcatSlices
 from tlf.planner.cost.npu.execution_steps import ExecutionSteps
@@ -325,11 +321,10 @@ class TileBuffers:
                 if is_single
                 else row
             )
-        if self.nearest and isinstance(owner, ContractionInterface):
+        tiled = self.tiling.tiles[owner]
+        if self.nearest and tiled.facts.is_product:
             row = self._row_live_in_all_steps("value", value, size, box, size)
-            return row._replace(
-                is_reduce_stage=self.tiling.tiles[owner].loop_level is LoopLevel.INNER
-            )
+            return row._replace(is_reduce_stage=tiled.loop_level is LoopLevel.INNER)
         if self._is_carried_in_level(owner):
             return self._row_live_in_all_steps("value", value, size, box)
         return self._extend_over_subviews(
@@ -409,10 +404,9 @@ class TileBuffers:
         """
         Yield the temporaries between the scalar operations of an elementwise operation.
         """
-        if not isinstance(op, ElementwiseInterface):
-            return
-        if count := self.tiling.op_facts.facts_of(op).temporary_count:
-            box = self.tiling.tiles[op].result
+        tiled = self.tiling.tiles[op]
+        if count := tiled.facts.temporary_count:
+            box = tiled.result
             size = count * TEMPORARY_BYTES * count_elements_of_box(box)
             step = self.step[op]
             size = self._align_byte_count(size)
