@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Container, Sequence
 from typing import NamedTuple
 
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, SSAValue
 
 from tlf.dialects import tile
@@ -39,9 +40,15 @@ def buffer_reuse_of(op: Operation, group: Container[object]) -> BufferReuse:
     if isinstance(op, ViewInterface):
         operand = op.operands[0]
         return BufferReuse(operand if operand.owner in group else None, ())
+    if not (operands := _operands_with_reusable_buffers(op)):
+        return BufferReuse(None, ())
     element = tensor_type(op.results[0]).element_type
-    operands = _operands_with_reusable_buffers(op)
-    same = [each for each in operands if tensor_type(each).element_type == element]
+    same = [
+        each
+        for each in operands
+        if isinstance(each.type, TensorType)
+        and tensor_type(each).element_type == element
+    ]
     return BufferReuse(None, tuple(same))
 
 
