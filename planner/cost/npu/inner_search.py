@@ -234,7 +234,7 @@ class InnerSearch:
         sizes = (*self.axes.parallel, *self.axes.reduction)
         if (buffers := self._buffers_for(sizes)) is None:
             return None
-        if buffers.footprint_of(SINGLE).peak_bytes > self.level.capacity:
+        if buffers.peak_bytes_of(SINGLE) > self.level.capacity:
             return None
         work = sum(busy_cycles_by_engine(self._build_program(buffers, SINGLE)).values())
         cores = self.cost_model.costs.machine.cores
@@ -263,12 +263,12 @@ class InnerSearch:
         if not cycles_by_stages:
             return
         buffers = TileBuffers(tiling, steps=self.steps)
-        if buffers.footprint_of(SINGLE).peak_bytes > self.level.capacity:
+        if buffers.peak_bytes_of(SINGLE) > self.level.capacity:
             large.append(sizes)
             return
         count = len(self.axes.parallel)
         for stages, cycles in cycles_by_stages.items():
-            size = buffers.footprint_of(stages).peak_bytes
+            size = buffers.peak_bytes_of(stages)
             if size <= self.level.capacity:
                 yield TileCandidate(sizes[:count], sizes[count:], stages, cycles, size)
 
@@ -376,7 +376,7 @@ class InnerSearch:
         Return the simulated cycles and the peak bytes of some buffers; `None` if these
         exceed the level's capacity.
         """
-        size = buffers.footprint_of(in_flight_counts).peak_bytes
+        size = buffers.peak_bytes_of(in_flight_counts)
         if size > self.level.capacity:
             return None
         program = self._build_program(buffers, in_flight_counts)

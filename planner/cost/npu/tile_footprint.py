@@ -127,8 +127,7 @@ class TileBuffers:
         Return the footprint of `in_flight` iterations, or of all iterations if there
         are fewer.
         """
-        tiles = _limit_in_flight(self.tiling.loops, in_flight.tiles) - 1
-        stages = _limit_in_flight(self.tiling.inner_loops, in_flight.reduce_stages) - 1
+        tiles, stages = self._further_iterations(in_flight)
         return Footprint(
             tuple(
                 row.with_further_iterations(stages if row.is_reduce_stage else tiles)
@@ -138,16 +137,37 @@ class TileBuffers:
             )
         )
 
+    def peak_bytes_of(self, in_flight: IterationsInFlight) -> int:
+        """Return the peak bytes of the footprint of `in_flight` iterations."""
+        tiles, stages = self._further_iterations(in_flight)
+        return peak_live_bytes(
+            [
+                (start, end, size + ahead * (stages if is_reduce_stage else tiles))
+                for _, _, size, start, end, _, ahead, is_reduce_stage in self.rows
+            ]
+        )
+
+    def _further_iterations(self, in_flight: IterationsInFlight) -> tuple[int, int]:
+        """Return the numbers of further tiles and reduction tiles in flight."""
+        return (
+            _limit_in_flight(self.tiling.loops, in_flight.tiles) - 1,
+            _limit_in_flight(self.tiling.inner_loops, in_flight.reduce_stages) - 1,
+        )
+
     def _collect_rows(self) -> Iterator[BufferRow]:
         """
         Yield the buffers of inputs, initial windows and values, live from step `BEFORE`
         on if the initial windows need them.
         """
-        for row in (
+        rows = (
             *self._input_rows(),
             *self._initial_window_rows(),
             *self._value_rows(),
-        ):
+        )
+        if self.tiling.rolling_loop is None:
+            yield from rows
+            return
+        for row in rows:
             yield (
                 row._replace(start_step=BEFORE)
                 if self._is_live_in_initial_windows(row)
