@@ -137,9 +137,7 @@ def users_of_buffer(buffer: SSAValue) -> Iterator[Operation]:
                 assert isinstance(op, scf.ForOp)
                 carried = use.index - 3
                 values = [op.body.block.args[carried + 1], op.results[carried]]
-            elif kind is scf.YieldOp and isinstance(
-                loop := op.parent_op(), scf.ForOp
-            ):
+            elif kind is scf.YieldOp and isinstance(loop := op.parent_op(), scf.ForOp):
                 yield loop
                 values = [
                     loop.body.block.args[use.index + 1],
