@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from xdsl.dialects import scf
-from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
-from tlf.analysis.buffers.memory_effects import VIEW_OPS, root_buffer_of
+from tlf.analysis.buffers.memory_effects import (
+    VIEW_OPS,
+    buffers_among,
+    root_buffer_of,
+)
 from tlf.dialects import mem
 
 
@@ -17,12 +20,10 @@ def buffers_accessed_until_end_of(op: Operation) -> Iterator[SSAValue]:
     Yield the root buffers of the operands of an operation, and of the moves that it
     waits for; none for views.
     """
-    if isinstance(op, VIEW_OPS):
+    if type(op) in VIEW_OPS:
         return
     for accessor in (op, *moves_awaited_by(op)):
-        for value in accessor.operands:
-            if isinstance(value.type, MemRefType):
-                yield root_buffer_of(value)
+        yield from map(root_buffer_of, buffers_among(accessor.operands))
 
 
 def moves_awaited_by(op: Operation) -> Iterator[mem.Move]:

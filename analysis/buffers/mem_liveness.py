@@ -11,6 +11,8 @@ from tlf.dialects import mem
 from tlf.dialects.types import byte_count
 from tlf.support.allocation import Buffer
 
+_MOVES = (mem.DmaOp, mem.DmaGatherOp, mem.DmaScatterOp)
+
 
 @dataclass
 class MemLiveness:
@@ -70,6 +72,10 @@ class MemLiveness:
             step += 1
         return step
 
+    def allocations(self) -> list[mem.AllocOp]:
+        """Return the numbered allocations, in order."""
+        return [op for op in self.step_ranges if type(op) is mem.AllocOp]
+
     def live_range_of(
         self, buffer: SSAValue, users: Sequence[Operation] | None = None
     ) -> tuple[int, int] | None:
@@ -120,23 +126,25 @@ def users_of_buffer(buffer: SSAValue) -> Iterator[Operation]:
     while pending:
         for use in pending.pop().uses:
             op = use.operation
-            values: list[SSAValue] = []
-            match op:
-                case _ if isinstance(op, VIEW_OPS):
-                    values = list(op.results)
-                case mem.DmaOp() | mem.DmaGatherOp() | mem.DmaScatterOp():
-                    yield op
-                    values = [op.token]
-                case scf.ForOp():
-                    carried = use.index - 3
-                    values = [op.body.block.args[carried + 1], op.results[carried]]
-                case scf.YieldOp() if isinstance(loop := op.parent_op(), scf.ForOp):
-                    yield loop
-                    values = [
-                        loop.body.block.args[use.index + 1],
-                        loop.results[use.index],
-                    ]
-                case _:
-                    yield op
+            kind = type(op)
+            # Types are compared, as `isinstance` is slow for classes of operations.
+            if kind in VIEW_OPS:
+                values = op.results
+            elif kind in _MOVES:
+                yield op
+                values = op.results
+            elif kind is scf.ForOp:
+                assert isinstance(op, scf.ForOp)
+                carried = use.index - 3
+                values = [op.body.block.args[carried + 1], op.results[carried]]
+            elif kind is scf.YieldOp and isinstance(loop := op.parent_op(), scf.ForOp):
+                yield loop
+                values = [
+                    loop.body.block.args[use.index + 1],
+                    loop.results[use.index],
+                ]
+            else:
+                yield op
+                continue
             pending += [value for value in values if value not in visited]
             visited.update(values)

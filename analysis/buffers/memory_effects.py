@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import MemRefType
@@ -26,10 +26,14 @@ VIEW_OPS = (
 BUFFER_OPS = (mem.AllocOp, memref.GetGlobalOp)
 """Operations that define buffers, other than arguments."""
 
+_MOVES = frozenset({mem.DmaOp, mem.DmaGatherOp, mem.DmaScatterOp})
+_READERS_OR_VIEWS = frozenset({mem.LoadOp, mem.Im2colOp, *VIEW_OPS})
+
 
 def root_buffer_of(buffer: SSAValue) -> SSAValue:
     """Return the buffer that a view is part of."""
-    while isinstance(owner := buffer.owner, VIEW_OPS):
+    while type(owner := buffer.owner) in VIEW_OPS:
+        assert isinstance(owner, VIEW_OPS)
         buffer = owner.source
     return buffer
 
@@ -110,19 +114,24 @@ def written_buffers_of(op: Operation) -> Iterator[SSAValue]:
     Yield the buffers or views that an operation may write; for an unknown operation,
     all of its memref operands.
     """
-    match op:
-        case mem.DmaOp() | mem.DmaGatherOp() | mem.DmaScatterOp():
-            yield op.destination
-        case mem.StructuredOp():
-            yield from op.output_operands
-        case mem.LoadOp() | mem.Im2colOp():
-            return
-        case _ if isinstance(op, VIEW_OPS):
-            return
-        case _:
-            for value in op.operands:
-                if isinstance(value.type, MemRefType):
-                    yield value
+    # Types are compared, as `isinstance` is slow for classes of operations.
+    kind = type(op)
+    if kind in _READERS_OR_VIEWS:
+        return
+    if kind in _MOVES:
+        assert isinstance(op, mem.Move)
+        yield op.destination
+    elif isinstance(op, mem.StructuredOp):
+        yield from op.output_operands
+    else:
+        yield from buffers_among(op.operands)
+
+
+def buffers_among(values: Iterable[SSAValue]) -> Iterator[SSAValue]:
+    """Yield the values that are buffers or views."""
+    for value in values:
+        if type(value.type) is MemRefType:
+            yield value
 
 
 def root_buffers_written_in(top: Operation) -> set[SSAValue]:
@@ -137,8 +146,8 @@ def has_access_to_buffer(top: Operation, buffer: SSAValue) -> bool:
     Return `True` if an operation, or one inside it, uses a buffer or a view of it.
     """
     return any(
-        isinstance(value.type, MemRefType) and root_buffer_of(value) is buffer
+        root_buffer_of(value) is buffer
         for op in top.walk()
-        if not isinstance(op, VIEW_OPS)
-        for value in op.operands
+        if type(op) not in VIEW_OPS
+        for value in buffers_among(op.operands)
     )

@@ -5,6 +5,7 @@ synchronisation, with memory accesses and conflicts.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import product
 from typing import NamedTuple
 
@@ -32,9 +33,9 @@ class BufferAccess:
         last of `loops` later, may touch the same bytes and at least one of them writes.
         `loops` are the common enclosing loops, outermost first.
         """
-        if not (
-            self.is_write or later_access.is_write
-        ) or not self.extent.is_overlapping(later_access.extent):
+        if not self.extent.is_overlapping(later_access.extent):
+            return False
+        if not (self.is_write or later_access.is_write):
             return False
         return not any(
             mine.is_disjoint_from(theirs, loops, iterations)
@@ -88,7 +89,12 @@ class InstructionLeaf:
     move: mem.Move | None = None
     """Move that the instruction was lowered from, if any."""
 
-    @property
+    @cached_property
+    def writes(self) -> tuple[BufferAccess, ...]:
+        """Accesses that write."""
+        return tuple([access for access in self.accesses if access.is_write])
+
+    @cached_property
     def has_slots(self) -> bool:
         """`True` if slots are known for at least one access."""
         return any(access.slots for access in self.accesses)
@@ -98,7 +104,7 @@ class InstructionLeaf:
     ) -> Iterator[tuple[BufferAccess, BufferAccess]]:
         """Yield the conflicting accesses of this instruction and a later one."""
         for mine in self.accesses:
-            for theirs in later.accesses:
+            for theirs in later.accesses if mine.is_write else later.writes:
                 if mine.can_conflict_with(theirs, loops, iterations):
                     yield mine, theirs
 

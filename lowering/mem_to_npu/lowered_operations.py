@@ -18,23 +18,27 @@ from tlf.dialects.located_rewriting import replace_op
 BUFFERS_AND_VIEWS = (*memory_effects.BUFFER_OPS, *memory_effects.VIEW_OPS)
 """Operations that define buffers and views of them."""
 
+_SUPPORTED_OPERATIONS = frozenset(
+    {*BUFFERS_AND_VIEWS, npu.CoresOp, scf.ForOp, scf.YieldOp, func.ReturnOp}
+)
+"""Operations that the NPU supports, other than those of whole dialects."""
+
 
 def erase_lowered_operations(body: Block, lowered_ops: Sequence[Operation]) -> None:
     """Erase waits for moves, loop-carried tokens, lowered operations and views."""
     order = list(body.walk())
+    for op in [op for op in order if type(op) is mem.WaitOp]:
+        Rewriter.erase_op(op)
     for op in order:
-        if isinstance(op, mem.WaitOp):
-            Rewriter.erase_op(op)
-    for op in order:
-        if isinstance(op, scf.YieldOp):
+        if type(op) is scf.YieldOp:
             _drop_yielded_tokens(op)
     for op in order:
-        if isinstance(op, scf.ForOp) and op.iter_args:
+        if type(op) is scf.ForOp and op.iter_args:
             _drop_loop_carried_values(op)
     for op in lowered_ops:
         Rewriter.erase_op(op)
     for op in reversed(order):
-        if isinstance(op, BUFFERS_AND_VIEWS):
+        if type(op) in BUFFERS_AND_VIEWS:
             Rewriter.erase_op(op)
     region = body.parent
     assert region is not None
@@ -67,8 +71,7 @@ def check_is_supported_by_npu(op: Operation) -> None:
     """Raise `PassFailedException` for an operation that the NPU does not support."""
     if isinstance(op, mem.LoadOp | mem.StoreOp):
         raise PassFailedException(f"{op.name}: expected buffers, got tensors")
-    is_supported = isinstance(
-        op, (*BUFFERS_AND_VIEWS, npu.CoresOp, scf.ForOp, scf.YieldOp, func.ReturnOp)
-    )
-    if not is_supported and op.dialect_name() not in ("arith", "math", "mem"):
+    if op.dialect_name() in ("arith", "math", "mem"):
+        return
+    if type(op) not in _SUPPORTED_OPERATIONS:
         raise PassFailedException(f"{op.name}: the npu has no instruction for it")

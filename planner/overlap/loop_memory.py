@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
+from dataclasses import dataclass, field
 
 from tlf.dialects.target import Level
 from tlf.support.allocation import (
@@ -19,7 +19,6 @@ class LiveBuffer:
     """Buffer of a function with its live range."""
 
     identity: Hashable
-    level: str
     bytes: int
     """Size of a copy."""
     steps: tuple[int, int] | None
@@ -29,13 +28,20 @@ class LiveBuffer:
 
 @dataclass(frozen=True)
 class LoopMemory:
-    """Buffers of a function, and the steps of a loop in it."""
+    """
+    Buffers of a function, and the steps of a loop in it. The buffers of a level are
+    collected when they are first asked for.
+    """
 
-    buffers: Sequence[LiveBuffer]
+    collect_buffers: Callable[[str], Sequence[LiveBuffer]]
+    """Returns the buffers of a level."""
     steps: tuple[int, int]
     """First and last step of the loop."""
     temporary_bytes: int
     """Bytes of temporaries of the body that are not buffers yet."""
+    _buffers_by_level: dict[str, Sequence[LiveBuffer]] = field(
+        init=False, default_factory=dict[str, Sequence[LiveBuffer]]
+    )
 
     def has_room_with_sharing(
         self, level: Level, multibuffers: Collection[Hashable], slot_count: int
@@ -65,9 +71,9 @@ class LoopMemory:
         Yield start, end and bytes of each buffer in a level. Multi-buffers have
         `slot_count` slots, live throughout the loop.
         """
-        for buffer in self.buffers:
-            if buffer.level != level.name:
-                continue
+        if level.name not in self._buffers_by_level:
+            self._buffers_by_level[level.name] = self.collect_buffers(level.name)
+        for buffer in self._buffers_by_level[level.name]:
             size = align_offset(buffer.bytes, level.alignment) * buffer.copy_count
             steps = buffer.steps
             if buffer.identity in multibuffers:

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import prod
 
 from xdsl.dialects import func, scf
-from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Block, Operation, SSAValue
 
 from tlf.analysis.buffers.backward_slices import needs_only_index_arithmetic
@@ -19,6 +19,7 @@ from tlf.analysis.buffers.map_operations import scalar_operations_of_map
 from tlf.analysis.buffers.mem_liveness import MemLiveness
 from tlf.analysis.buffers.memory_effects import (
     VIEW_OPS,
+    buffers_among,
     can_buffers_alias,
     ring_window_of,
     root_buffer_of,
@@ -71,18 +72,21 @@ class MemLoopBody:
             assert parent is not None
             op = parent
         liveness = MemLiveness.of_loop(self.loop, op.body)
-        buffers = [
-            LiveBuffer(
-                each.buffer,
-                each.level,
-                byte_count(each.buffer_type),
-                liveness.live_range_of(each.buffer),
-            )
-            for each in liveness.step_ranges
-            if isinstance(each, mem.AllocOp)
-        ]
+        allocations = liveness.allocations()
+
+        def collect_buffers(level: str) -> list[LiveBuffer]:
+            return [
+                LiveBuffer(
+                    each.buffer,
+                    byte_count(each.buffer_type),
+                    liveness.live_range_of(each.buffer),
+                )
+                for each in allocations
+                if each.level == level
+            ]
+
         steps = liveness.step_ranges[self.loop]
-        return LoopMemory(buffers, steps, _temporary_bytes_of(self.ops))
+        return LoopMemory(collect_buffers, steps, _temporary_bytes_of(self.ops))
 
     def move_at(self, position: int) -> mem.Move:
         """Return the operation at a position, which must be a move."""
@@ -97,9 +101,16 @@ class MemLoopBody:
         move = self.move_at(load)
         return any(
             self._can_write_overwrite_source(move, op, buffer)
-            for op in self.ops[writer].walk()
-            for buffer in written_buffers_of(op)
+            for op, buffer in self._writes_by_position[writer]
         )
+
+    @cached_property
+    def _writes_by_position(self) -> Sequence[Sequence[tuple[Operation, SSAValue]]]:
+        """Operations that write inside of each operation, with what they write."""
+        return [
+            [(op, buffer) for op in top.walk() for buffer in written_buffers_of(op)]
+            for top in self.ops
+        ]
 
     def _can_write_overwrite_source(
         self, move: mem.Move, op: Operation, buffer: SSAValue
@@ -173,10 +184,8 @@ def _facts_of_operation(
 
 def _buffers_accessed_by(ops: Sequence[Operation]) -> Iterator[SSAValue]:
     for op in ops:
-        if not isinstance(op, VIEW_OPS):
-            for value in op.operands:
-                if isinstance(value.type, MemRefType):
-                    yield root_buffer_of(value)
+        if type(op) not in VIEW_OPS:
+            yield from map(root_buffer_of, buffers_among(op.operands))
 
 
 def _body_buffer_of(view: SSAValue, block: Block) -> BodyBuffer:

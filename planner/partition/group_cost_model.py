@@ -90,7 +90,8 @@ class GroupCosts(CostModel):
         self.forms = OpFactsCache()
         """Cached facts of the operations of all groups."""
         self._work_limit: int | None = None
-        self._work_left = 0
+        self._allowed_work = 0.0
+        self._work_done = 0
         self._capacity = level.capacity
 
     @property
@@ -109,21 +110,19 @@ class GroupCosts(CostModel):
         Limit the operations in tilings that are analysed from here on. Above the limit,
         `options` raises WorkLimitError.
         """
-        self._work_limit, self._work_left = max_operations, max_operations or 0
+        self._work_limit, self._work_done = max_operations, 0
+        self._allowed_work = max_operations or 0
 
     def report_progress(self, fraction: float) -> None:
         """
-        Raise `WorkLimitError` if a search that has passed a fraction of the distinct
-        operations would exceed the limit by far at its end.
+        Limit the work of a search until it has passed a fraction of the distinct
+        operations: the limit would be exceeded by far at its end.
         """
-        if (limit := self._work_limit) is None:
-            return
-        done = limit - self._work_left
-        if (
-            done > PARTITION.min_projected_work * limit
-            and done > PARTITION.max_projected_work * limit * fraction
-        ):
-            raise WorkLimitError
+        if (limit := self._work_limit) is not None:
+            share = PARTITION.max_projected_work * fraction
+            share = min(1, max(PARTITION.min_projected_work, share))
+            self._allowed_work = limit * share
+            self._check_work()
 
     @contextmanager
     def limit_capacity(self, capacity: int) -> Generator[None]:
@@ -200,17 +199,20 @@ class GroupCosts(CostModel):
         plans: list[OuterPlan] = []
         if (plan := search.find_best()) is not None:
             plans = [plan, *self._plans_without_prefetch(search, plan)]
-        self._subtract_analysis_work(group, len(search.known_tilings) - before)
+        self._add_analysis_work(group, len(search.known_tilings) - before)
         return [self._plan_to_option(each, context) for each in plans]
 
-    def _subtract_analysis_work(self, group: int, new_tilings: int) -> None:
-        """Subtract the work of new tilings of a group from the limit; raise below 0."""
-        if self._work_limit is not None:
-            self._work_left -= new_tilings * sum(
-                map(operations_added_to_group, self._operations_in_set(group))
-            )
-            if self._work_left < 0:
-                raise WorkLimitError
+    def _add_analysis_work(self, group: int, new_tilings: int) -> None:
+        """Add the work of new tilings of a group, and check the limit."""
+        self._work_done += new_tilings * sum(
+            map(operations_added_to_group, self._operations_in_set(group))
+        )
+        self._check_work()
+
+    def _check_work(self) -> None:
+        """Raise `WorkLimitError` if more work is done than is allowed so far."""
+        if self._work_limit is not None and self._work_done > self._allowed_work:
+            raise WorkLimitError
 
     def _untiled_option(self, group: int) -> Option:
         """

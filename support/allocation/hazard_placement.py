@@ -8,8 +8,10 @@ evaluated first, then perturbations that move buffers involved in hazards.
 from __future__ import annotations
 
 import random
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 
 from tlf.support.allocation.buffer_model import Allocation, Buffer, align_offset
 from tlf.support.allocation.hazards import BufferUse, Hazards, find_hazards
@@ -79,8 +81,31 @@ class _Attempt:
     offsets: list[int]
     cost: int = 0
     """Total cost of hazards."""
-    conflicting_buffers: set[int] = field(default_factory=set[int])
-    """Buffers that are involved in hazards."""
+    hazards: list[tuple[int, Sequence[int]]] = field(
+        default_factory=list[tuple[int, Sequence[int]]]
+    )
+    """
+    Cost of the hazards of each placed buffer, and the buffers that are involved, in the
+    order of placement.
+    """
+
+    @property
+    def conflicting_buffers(self) -> set[int]:
+        """Buffers that are involved in hazards."""
+        return {index for _, involved in self.hazards for index in involved}
+
+    def with_order(self, order: Sequence[int]) -> _Attempt:
+        """
+        Return an attempt with another order, in which the buffers are placed with which
+        both orders begin.
+        """
+        pairs = zip(self.order, order, strict=True)
+        count = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+        offsets = [-1] * len(self.offsets)
+        for index in order[:count]:
+            offsets[index] = self.offsets[index]
+        hazards = self.hazards[:count]
+        return _Attempt(order, offsets, sum(cost for cost, _ in hazards), hazards)
 
 
 @dataclass
@@ -91,6 +116,11 @@ class _HazardPlacement:
     overlapping_buffers: Sequence[set[int]]
     hazards: Hazards
     capacity: int
+    sizes: Sequence[int] = field(init=False)
+    """Aligned sizes of the buffers."""
+
+    def __post_init__(self) -> None:
+        self.sizes = [each.aligned_size for each in self.buffers]
 
     def find_best_placement(self) -> _Attempt | None:
         """
@@ -99,7 +129,8 @@ class _HazardPlacement:
         """
         best: _Attempt | None = None
         for key in self._candidate_sort_keys():
-            attempt = self._place_in_order(sorted(range(len(self.buffers)), key=key))
+            order = sorted(range(len(self.buffers)), key=key)
+            attempt = self._place_remaining(_Attempt(order, [-1] * len(order)))
             if attempt and (best is None or attempt.cost < best.cost):
                 best = attempt
         if best is None:
@@ -110,12 +141,8 @@ class _HazardPlacement:
         ):
             if not best.cost:
                 break
-            best = (
-                self._place_in_order(
-                    _move_conflicting_buffers(best, generator), best.cost
-                )
-                or best
-            )
+            start = best.with_order(_move_conflicting_buffers(best, generator))
+            best = self._place_remaining(start, best.cost) or best
         return best
 
     def _candidate_sort_keys(self) -> Iterator[Callable[[int], tuple[int, ...]]]:
@@ -123,11 +150,11 @@ class _HazardPlacement:
         Yield sort keys of buffers: by decreasing size, by start, by area, and by size
         of the overlapping buffers.
         """
-        sizes = [each.aligned_size for each in self.buffers]
+        sizes = self.sizes
         starts = [_first_live_step(each) for each in self.buffers]
         areas = [
-            each.aligned_size * (_lifetime_end(each) - _first_live_step(each))
-            for each in self.buffers
+            size * (_lifetime_end(each) - _first_live_step(each))
+            for size, each in zip(sizes, self.buffers, strict=True)
         ]
         crowding = [
             sizes[index] + sum(sizes[other] for other in overlapping)
@@ -138,44 +165,44 @@ class _HazardPlacement:
         yield lambda index: (-areas[index],)
         yield lambda index: (-crowding[index], -sizes[index])
 
-    def _place_in_order(
-        self, order: Sequence[int], max_cost: int | None = None
+    def _place_remaining(
+        self, attempt: _Attempt, max_cost: int | None = None
     ) -> _Attempt | None:
         """
-        Place buffers in an order. Return None if a buffer does not fit, or if the cost
-        exceeds `max_cost`.
+        Place the buffers of an attempt that are not placed yet, in order, and return
+        it. Return None if a buffer does not fit, or if the cost exceeds `max_cost`.
         """
-        attempt = _Attempt(order, [-1] * len(self.buffers))
-        for index in order:
-            hazard_ranges = self._occupied_ranges(attempt, self.hazards[index])
-            if (
-                offset := self._find_best_offset(attempt, index, hazard_ranges)
-            ) is None:
+        for index in attempt.order[len(attempt.hazards) :]:
+            costs = self.hazards[index]
+            hazard_ranges = self._occupied_ranges(attempt, costs)
+            offset = self._find_best_offset(attempt, index, hazard_ranges)
+            if offset is None:
                 return None
             attempt.offsets[index] = offset
-            end = offset + self.buffers[index].aligned_size
+            end = offset + self.sizes[index]
             conflicting = [
                 other
-                for other, low, high in hazard_ranges
+                for low, high, other in hazard_ranges
                 if low < end and offset < high
             ]
-            if conflicting:
-                attempt.cost += sum(self.hazards[index][other] for other in conflicting)
-                if max_cost is not None and attempt.cost > max_cost:
-                    return None
-                attempt.conflicting_buffers.update(conflicting, (index,))
+            cost = sum([costs[other] for other in conflicting])
+            involved = (*conflicting, index) if conflicting else ()
+            attempt.hazards.append((cost, involved))
+            attempt.cost += cost
+            if conflicting and max_cost is not None and attempt.cost > max_cost:
+                return None
         return attempt
 
     def _occupied_ranges(
         self, attempt: _Attempt, buffer_indices: Iterable[int]
     ) -> list[tuple[int, int, int]]:
         """
-        Return the buffers of `buffer_indices` that have been placed, and their bytes
-        [start, end).
+        Return the bytes [start, end) of the buffers of `buffer_indices` that have been
+        placed, each with its index.
         """
-        offsets, buffers = attempt.offsets, self.buffers
+        offsets, sizes = attempt.offsets, self.sizes
         return [
-            (index, offset, offset + buffers[index].aligned_size)
+            (offset, offset + sizes[index], index)
             for index in buffer_indices
             if (offset := offsets[index]) >= 0
         ]
@@ -184,39 +211,57 @@ class _HazardPlacement:
         self,
         attempt: _Attempt,
         buffer_index: int,
-        occupied_ranges: Sequence[tuple[int, int, int]],
+        hazard_ranges: Sequence[tuple[int, int, int]],
     ) -> int | None:
         """
         Return the offset at which a buffer causes the lowest cost, the lowest offset
-        among equals, or None if it does not fit.
+        among equals, or None if it does not fit. Candidates are the offsets next to
+        other buffers.
         """
-        buffer, costs = self.buffers[buffer_index], self.hazards[buffer_index]
+        costs, size = self.hazards[buffer_index], self.sizes[buffer_index]
+        alignment = self.buffers[buffer_index].alignment
         occupied = self._occupied_ranges(
             attempt, self.overlapping_buffers[buffer_index]
         )
-        size, alignment = buffer.aligned_size, buffer.alignment
-        candidates = {0, self.capacity - size}
-        for _, low, high in (*occupied, *occupied_ranges):
+        gaps = _find_gaps(occupied, self.capacity)
+        starts = [start for start, _ in gaps]
+        candidates = {end - size for _, end in gaps}
+        for low, high, _ in hazard_ranges:
             candidates |= {align_offset(high, alignment), low - size}
+        aligned = {each - each % alignment for each in candidates}
+        aligned |= {align_offset(start, alignment) for start in starts}
         best: tuple[int, int] | None = None
-        for offset in sorted(
-            {candidate - candidate % alignment for candidate in candidates}
-        ):
-            end = offset + size
-            if offset < 0 or end > self.capacity:
-                continue
-            if any(low < end and offset < high for _, low, high in occupied):
+        for offset in sorted(aligned):
+            end, gap = offset + size, bisect_right(starts, offset) - 1
+            if gap < 0 or end > gaps[gap][1]:
                 continue
             cost = sum(
-                costs[o]
-                for o, low, high in occupied_ranges
-                if low < end and offset < high
+                [
+                    costs[other]
+                    for low, high, other in hazard_ranges
+                    if low < end and offset < high
+                ]
             )
             if best is None or cost < best[0]:
                 best = cost, offset
             if not cost:
                 break
         return None if best is None else best[1]
+
+
+def _find_gaps(
+    occupied_ranges: Iterable[tuple[int, int, int]], capacity: int
+) -> list[tuple[int, int]]:
+    """Return the free bytes [start, end) between occupied ranges, in order."""
+    gaps: list[tuple[int, int]] = []
+    start = 0
+    for low, high, _ in sorted(occupied_ranges):
+        if start < low:
+            gaps.append((start, low))
+        start = max(start, high)
+    if start < capacity:
+        gaps.append((start, capacity))
+    return gaps
 
 
 def _move_conflicting_buffers(attempt: _Attempt, generator: random.Random) -> list[int]:

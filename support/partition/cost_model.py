@@ -106,7 +106,8 @@ class CostModel(ABC):
     def report_progress(self, fraction: float) -> None:
         """
         Receive the fraction of the distinct operations that a search over all states
-        has passed. May raise an exception to end the search.
+        will have passed at the next report. May raise an exception to end the search,
+        as may the queries until then.
         """
         del fraction
 

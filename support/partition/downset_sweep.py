@@ -95,7 +95,7 @@ class DownsetSweep:
                     self._select_beam_of_layer if self.width else self._evaluate_layer
                 )
                 self.layers[size] = narrow(layer)
-                self._report_progress(size)
+            self._report_progress(size + 1)
             for done, states in self.layers[size].items():
                 furthest = done
                 self._add_transitions_from_downset(done, states)
@@ -107,8 +107,8 @@ class DownsetSweep:
 
     def _report_progress(self, size: int) -> None:
         """
-        Report the progress of a sweep over all states, whose work is that of distinct
-        operations: costs of equal groups are memoized.
+        Report the progress of a sweep over all states up to sets of `size` operations,
+        whose work is that of distinct operations: costs of equal groups are memoized.
         """
         if not self.width:
             passed, count = self._distinct_counts[size], self._distinct_counts[-1]

@@ -16,8 +16,7 @@ from tlf.machine.instruction_costs import Cost
 Buffer: TypeAlias = Hashable
 
 
-@dataclass(frozen=True)
-class Task:
+class Task(NamedTuple):
     """An instruction and the buffers that it accesses."""
 
     cost: Cost
@@ -27,8 +26,7 @@ class Task:
     """Prefetch distance: the number of iterations by which it is issued early."""
 
 
-@dataclass(frozen=True)
-class Loop:
+class Loop(NamedTuple):
     """
     `trips` iterations of a body. Each iteration uses the next of `slot_count` slots of
     the buffers in `multi_buffers`.

@@ -22,6 +22,7 @@ from tlf.planner.cost.npu.event_program import (
     EventProgram,
     EventTask,
     Item,
+    Loop,
     Task,
 )
 from tlf.planner.settings.control_code import CONTROL_CODE
@@ -34,18 +35,22 @@ def busy_cycles_by_engine(items: Sequence[Item], executions: int = 1) -> dict[in
     - channel`.
     """
     total: dict[int, int] = {}
-    for item in items:
-        if isinstance(item, Task):
-            cost = item.cost
-            total[cost.queue] = total.get(cost.queue, 0) + cost.cycles * executions
-            for channel, cycles in cost.channel_occupancy:
-                total[-1 - channel] = total.get(-1 - channel, 0) + cycles * executions
-            continue
-        for queue, cycles in busy_cycles_by_engine(
-            item.body, executions * item.trips
-        ).items():
-            total[queue] = total.get(queue, 0) + cycles
+    _add_busy_cycles(items, executions, total)
     return total
+
+
+def _add_busy_cycles(
+    items: Sequence[Item], executions: int, total: dict[int, int]
+) -> None:
+    """Add the busy cycles of some executions of items to a total."""
+    for item in items:
+        if isinstance(item, Loop):
+            _add_busy_cycles(item.body, executions * item.trips, total)
+            continue
+        cost = item.cost
+        total[cost.queue] = total.get(cost.queue, 0) + cost.cycles * executions
+        for channel, cycles in cost.channel_occupancy:
+            total[-1 - channel] = total.get(-1 - channel, 0) + cycles * executions
 
 
 def serial_cycles_of(items: Sequence[Item], executions: int = 1) -> int:

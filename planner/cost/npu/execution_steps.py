@@ -11,6 +11,7 @@ from xdsl.ir import Operation, SSAValue
 from tlf.analysis.tiling.group_tiling import TiledOperation
 from tlf.dialects.slice_views import is_unit_stride_slice
 from tlf.dialects.types import itemsize_of
+from tlf.planner.cost.npu.buffer_reuse import BufferReuse, buffer_reuse_of
 from tlf.planner.cost.npu.inner_transfers import InnerTransfer, collect_inner_transfers
 from tlf.planner.cost.npu.nest_prediction import Nests
 from tlf.planner.cost.npu.nest_structure import NestStructure, nest_structures_of
@@ -36,6 +37,13 @@ class ExecutionSteps:
         self._firsts: dict[SSAValue, int] = {}
         self._handed: dict[SSAValue, bool] = {}
         self._items: dict[SSAValue, int] = {}
+        self._reuses: dict[Operation, BufferReuse] = {}
+
+    def buffer_reuse_of(self, op: Operation) -> BufferReuse:
+        """Return the operands whose buffers an operation may reuse."""
+        if (known := self._reuses.get(op)) is None:
+            known = self._reuses[op] = buffer_reuse_of(op, self.of)
+        return known
 
     def use_steps_of(self, value: SSAValue) -> tuple[int, ...]:
         """

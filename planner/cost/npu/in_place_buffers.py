@@ -5,7 +5,7 @@ innermost level.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from xdsl.ir import Block, Operation, SSAValue
 
@@ -17,14 +17,6 @@ from tlf.analysis.tiling.group_tiling import (
     LoopLevel,
     count_elements_of_box,
 )
-from tlf.dialects import tile
-from tlf.dialects.interfaces import (
-    AccumulatingInterface,
-    ElementwiseInterface,
-    ViewInterface,
-)
-from tlf.dialects.slice_views import is_unit_stride_slice
-from tlf.dialects.types import tensor_type
 from tlf.planner.cost.npu.execution_steps import ExecutionSteps
 from tlf.support.affine.index_access import Box
 
@@ -74,31 +66,22 @@ class InPlaceBuffers:
         Store the result of `op` in the buffer of its operand, if it is a view, slice or
         fused cast or `op` is the last use of that buffer.
         """
-        if is_unit_stride_slice(op):
-            self._share_buffer(op.results[0], op.operands[0])
-            return
-        if isinstance(op, ViewInterface):
-            if op.operands[0].owner in self.steps.of:
-                self._share_buffer(op.results[0], op.operands[0])
+        reuse = self.steps.buffer_reuse_of(op)
+        if reuse.viewed_operand is not None:
+            self._share_buffer(op.results[0], reuse.viewed_operand)
             return
         if (product := self.rounded.get(op)) is not None:
             self._share_buffer(op.results[0], product.results[0])
             return
-        is_carried = self._is_running_total(op)
-        for operand in () if is_carried else _operands_with_reusable_buffers(op):
-            result_box, box = (
-                self.tiling.tiles[op].result,
-                self._single_tile_of(operand),
-            )
-            element = tensor_type(op.results[0]).element_type
-            if box is None or tensor_type(operand).element_type != element:
+        if not reuse.operands or self._is_running_total(op):
+            return
+        tiling = self.tiling
+        count = count_elements_of_box(tiling.tiles[op].result)
+        for operand in reuse.operands:
+            box = self._single_tile_of(operand)
+            if box is None or count_elements_of_box(box) != count:
                 continue
-            if (
-                count_elements_of_box(box) != count_elements_of_box(result_box)
-                or operand in self.tiling.results
-            ):
-                continue
-            if self._is_running_total(operand.owner):
+            if operand in tiling.results or self._is_running_total(operand.owner):
                 continue
             if self.last_use_step_of_buffer(operand) == self.steps.of[op]:
                 self._share_buffer(op.results[0], operand)
@@ -106,9 +89,11 @@ class InPlaceBuffers:
 
     def _is_running_total(self, owner: Operation | Block) -> bool:
         """Return `True` if an operation computes running totals that a loop carries."""
-        if not isinstance(owner, Operation) or not self.tiling.is_row_operation(owner):
+        if self.tiling.cascade is None or not isinstance(owner, Operation):
             return False
-        return is_loop_carried(self.tiling, owner)
+        return self.tiling.is_row_operation(owner) and is_loop_carried(
+            self.tiling, owner
+        )
 
     def _single_tile_of(self, value: SSAValue) -> Box | None:
         """
@@ -127,14 +112,3 @@ class InPlaceBuffers:
 
     def _share_buffer(self, value: SSAValue, buffer_owner: SSAValue) -> None:
         self.shares[value] = self.buffer_owner_of(buffer_owner)
-
-
-def _operands_with_reusable_buffers(op: Operation) -> Sequence[SSAValue]:
-    """Return the operands whose buffers the result of an operation may reuse."""
-    match op:
-        case ElementwiseInterface() | tile.MaskOp():
-            return op.operands
-        case AccumulatingInterface():
-            return () if op.init_value is None else (op.init_value,)
-        case _:
-            return ()

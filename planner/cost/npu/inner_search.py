@@ -31,6 +31,7 @@ from tlf.planner.cost.npu.event_simulation import (
     simulate_cycles,
 )
 from tlf.planner.cost.npu.execution_steps import ExecutionSteps
+from tlf.planner.cost.npu.in_place_buffers import InPlaceBuffers
 from tlf.planner.cost.npu.inner_candidates import CandidateGrid
 from tlf.planner.cost.npu.iterations_in_flight import (
     SINGLE,
@@ -80,11 +81,20 @@ class InnerCostModel:
             buffers = buffers or TileBuffers(tiling)
             if buffers.footprint_of(in_flight_counts).total_bytes > self.capacity:
                 early = []
-        in_place = None if buffers is None else buffers.in_place
+        in_place = (
+            InPlaceBuffers(tiling, ExecutionSteps(tiling.tiles))
+            if buffers is None
+            else buffers.in_place
+        )
         nest = NestProgram(
             tiling, self.moves, self.work, in_flight_counts, in_place, early
         )
         return nest.build_program()
+
+    def estimate_program(self, tiling: GroupTiling) -> ProgramEstimate:
+        """Return the totals of the program of a group, without its buffers."""
+        nest = NestProgram(tiling, self.moves, self.work, SINGLE, None)
+        return ProgramEstimate.of(nest.build_program())
 
 
 @dataclass
@@ -224,7 +234,7 @@ class InnerSearch:
         sizes = (*self.axes.parallel, *self.axes.reduction)
         if (buffers := self._buffers_for(sizes)) is None:
             return None
-        if buffers.footprint_of(SINGLE).peak_bytes > self.level.capacity:
+        if buffers.peak_bytes_of(SINGLE) > self.level.capacity:
             return None
         work = sum(busy_cycles_by_engine(self._build_program(buffers, SINGLE)).values())
         cores = self.cost_model.costs.machine.cores
@@ -242,29 +252,33 @@ class InnerSearch:
         tiling = self._tiling_for(sizes)
         if tiling is None or shortlist.is_too_slow(self.min_compute_cycles(tiling)):
             return
+        estimate = self.cost_model.estimate_program(tiling)
+        cycles_by_stages = {
+            stages: cycles
+            for stages in self.counts
+            if not shortlist.is_full_of_faster(
+                stages, cycles := estimate.cycles_with_stages(stages)
+            )
+        }
+        if not cycles_by_stages:
+            return
         buffers = TileBuffers(tiling, steps=self.steps)
-        if buffers.footprint_of(SINGLE).peak_bytes > self.level.capacity:
+        if buffers.peak_bytes_of(SINGLE) > self.level.capacity:
             large.append(sizes)
             return
         count = len(self.axes.parallel)
-        time = ProgramEstimate.of(self._build_program(buffers, SINGLE))
-        for stages in self.counts:
-            cycles = time.cycles_with_stages(stages)
-            if shortlist.is_full_of_faster(stages, cycles):
-                continue
-            size = buffers.footprint_of(stages).peak_bytes
+        for stages, cycles in cycles_by_stages.items():
+            size = buffers.peak_bytes_of(stages)
             if size <= self.level.capacity:
                 yield TileCandidate(sizes[:count], sizes[count:], stages, cycles, size)
 
     def min_compute_cycles(self, tiling: GroupTiling) -> int:
         """Return a lower bound of a tiling's cycles: its products in full tiles."""
         total = 0
-        for op, tiled in tiling.tiles.items():
-            if isinstance(op, ContractionInterface):
-                cycles = sum(
-                    each.cycles
-                    for each in self.cost_model.work.instruction_costs_of(tiled)
-                )
+        for op in self._contractions:
+            if (tiled := tiling.tiles.get(op)) is not None:
+                costs = self.cost_model.work.instruction_costs_of(tiled)
+                cycles = sum([each.cycles for each in costs])
                 total += cycles * _count_full_tiles(tiling, tiled.loop_level)
         return total
 
@@ -362,7 +376,7 @@ class InnerSearch:
         Return the simulated cycles and the peak bytes of some buffers; `None` if these
         exceed the level's capacity.
         """
-        size = buffers.footprint_of(in_flight_counts).peak_bytes
+        size = buffers.peak_bytes_of(in_flight_counts)
         if size > self.level.capacity:
             return None
         program = self._build_program(buffers, in_flight_counts)

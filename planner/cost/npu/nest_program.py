@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
+from itertools import pairwise
 from math import prod
 from typing import TypeAlias
 
@@ -16,6 +17,7 @@ from xdsl.ir import Operation, SSAValue
 from tlf.analysis.buffers.core_loops import parallel_speedup
 from tlf.analysis.tiling.box_covering import innermost_moving_depth
 from tlf.analysis.tiling.cascade_tiles import is_corrected_after_loop, is_loop_carried
+from tlf.analysis.tiling.fused_rounding import contractions_by_fused_rounding
 from tlf.analysis.tiling.group_tiling import (
     GroupTiling,
     LoopLevel,
@@ -25,7 +27,6 @@ from tlf.analysis.tiling.group_tiling import (
 from tlf.dialects.interfaces import ConstantInterface, IndexedReadInterface
 from tlf.machine.instruction_costs import Cost
 from tlf.planner.cost.npu.event_program import Buffer, Item, Loop, Task
-from tlf.planner.cost.npu.execution_steps import ExecutionSteps
 from tlf.planner.cost.npu.in_place_buffers import InPlaceBuffers
 from tlf.planner.cost.npu.indexed_costs import gather_move_cost_of
 from tlf.planner.cost.npu.iterations_in_flight import IterationsInFlight
@@ -42,7 +43,8 @@ class NestProgram:
     Builder of the loops of a group for the cost model: the share of one core, by
     `mem-distribute-to-cores`, where all cores share the outer memory. Products in
     `early_products` are issued before their own iteration if several iterations
-    overlap.
+    overlap. Without `in_place`, the instructions access no buffers, for estimates that
+    need their costs only.
     """
 
     def __init__(
@@ -51,7 +53,7 @@ class NestProgram:
         transfer_costs: TransferCosts,
         tile_instructions: TileInstructions,
         in_flight: IterationsInFlight,
-        in_place: InPlaceBuffers | None = None,
+        in_place: InPlaceBuffers | None,
         early_products: Collection[Operation] = (),
     ) -> None:
         self.tiling = tiling
@@ -59,9 +61,18 @@ class NestProgram:
         self.work = tile_instructions
         self.stages = in_flight.tiles
         self.pieces = in_flight.reduce_stages
-        self.in_place = in_place or InPlaceBuffers(tiling, ExecutionSteps(tiling.tiles))
+        self.in_place = in_place
+        self.rounded = (
+            contractions_by_fused_rounding(tiling)
+            if in_place is None
+            else in_place.rounded
+        )
         self.loops = [loop for loop in tiling.loops.values()]
         self.dealt: int | None = None
+        self._moving_depths: list[int] = []
+        """Depth of the innermost loop that moves each tile loaded outside of loops."""
+        self._nests: dict[int, int] = {}
+        """Range of loop indices of each nest, outermost first."""
         self._loaded_tiles: dict[LoopLevel, list[tuple[SSAValue, int, Box]]] = {}
         self._read_buffers: dict[SSAValue, tuple[Buffer, ...]] = {}
         self._early = early_products
@@ -71,6 +82,11 @@ class NestProgram:
         loops = (
             [self.loops[index] for index in loop_order] if loop_order else self.loops
         )
+        self._moving_depths = [
+            innermost_moving_depth(box, loops)
+            for _, _, box in self._tiles_loaded_at_level(LoopLevel.OUTER)
+        ]
+        self._nests = dict(self._loop_ranges_of_nests(len(loops)))
         self.dealt = self._find_distributed_loop(loops)
         if self.dealt is None:
             return list(self._build_loops_from(loops, 0))
@@ -86,27 +102,19 @@ class NestProgram:
             first: parallel_speedup(
                 prod(loop.trips for loop in loops[first:last]), cores
             )
-            for first, last in self._loop_ranges_of_nests(loops)
+            for first, last in self._nests.items()
         }
         best = max(speedups, key=lambda first: speedups[first], default=None)
         return best if best is not None and speedups[best] > 1 else None
 
-    def _loop_ranges_of_nests(
-        self, loops: Sequence[TileLoop]
-    ) -> Iterator[tuple[int, int]]:
-        """Yield the range of loop indices of each nest, outermost nest first."""
-        first = 0
-        while first < len(loops):
-            last = next(
-                (
-                    n
-                    for n in range(first + 1, len(loops))
-                    if self._is_nest_boundary(loops, n)
-                ),
-                len(loops),
-            )
-            yield first, last
-            first = last
+    def _loop_ranges_of_nests(self, loop_count: int) -> Iterator[tuple[int, int]]:
+        """
+        Yield the range of loop indices of each nest, outermost nest first. Loops
+        between which a tile is loaded are in different nests.
+        """
+        inside = {depth for depth in self._moving_depths if 0 < depth < loop_count}
+        starts = (0, *sorted(inside), loop_count) if loop_count else ()
+        yield from pairwise(starts)
 
     def _build_loops_from(
         self, loops: Sequence[TileLoop], depth: int
@@ -115,12 +123,12 @@ class NestProgram:
         Yield the loops from index `depth` on, after the loads of tiles just outside of
         them.
         """
-        loads = list(self._load_tiles_at_depth(loops, depth))
+        loads = list(self._load_tiles_at_depth(depth))
         if depth == len(loops):
             yield from self._build_iteration_body(loads)
             return
         yield from loads
-        last = dict(self._loop_ranges_of_nests(loops))[depth]
+        last = self._nests[depth]
         trips = prod(loop.trips for loop in loops[depth:last])
         if depth == self.dealt:
             trips = -(-trips // self.moves.costs.machine.cores)
@@ -128,16 +136,6 @@ class NestProgram:
         slots = min(self.stages, trips)
         yield Loop(
             trips, body, _buffers_written_by(body) if slots > 1 else frozenset(), slots
-        )
-
-    def _is_nest_boundary(self, loops: Sequence[TileLoop], depth: int) -> bool:
-        """
-        Return `True` if a tile is loaded between the loops at `depth - 1` and `depth`,
-        so that these are in different nests.
-        """
-        return any(
-            innermost_moving_depth(box, loops) == depth
-            for _, _, box in self._tiles_loaded_at_level(LoopLevel.OUTER)
         )
 
     def _tiles_loaded_at_level(
@@ -165,16 +163,17 @@ class NestProgram:
         """Position of each operation in the order of execution."""
         return {op: step for step, op in enumerate(self.tiling.tiles)}
 
-    def _load_tiles_at_depth(
-        self, loops: Sequence[TileLoop], depth: int
-    ) -> Iterator[Task]:
+    def _load_tiles_at_depth(self, depth: int) -> Iterator[Task]:
         """
         Yield the loads of tiles that move innermost with the loop at `depth - 1`, or
         with none at depth 0; those in loops are prefetched.
         """
-        for value, number, box in self._tiles_loaded_at_level(LoopLevel.OUTER):
-            if innermost_moving_depth(box, loops) == depth:
-                ahead = self.stages - 1 if depth else 0
+        tiles = self._tiles_loaded_at_level(LoopLevel.OUTER)
+        ahead = self.stages - 1 if depth else 0
+        for (value, number, box), moving_depth in zip(
+            tiles, self._moving_depths, strict=True
+        ):
+            if moving_depth == depth:
                 yield Task(
                     self.moves.load_cost_of(value, box), (), ((value, number),), ahead
                 )
@@ -317,7 +316,7 @@ class NestProgram:
         none for a cast that is fused into a product.
         """
         op = tiled.op
-        if op in self.in_place.rounded:
+        if op in self.rounded:
             return
         reads = tuple(self._operand_buffers(tiled))
         if tiled.is_moved:
@@ -359,6 +358,8 @@ class NestProgram:
 
     def _buffers_of_read_boxes(self, value: SSAValue) -> tuple[Buffer, ...]:
         """Return the buffers of a value, one for each box in which it is read."""
+        if self.in_place is None:
+            return ()
         owner = self.in_place.buffer_owner_of(value)
         if (known := self._read_buffers.get(owner)) is None:
             boxes = [
@@ -374,14 +375,14 @@ def multiply_port_time_by_cores(items: Iterable[Item], cores: int) -> Iterator[I
     """Multiply the shared port time of a core's moves by the number of cores."""
     for item in items:
         if isinstance(item, Loop):
-            yield replace(
-                item, body=tuple(multiply_port_time_by_cores(item.body, cores))
+            yield item._replace(
+                body=tuple(multiply_port_time_by_cores(item.body, cores))
             )
             continue
         shared = tuple(
             (port, cycles * cores) for port, cycles in item.cost.channel_occupancy
         )
-        yield replace(item, cost=replace(item.cost, channel_occupancy=shared))
+        yield item._replace(cost=replace(item.cost, channel_occupancy=shared))
 
 
 def _buffers_written_by(body: Sequence[Item]) -> frozenset[Buffer]:

@@ -22,10 +22,6 @@ from tlf.analysis.tiling.group_tiling import (
     count_elements_of_box,
     is_same_box,
 )
-from tlf.dialects.interfaces import (
-    ContractionInterface,
-    ElementwiseInterface,
-)
 from tlf.dialects.types import tensor_type
 from tlf.planner.cost.npu.concat_slices import ConcatSlices
 from tlf.planner.cost.npu.execution_steps import ExecutionSteps
@@ -131,8 +127,7 @@ class TileBuffers:
         Return the footprint of `in_flight` iterations, or of all iterations if there
         are fewer.
         """
-        tiles = _limit_in_flight(self.tiling.loops, in_flight.tiles) - 1
-        stages = _limit_in_flight(self.tiling.inner_loops, in_flight.reduce_stages) - 1
+        tiles, stages = self._further_iterations(in_flight)
         return Footprint(
             tuple(
                 row.with_further_iterations(stages if row.is_reduce_stage else tiles)
@@ -142,16 +137,37 @@ class TileBuffers:
             )
         )
 
+    def peak_bytes_of(self, in_flight: IterationsInFlight) -> int:
+        """Return the peak bytes of the footprint of `in_flight` iterations."""
+        tiles, stages = self._further_iterations(in_flight)
+        return peak_live_bytes(
+            [
+                (start, end, size + ahead * (stages if is_reduce_stage else tiles))
+                for _, _, size, start, end, _, ahead, is_reduce_stage in self.rows
+            ]
+        )
+
+    def _further_iterations(self, in_flight: IterationsInFlight) -> tuple[int, int]:
+        """Return the numbers of further tiles and reduction tiles in flight."""
+        return (
+            _limit_in_flight(self.tiling.loops, in_flight.tiles) - 1,
+            _limit_in_flight(self.tiling.inner_loops, in_flight.reduce_stages) - 1,
+        )
+
     def _collect_rows(self) -> Iterator[BufferRow]:
         """
         Yield the buffers of inputs, initial windows and values, live from step `BEFORE`
         on if the initial windows need them.
         """
-        for row in (
+        rows = (
             *self._input_rows(),
             *self._initial_window_rows(),
             *self._value_rows(),
-        ):
+        )
+        if self.tiling.rolling_loop is None:
+            yield from rows
+            return
+        for row in rows:
             yield (
                 row._replace(start_step=BEFORE)
                 if self._is_live_in_initial_windows(row)
@@ -325,11 +341,10 @@ class TileBuffers:
                 if is_single
                 else row
             )
-        if self.nearest and isinstance(owner, ContractionInterface):
+        tiled = self.tiling.tiles[owner]
+        if self.nearest and tiled.facts.is_product:
             row = self._row_live_in_all_steps("value", value, size, box, size)
-            return row._replace(
-                is_reduce_stage=self.tiling.tiles[owner].loop_level is LoopLevel.INNER
-            )
+            return row._replace(is_reduce_stage=tiled.loop_level is LoopLevel.INNER)
         if self._is_carried_in_level(owner):
             return self._row_live_in_all_steps("value", value, size, box)
         return self._extend_over_subviews(
@@ -409,10 +424,9 @@ class TileBuffers:
         """
         Yield the temporaries between the scalar operations of an elementwise operation.
         """
-        if not isinstance(op, ElementwiseInterface):
-            return
-        if count := self.tiling.op_facts.facts_of(op).temporary_count:
-            box = self.tiling.tiles[op].result
+        tiled = self.tiling.tiles[op]
+        if count := tiled.facts.temporary_count:
+            box = tiled.result
             size = count * TEMPORARY_BYTES * count_elements_of_box(box)
             step = self.step[op]
             size = self._align_byte_count(size)

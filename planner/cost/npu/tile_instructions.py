@@ -16,10 +16,7 @@ from tlf.analysis.operations.op_facts import OpFacts
 from tlf.analysis.tiling.banded_windows import banded_windows_of
 from tlf.analysis.tiling.group_tiling import TiledOperation, count_elements_of_box
 from tlf.analysis.work.vector_step_costs import is_multi_step, scalar_steps
-from tlf.dialects.interfaces import (
-    ContractionInterface,
-    ElementwiseInterface,
-)
+from tlf.dialects.interfaces import ElementwiseInterface, TilingInterface
 from tlf.dialects.types import tensor_type
 from tlf.machine.instruction_costs import Cost, InstructionCosts
 from tlf.machine.machine_spec import MatrixEngine
@@ -53,11 +50,11 @@ class TileInstructions:
         op, facts = tiled.op, tiled.facts
         if facts.is_buffer_view:
             return
-        if isinstance(op, ContractionInterface):
-            yield self._product_cost(op, tiled)
+        if facts.is_product:
+            yield self._product_of(op, tiled)[1]
         elif facts.is_accumulating:
             yield self._elementwise_cost(count_elements_of_box(tiled.box))
-        elif isinstance(op, ElementwiseInterface):
+        elif facts.is_elementwise:
             count = self._compute_costs_of(tiled)
             for slow in self._slow_operation_flags(op, facts):
                 yield self._elementwise_cost(count, slow)
@@ -83,26 +80,18 @@ class TileInstructions:
             known = self._costs[key] = self.costs.cost_of_elementwise(*key)
         return known
 
-    def _product_cost(self, op: ContractionInterface, tiled: TiledOperation) -> Cost:
-        """
-        Return the cost of a product; the roles of its iterators follow from the
-        operands and results that they index.
-        """
-        return self._product_of(op, tiled)[1]
-
     def matmul_work_of(self, tiled: TiledOperation) -> MatmulWork:
         """
         Return the matrix product that computes a tile of a contraction, without padding
         unless it is a banded one.
         """
-        assert isinstance(tiled.op, ContractionInterface)
         padded, _ = self._product_of(tiled.op, tiled)
         extents = [interval.tile_extent for interval in tiled.box]
         plain = MatmulWork.of_iterators(tiled.facts.iterator_roles, extents)
         return plain if padded.k == plain.k else padded
 
     def _product_of(
-        self, op: ContractionInterface, tiled: TiledOperation
+        self, op: TilingInterface, tiled: TiledOperation
     ) -> tuple[MatmulWork, Cost]:
         """Return the matrix product of a tile and its cost, cached by extents."""
         extents = tuple([interval.tile_extent for interval in tiled.box])
@@ -152,11 +141,12 @@ class TileInstructions:
         )
 
     def _slow_operation_flags(
-        self, op: ElementwiseInterface, facts: OpFacts
+        self, op: TilingInterface, facts: OpFacts
     ) -> tuple[bool, ...]:
         """Return a flag for each scalar operation of a body, `True` if it is slow."""
         if (known := self._known.get(facts)) is not None:
             return known
+        assert isinstance(op, ElementwiseInterface)
         types = [tensor_type(each).element_type for each in op.operands]
         result = str(tensor_type(op.results[0]).element_type)
         key = op.name, " ".join(map(str, types)), f"{result} {op.properties}"

@@ -48,18 +48,21 @@ class ScheduleBody:
     def measure_memory(self) -> LoopMemory:
         """Return the live buffers of the schedule."""
         ranges = LiveRanges.from_schedule(self.program)
-        buffers = [
-            LiveBuffer(
-                each,
-                each.level,
-                each.bytes,
-                steps
-                if each.multibuffer_nest is None
-                else ranges.nest_ranges[each.multibuffer_nest],
-                each.multibuffer_count,
-            )
-            for each, steps in ranges.buffer_ranges.items()
-        ]
+
+        def collect_buffers(level: str) -> list[LiveBuffer]:
+            return [
+                LiveBuffer(
+                    each,
+                    each.bytes,
+                    steps
+                    if each.multibuffer_nest is None
+                    else ranges.nest_ranges[each.multibuffer_nest],
+                    each.multibuffer_count,
+                )
+                for each, steps in ranges.buffer_ranges.items()
+                if each.level == level
+            ]
+
         inner = [
             step.temporary_bytes
             for item in self.items
@@ -68,7 +71,7 @@ class ScheduleBody:
         ]
         own = [e.temporary_bytes for e in self.items if isinstance(e, Instruction)]
         temporaries = sum(own) + max(inner, default=0)
-        return LoopMemory(buffers, ranges.nest_ranges[self.nest], temporaries)
+        return LoopMemory(collect_buffers, ranges.nest_ranges[self.nest], temporaries)
 
     def instruction_at(self, position: int) -> Instruction:
         """Return the item at a position, which must be an instruction."""

@@ -8,11 +8,15 @@ import pytest
 from only_group import only_group
 
 from tlf.analysis.tiling.group_members import members_of_group_op
+from tlf.analysis.tiling.group_tiling import GroupTiling
 from tlf.dialects.target import load_target_spec
 from tlf.planner.cost.npu.candidate_shortlist import rank_of_candidate
 from tlf.planner.cost.npu.event_simulation import busy_cycles_by_engine
+from tlf.planner.cost.npu.execution_steps import ExecutionSteps
 from tlf.planner.cost.npu.inner_search import InnerCostModel, InnerSearch
 from tlf.planner.cost.npu.iterations_in_flight import SINGLE, IterationsInFlight
+from tlf.planner.cost.npu.program_estimate import ProgramEstimate
+from tlf.planner.cost.npu.tile_footprint import TileBuffers
 from tlf.planner.cost.npu.tile_size_options import tile_size_options
 
 CONVOLUTION = """
@@ -293,6 +297,60 @@ def test_no_engine_is_busy_for_less(text: str):
         assert searched.min_compute_cycles(tiling) <= max(
             busy_cycles_by_engine(program).values()
         )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [CONVOLUTION.format(columns=56), PRODUCT.format(m=100, n=90, k=130), HEADS],
+    ids=["conv2d", "matmul", "heads"],
+)
+def test_estimates_need_no_buffers(text: str):
+    """Costs without accesses are those of the program that is simulated."""
+    searched = search(text, "npu")
+    grid = searched.grid_sizes()
+    for sizes in Random(2).sample(grid, min(40, len(grid))):
+        count = len(searched.axes.parallel)
+        tiling = searched.members.analyze_tiles_of_sizes(
+            sizes[:count], sizes[count:], searched.cost_model.rules
+        )
+        program = searched.cost_model.build_program(tiling, SINGLE)
+        estimate = searched.cost_model.estimate_program(tiling)
+        assert estimate == ProgramEstimate.of(program)
+
+
+def test_buffers_are_collected_for_few_sizes_only(monkeypatch: pytest.MonkeyPatch):
+    """Sizes whose estimates are slower than those known need no footprints."""
+    counts = {"estimates": 0, "buffers": 0}
+    estimate, collect = InnerCostModel.estimate_program, TileBuffers.__init__
+
+    def count_estimates(model: InnerCostModel, tiling: GroupTiling) -> ProgramEstimate:
+        counts["estimates"] += 1
+        return estimate(model, tiling)
+
+    def count_buffers(
+        buffers: TileBuffers, tiling: GroupTiling, steps: ExecutionSteps
+    ) -> None:
+        counts["buffers"] += 1
+        collect(buffers, tiling, steps=steps)
+
+    monkeypatch.setattr(InnerCostModel, "estimate_program", count_estimates)
+    monkeypatch.setattr(TileBuffers, "__init__", count_buffers)
+    assert search(PRODUCT.format(m=512, n=512, k=512), "npu").find_approximate_best()
+    assert 0 < 2 * counts["buffers"] < counts["estimates"]
+
+
+@pytest.mark.parametrize("stages", [1, 2, 3])
+def test_peak_bytes_are_those_of_the_footprint(stages: int):
+    searched = search(HEADS, "npu")
+    in_flight = IterationsInFlight(stages, stages + 1)
+    for sizes in Random(3).sample(searched.grid_sizes(), 20):
+        count = len(searched.axes.parallel)
+        tiling = searched.members.analyze_tiles_of_sizes(
+            sizes[:count], sizes[count:], searched.cost_model.rules
+        )
+        buffers = TileBuffers(tiling)
+        footprint = buffers.footprint_of(in_flight)
+        assert buffers.peak_bytes_of(in_flight) == footprint.peak_bytes
 
 
 MAPPED = """

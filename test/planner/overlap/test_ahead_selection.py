@@ -47,12 +47,16 @@ class Body:
         moves = [each.move for each in self.operations if each.move]
         ends = [end for move in moves for end in (move.source, move.destination)]
         ends += [end for each in self.operations for end in each.accumulators]
-        buffers = [
-            LiveBuffer(each.identity, each.level, SIZE, (1, 2))
-            for each in dict.fromkeys(ends)
-            if each.is_local
-        ]
-        return LoopMemory(buffers, (0, 3), temporary_bytes=0)
+        buffers = [each for each in dict.fromkeys(ends) if each.is_local]
+
+        def collect_buffers(level: str) -> list[LiveBuffer]:
+            return [
+                LiveBuffer(each.identity, SIZE, (1, 2))
+                for each in buffers
+                if each.level == level
+            ]
+
+        return LoopMemory(collect_buffers, (0, 3), temporary_bytes=0)
 
     def can_overwrite_source(self, load: int, writer: int) -> bool:
         return (load, writer) in self.overwriting

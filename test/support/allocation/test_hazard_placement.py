@@ -1,6 +1,7 @@
 """Places in which engines seldom wait for each other."""
 
 import random
+from collections.abc import Iterator
 
 import pytest
 
@@ -107,6 +108,25 @@ def test_no_live_buffers_overlap(seed: int):
     assert found.peak <= capacity
     assert not list(find_offset_faults(buffers, found.offsets))
     assert found == place_by_hazards(buffers, uses, capacity)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_buffers_before_the_first_moved_one_need_not_be_placed_again(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+):
+    buffers, uses = drawn(random.Random(seed))
+    capacity = max_live_bytes(buffers) * 5 // 4
+    found = place_by_hazards(buffers, uses, capacity)
+    # No two orders begin with the same buffers.
+    monkeypatch.setattr(
+        "tlf.support.allocation.hazard_placement.takewhile", find_nothing
+    )
+    assert found == place_by_hazards(buffers, uses, capacity)
+
+
+def find_nothing(predicate: object, values: object) -> Iterator[None]:
+    """Return no values."""
+    return iter(())
 
 
 def test_more_orders_make_it_no_worse(monkeypatch: pytest.MonkeyPatch):
