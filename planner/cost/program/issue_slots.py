@@ -124,11 +124,15 @@ def count_index_slots(nest: Nest) -> int:
     """
     Return the slots per iteration of a nest of several counters, which follow from the
     number of the iteration if iterations overlap: a remainder or quotient for each, and
-    a multiplication by its step.
+    a multiplication by its step. In a distributed nest, the number of the iteration
+    follows from that of the core.
     """
-    if nest.slot_count == 1 or len(nest.counters) == 1:
+    if nest.slot_count == 1:
         return 0
-    return CONTROL_CODE.index_slots_per_counter * len(nest.counters)
+    slots = CONTROL_CODE.core_index_slots if nest.is_distributed else 0
+    if len(nest.counters) > 1:
+        slots += CONTROL_CODE.index_slots_per_counter * len(nest.counters)
+    return slots
 
 
 def _count_chunk_wait_slots(instruction: Instruction, nest: Nest | None) -> int:

@@ -183,4 +183,6 @@ def _shift_back_complete_items(complete: Done, count: int) -> Done:
 
 def count_initial_credits(nests: Iterable[Nest]) -> int:
     """Return the number of initial signals for the iterations of nests."""
-    return sum(map(NestCredits.count_for_nest, nests))
+    return sum(
+        NestCredits.count_for_nest(each) for each in nests if not each.is_core_region
+    )
