@@ -137,9 +137,12 @@ class MulticoreClock(ScheduleClock):
                 self._record_completion(touch, time)
 
     def _run_nest(self, nest: Nest) -> None:
+        before = self.issue_slots.waits_by_region.get(nest, 0)
         if nest.is_distributed and nest.slot_count > 1:
-            self.model.time += self._issue * CONTROL_CODE.core_bound_slots
+            before += CONTROL_CODE.core_bound_slots
+        self.model.time += self._issue * before
         super()._run_nest(nest)
+        self.model.time += self._issue * self.issue_slots.signals_by_region.get(nest, 0)
         if nest.is_distributed:
             self.first_slots[nest] = 0
 

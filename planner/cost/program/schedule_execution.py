@@ -31,7 +31,7 @@ def run_schedule(
     clock = clock_type(
         costs,
         TimestampLayout.from_schedule(items, sharing),
-        IssueSlots.count_in_schedule(items),
+        IssueSlots.count_in_schedule(items, sharing),
         max_instructions,
     )
     clock.run_items(items)
