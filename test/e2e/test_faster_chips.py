@@ -7,13 +7,17 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from chip_measurement import simulate_on_chip
 from optimality_chip import Chip, small_chips, with_level
 from optimality_graphs import small_network
 from optimised import modelled, with_engine
+from random_chip import double_resource, draw_chip
+from random_chip_programs import PROGRAMS
 
 from tlf.compiler.driver.driver import TARGETS, emit_text, new_context
 from tlf.compiler.driver.pipeline import build_target
 from tlf.dialects.target import TargetSpec
+from tlf.dialects.target.description import target_from_data
 from tlf.dialects.target.npu_machine import build_npu_machine
 from tlf.runtime import npu
 
@@ -64,3 +68,23 @@ def test_one_program(part: str):
         variants = [replace(program(seed), machine=each) for each in machines]
         times = [npu.run(each, {}, functional=False).cycles for each in variants]
         assert all(0 < after <= before for before, after in pairwise(times)), times
+
+
+@pytest.mark.parametrize(("seed", "name"), [(46, "gemv"), (0, "vgg16-head")])
+def test_more_cores(seed: int, name: str):
+    """Plans for one core are among those that are compared."""
+    data = draw_chip(seed).data
+    chips = [target_from_data({**data, "cores": cores}) for cores in (1, 2, 4)]
+    times = [simulate_on_chip(PROGRAMS[name](), each) for each in chips]
+    assert all(0 < after <= before for before, after in pairwise(times)), times
+
+
+@pytest.mark.long
+def test_faster_memory_of_several_cores():
+    """The event model selects the plan."""
+    chip = draw_chip(46)
+    faster = double_resource(chip, "L2 bandwidth")
+    times = [
+        simulate_on_chip(PROGRAMS["bottleneck"](), each) for each in (chip, faster)
+    ]
+    assert times[1] <= 1.01 * times[0]
