@@ -70,12 +70,11 @@ def test_one_program(part: str):
         assert all(0 < after <= before for before, after in pairwise(times)), times
 
 
-@pytest.mark.parametrize(("seed", "name"), [(46, "gemv"), (0, "vgg16-head")])
-def test_more_cores(seed: int, name: str):
-    """Plans for one core are among those that are compared."""
-    data = draw_chip(seed).data
+def test_more_cores():
+    """The event model selects plans that share the port of the cores well."""
+    data = draw_chip(46).data
     chips = [target_from_data({**data, "cores": cores}) for cores in (1, 2, 4)]
-    times = [simulate_on_chip(PROGRAMS[name](), each) for each in chips]
+    times = [simulate_on_chip(PROGRAMS["gemv"](), each) for each in chips]
     assert all(0 < after <= before for before, after in pairwise(times)), times
 
 

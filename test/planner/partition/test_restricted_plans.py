@@ -9,7 +9,11 @@ from xdsl.dialects.builtin import ModuleOp
 
 from tlf.dialects import graph
 from tlf.dialects.tile import Mapping as LoopMapping
-from tlf.planner.partition.tile_refinement import RestrictedPlans, TileRefinement
+from tlf.planner.partition.tile_refinement import (
+    Families,
+    RestrictedPlans,
+    TileRefinement,
+)
 from tlf.planner.settings.search_budgets import REFINEMENT
 
 PROGRAM = """
@@ -64,7 +68,7 @@ def select_plan(
     group.plan = plan_of(own[0])
     evaluator = TimesBySize(times)
     refinement = TileRefinement(module, evaluator)
-    families = {tuple(map(plan_of, own)): [group]}
+    families: Families = {tuple(map(plan_of, own)): [group]}
     refinement.find_plans(families)
     return refinement.compare_restricted_plans(families, restricted).get(
         group
