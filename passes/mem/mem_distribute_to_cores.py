@@ -20,15 +20,8 @@ from tlf.analysis.buffers.core_loops import (
     MAPPING,
     is_core_loop,
     is_distributed_over_cores,
-    parallel_speedup,
 )
-from tlf.analysis.buffers.core_scope import CoreConflictError, CoreScope
-from tlf.analysis.buffers.normalized_loops import (
-    STAGES,
-    loop_ranges_of,
-    max_iterations_in_flight,
-    trip_count_of_nest,
-)
+from tlf.analysis.buffers.normalized_loops import STAGES, max_iterations_in_flight
 from tlf.dialects import mem
 from tlf.dialects.function_calls import defined_functions_of
 from tlf.dialects.graph.remark_attribute import add_remark
@@ -38,6 +31,12 @@ from tlf.passes.mem.loop_normalization import (
     build_index_constant,
     replace_nest_by_normalized_loop,
 )
+from tlf.planner.distribution.loop_distribution import (
+    CoreConflictError,
+    find_setup_operations,
+    select_distributed_loop,
+)
+from tlf.planner.distribution.mem_core_scope import MemCoreScope
 
 
 @dataclass(frozen=True)
@@ -90,24 +89,17 @@ def _distribute_nest_to_cores(
             loop.attributes[MAPPING] = LOOP
     if cores == 1 or is_done:
         return
-    reasons: list[str] = []
-    for candidate in sorted(loops, key=lambda loop: -_speedup_on_cores(loop, cores)):
-        if _speedup_on_cores(candidate, cores) <= 1:
-            break
-        try:
-            setup = CoreScope(nest, candidate, core_levels).collect_setup_operations()
-        except CoreConflictError as error:
-            reasons.append(str(error))
-            continue
-        _wrap_in_core_loop(nest, candidate, setup, cores)
+    block = MemCoreScope.of_nest(nest, cores, core_levels, loops)
+    try:
+        selected = select_distributed_loop(block.scope)
+    except CoreConflictError as error:
+        text = f"not distributed to cores: {error}"
+        add_remark(nest, MemDistributeToCoresPass.name, "missed", text)
         return
-    reason = reasons[0] if reasons else "it has one iteration"
-    add_remark(
-        nest,
-        MemDistributeToCoresPass.name,
-        "missed",
-        f"not distributed to cores: {reason}",
-    )
+    loop = block.operation_of(selected.loop)
+    assert isinstance(loop, scf.ParallelOp)
+    setup = [block.operations[position] for position in selected.setup]
+    _wrap_in_core_loop(nest, loop, setup, cores)
 
 
 def _is_distributed_without_setup(
@@ -119,17 +111,11 @@ def _is_distributed_without_setup(
     """
     if not is_distributed_over_cores(nest, cores):
         return False
+    scope = MemCoreScope.of_nest(nest, cores, core_levels, (nest,)).scope
     try:
-        return not CoreScope(nest, nest, core_levels).collect_setup_operations()
+        return not find_setup_operations(scope, scope.nest)
     except CoreConflictError:
         return False
-
-
-def _speedup_on_cores(loop: scf.ParallelOp, cores: int) -> float:
-    """Return the parallel speed-up of a loop; 0 if it cannot be distributed."""
-    if (trips := trip_count_of_nest([loop])) is None:
-        return cores if len(loop_ranges_of(loop)) == 1 else 0
-    return parallel_speedup(trips, cores)
 
 
 def _wrap_in_core_loop(

@@ -240,6 +240,7 @@ class GraphPartitionPass(ModulePass):
             else None
         )
         if evaluator is not None:
+            on_one_core = self._schedules_on_one_core(partition_result, target, level)
             refinement = ScheduleRefinement(
                 partition_result.block_problem,
                 partition_result.costs,
@@ -250,12 +251,14 @@ class GraphPartitionPass(ModulePass):
                 self.objective_for_target(target, level),
                 evaluations,
                 self._max_slowdown,
+                len(on_one_core),
             )
             smaller = self._schedules_in_less_memory(
                 partition_result, self.objective_for_target(target, level)
             )
             partition_result.schedule = refinement.find_best(
-                partition_result.search_result.best_schedules, smaller
+                partition_result.search_result.best_schedules,
+                [*smaller, *on_one_core],
             )
             partition_result.evaluation = refinement.evaluated_times_of(
                 partition_result.schedule,
@@ -301,6 +304,21 @@ class GraphPartitionPass(ModulePass):
         except NoScheduleError:
             return ()
         return (result.schedule,)
+
+    def _schedules_on_one_core(
+        self, partition_result: PartitionResult, target: TargetSpec, level: Level
+    ) -> Sequence[Schedule]:
+        """
+        Return the best schedule that one core would have, if there are several, so that
+        more cores do not make programs slower.
+        """
+        if target.cores == 1:
+            return ()
+        problem = partition_result.block_problem
+        found = self.search_schedule_of_problem(
+            problem, replace(target, cores=1), level
+        )
+        return () if found is None else (found.schedule,)
 
     def _order_components_by_evaluation(
         self, context: Context, block: Block, target: TargetSpec, level: Level

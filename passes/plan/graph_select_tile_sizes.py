@@ -23,7 +23,12 @@ from tlf.planner.context import evaluator_of, memo_of
 from tlf.planner.cost.npu.npu_estimator import NpuEstimator
 from tlf.planner.estimator import Estimator
 from tlf.planner.estimator_selection import select_estimator
-from tlf.planner.partition.tile_refinement import TileRefinement, group_families_of
+from tlf.planner.partition.tile_refinement import (
+    RestrictedPlans,
+    TileRefinement,
+    group_families_of,
+)
+from tlf.planner.restricted_targets import targets_with_half_a_resource
 from tlf.planner.search_space import SearchSpace
 from tlf.planner.settings.search_budgets import REFINEMENT
 from tlf.planner.tile_sizes.largest_tiles import TileSizes, TileSizeSelector
@@ -121,15 +126,36 @@ class GraphSelectTileSizesPass(ModulePass):
         groups = [
             each for each in planned_groups if not _is_in_weight_preparation(each)
         ]
-        families = group_families_of(groups, plans_of)
+        if not (families := group_families_of(groups, plans_of)):
+            return
         evaluations = (
             REFINEMENT.tile_evaluations
             if self.max_evaluations is None
             else self.max_evaluations
         )
         refinement = TileRefinement(op, evaluator, evaluations)
-        for group, plan in refinement.find_plans(families).items():
+        refinement.find_plans(families)
+        restricted = self._plans_with_half_a_resource(npu_estimator.target)
+        selected = refinement.compare_restricted_plans(families, restricted)
+        for group, plan in selected.items():
             group.plan = plan
+
+    def _plans_with_half_a_resource(
+        self, target: TargetSpec
+    ) -> Sequence[RestrictedPlans]:
+        """
+        Return the plans that groups would have with half of a resource, so that more of
+        it does not make programs slower.
+        """
+        estimators = [
+            NpuEstimator(each, next(iter(each.levels.values())), self._search_space)
+            for each in targets_with_half_a_resource(target)
+        ]
+
+        def plans_by(estimator: NpuEstimator) -> RestrictedPlans:
+            return lambda group: estimator.find_plans(members_of_group_op(group))
+
+        return [plans_by(each) for each in estimators]
 
     def select_plans_of_groups(
         self,

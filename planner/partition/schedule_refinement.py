@@ -66,8 +66,11 @@ class ScheduleRefinement:
     """Maximum number of evaluations, except for prefetch candidates."""
     max_slowdown: float = REFINEMENT.max_slowdown_for_traffic
     """Maximum ratio of the cycles of the selected schedule to those of the fastest."""
-    _extra_evaluations: int = 0
-    """Number of prefetch candidates evaluated."""
+    extra_evaluations: int = 0
+    """
+    Number of evaluations beyond the maximum: of prefetch candidates so far, and of
+    schedules for one core.
+    """
     _cycles_by_schedule: dict[tuple[object, ...], int | None] = field(
         default_factory=dict[tuple[object, ...], "int | None"]
     )
@@ -268,12 +271,12 @@ class ScheduleRefinement:
         Return a schedule with prefetch added to each group where that lowers the
         evaluated rank, and this rank.
         """
-        limit = self._extra_evaluations + self.max_evaluations // 2
+        limit = self.extra_evaluations + self.max_evaluations // 2
         for index in range(len(schedule.steps)):
             for other in self._schedules_with_prefetch_at(schedule, index):
-                if self._extra_evaluations == limit:
+                if self.extra_evaluations == limit:
                     return rank, schedule
-                self._extra_evaluations += 1
+                self.extra_evaluations += 1
                 other_rank = self._evaluated_rank(other)
                 if other_rank is not None and other_rank < rank:
                     rank, schedule = other_rank, other
@@ -362,7 +365,7 @@ class ScheduleRefinement:
         if key not in self._cycles_by_schedule:
             if (
                 len(self._cycles_by_schedule)
-                == self.max_evaluations + self._extra_evaluations
+                == self.max_evaluations + self.extra_evaluations
             ):
                 return None
             self._cycles_by_schedule[key] = self._evaluate_schedule(schedule)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import ModuleOp
 
@@ -13,6 +13,9 @@ from tlf.planner.settings.search_budgets import REFINEMENT
 
 Families = Mapping[Sequence[graph.PlanAttr], Sequence[graph.GroupOp]]
 """Groups of the same structure, by their candidate plans, the fastest first."""
+
+RestrictedPlans = Callable[[graph.GroupOp], Sequence[graph.PlanAttr]]
+"""Returns the plans of a group under a restriction, the fastest first."""
 
 
 @dataclass
@@ -29,18 +32,62 @@ class TileRefinement:
     """Module whose groups all have plans."""
     evaluator: Evaluator
     max_evaluations: int = REFINEMENT.tile_evaluations
+    best_cycles: int | None = None
+    """Cycles of the program with the selected plans; None if they are unknown."""
+    selected: dict[graph.GroupOp, graph.PlanAttr] = field(
+        default_factory=dict[graph.GroupOp, graph.PlanAttr]
+    )
+    """Plans selected so far, of groups that may have another one than in the module."""
 
     def find_plans(self, families: Families) -> dict[graph.GroupOp, graph.PlanAttr]:
         """Return the plans of groups of the families that make the program fastest."""
         if not any(len(plans) > 1 for plans in families):
             return {}
         if (best := self._evaluate_program_cycles({})) is None:
+            self.max_evaluations = 0
             return {}
-        selected: dict[graph.GroupOp, graph.PlanAttr] = {}
         for plans, groups in families.items():
-            best, plan = self._best_plan(best, selected, plans, groups)
-            selected |= dict.fromkeys(groups, plan)
-        return selected
+            best, plan = self._best_plan(best, self.selected, plans, groups)
+            self.selected |= dict.fromkeys(groups, plan)
+        self.best_cycles = best
+        return self.selected
+
+    def compare_restricted_plans(
+        self, families: Families, restricted: Sequence[RestrictedPlans]
+    ) -> dict[graph.GroupOp, graph.PlanAttr]:
+        """
+        Return the plans that make the program fastest, among the selected ones and the
+        plans of families under restrictions, such as for a smaller memory.
+        """
+        limit = min(self.max_evaluations, REFINEMENT.restricted_evaluations)
+        rest, self.max_evaluations = self.max_evaluations - limit, limit
+        if self.best_cycles is None:
+            self.best_cycles = self._evaluate_program_cycles(self.selected)
+        if self.best_cycles is not None:
+            for plans, groups in families.items():
+                self._compare_plans_of_family(plans, groups, restricted)
+        self.max_evaluations += rest
+        return self.selected
+
+    def _compare_plans_of_family(
+        self,
+        plans: Sequence[graph.PlanAttr],
+        groups: Sequence[graph.GroupOp],
+        restricted: Sequence[RestrictedPlans],
+    ) -> None:
+        """Select the best of restricted plans of a family if it makes it faster."""
+        if not self.max_evaluations or self.best_cycles is None:
+            return
+        first, *rest = (plans_of(groups[0]) for plans_of in restricted)
+        others = dict.fromkeys(
+            (*first[: REFINEMENT.restricted_plans], *(e for r in rest for e in r[:1]))
+        )
+        current = self.selected.get(groups[0], plans[0])
+        candidates = [current, *(each for each in others if each not in plans)]
+        self.best_cycles, plan = self._best_plan(
+            self.best_cycles, self.selected, candidates, groups
+        )
+        self.selected |= dict.fromkeys(groups, plan)
 
     def _best_plan(
         self,

@@ -25,6 +25,10 @@ class ControlCode:
     """Slots per iteration that compute the index of an early iteration."""
     index_slots_per_counter: int = 2
     """Slots per iteration and counter of several loops whose iterations overlap."""
+    core_index_slots: int = 2
+    """Slots per iteration that compute the index of an iteration of a core."""
+    core_bound_slots: int = 5
+    """Slots before a loop that compute the number of iterations of a core."""
     load_chunk_wait_slots: int = 6
     """Slots that decide whether a loop waits for another chunk of a load."""
     chunk_wait_slots_per_loop: int = 3

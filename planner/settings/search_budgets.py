@@ -270,6 +270,10 @@ class RefinementBudget:
     """
     tile_evaluations: int = 24
     """Maximum number of programs evaluated for tile sizes."""
+    restricted_evaluations: int = 8
+    """Maximum number of programs of these with plans for less of a resource."""
+    restricted_plans: int = 3
+    """Number of these plans of a group for half of the innermost memory."""
     tile_instructions: int = 800_000
     """Maximum number of instructions run to evaluate programs for tile sizes."""
     tiled_program: int = 64

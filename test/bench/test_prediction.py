@@ -94,6 +94,18 @@ def test_tiles_of_one_size_take_what_is_predicted(name: str, target: str):
     assert found.predicted.outer_bytes == found.bytes
 
 
+@pytest.mark.parametrize("target", ["npu-4core", "npu-tiny:cores=3"])
+@pytest.mark.parametrize("name", ["chain", "layer", "sum"])
+def test_tiles_on_several_cores_take_about_what_is_predicted(name: str, target: str):
+    _, module = parsed(PROGRAMS[name])
+    load_target_spec(target).attach_to_module(module)
+
+    found = compare_cycles(module)
+
+    assert abs(found.difference) < 1
+    assert found.predicted.outer_bytes == found.bytes
+
+
 @pytest.mark.long
 def test_products_that_start_ahead_take_what_is_predicted():
     _, module = parsed(ATTENTION)

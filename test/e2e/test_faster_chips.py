@@ -7,13 +7,17 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from chip_measurement import simulate_on_chip
 from optimality_chip import Chip, small_chips, with_level
 from optimality_graphs import small_network
 from optimised import modelled, with_engine
+from random_chip import double_resource, draw_chip
+from random_chip_programs import PROGRAMS
 
 from tlf.compiler.driver.driver import TARGETS, emit_text, new_context
 from tlf.compiler.driver.pipeline import build_target
 from tlf.dialects.target import TargetSpec
+from tlf.dialects.target.description import target_from_data
 from tlf.dialects.target.npu_machine import build_npu_machine
 from tlf.runtime import npu
 
@@ -64,3 +68,29 @@ def test_one_program(part: str):
         variants = [replace(program(seed), machine=each) for each in machines]
         times = [npu.run(each, {}, functional=False).cycles for each in variants]
         assert all(0 < after <= before for before, after in pairwise(times)), times
+
+
+def test_more_cores():
+    """The event model selects plans that share the port of the cores well."""
+    data = draw_chip(46).data
+    chips = [target_from_data({**data, "cores": cores}) for cores in (1, 2, 4)]
+    times = [simulate_on_chip(PROGRAMS["gemv"](), each) for each in chips]
+    assert all(0 < after <= before for before, after in pairwise(times)), times
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("seed", "name", "resource"),
+    [
+        (21, "bottleneck", "L2 bandwidth"),
+        (28, "bottleneck", "vector lanes"),
+        (52, "residual-mlp", "L2 bandwidth"),
+        (58, "bottleneck", "L1 capacity"),
+    ],
+)
+def test_more_of_a_resource(seed: int, name: str, resource: str):
+    """Plans for less of it are compared by the event model, also for two cores."""
+    chip = draw_chip(seed)
+    chips = (chip, double_resource(chip, resource))
+    before, after = (simulate_on_chip(PROGRAMS[name](), each) for each in chips)
+    assert after <= 1.01 * before

@@ -6,6 +6,8 @@ estimated time.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from dataclasses import replace
+from functools import cached_property
 from math import inf, prod
 from typing import TypeAlias, TypeVar
 
@@ -70,6 +72,11 @@ class NpuEstimator:
         self._plans: dict[Hashable, Plans] = memo.results_table_for(
             "plans", configuration
         )
+
+    @cached_property
+    def machinery_of_one_core(self) -> InnerCostModel:
+        """Cost models of the target with one core."""
+        return InnerCostModel(replace(self.target, cores=1), self.level)
 
     @property
     def can_estimate_cascades(self) -> bool:
@@ -153,26 +160,50 @@ class NpuEstimator:
         candidates = search.candidates_near_best(best)[
             : TILE_SEARCH.alternative_plans + 1
         ]
-        return tuple(self._to_plan_attribute(candidate) for candidate in candidates)
+        if self.target.cores == 1:
+            return tuple(self._to_plan_attribute(each) for each in candidates)
+        plans = [self._to_plan_attribute(each, Mapping.CORE) for each in candidates]
+        if (serial := self._candidate_on_one_core(members, best)) is not None:
+            position = int(serial.cycles >= best.cycles)
+            plans.insert(position, self._to_plan_attribute(serial))
+        return tuple(plans)
 
-    def _to_plan_attribute(self, candidate: TileCandidate) -> graph.PlanAttr:
+    def _candidate_on_one_core(
+        self, members: GroupMembers, best: TileCandidate
+    ) -> TileCandidate | None:
         """
-        Return the plan of a candidate for this level, mapped to cores if the target has
-        several.
+        Return the tiles of the best candidate on one core, which need not share its
+        port, or None if they take much longer.
         """
+        search = self._inner_search_of(members, machinery=self.machinery_of_one_core)
+        sizes = (*best.tile_sizes, *best.reduction_tile_sizes)
+        found = search.simulated_candidate_for(sizes, best.stages)
+        limit = best.cycles + best.cycles // TILE_SEARCH.alternative_divisor
+        return None if found is None or found.cycles > limit else found
+
+    def _to_plan_attribute(
+        self, candidate: TileCandidate, mapping: Mapping = Mapping.LOOP
+    ) -> graph.PlanAttr:
+        """Return the plan of a candidate for this level."""
         return graph.PlanAttr(
             self.level.name,
             candidate.tile_sizes,
             candidate.reduction_tile_sizes,
-            Mapping.CORE if self.target.cores > 1 else Mapping.LOOP,
+            mapping,
             stages=candidate.stages.tiles,
             reduce_stages=candidate.stages.reduce_stages,
         )
 
     def _inner_search_of(
-        self, members: GroupMembers, max_grid_points: int = TILE_SEARCH.max_grid_points
+        self,
+        members: GroupMembers,
+        max_grid_points: int = TILE_SEARCH.max_grid_points,
+        machinery: InnerCostModel | None = None,
     ) -> InnerSearch:
-        """Build, but do not run, a tile search for a group at the innermost level."""
+        """
+        Build, but do not run, a tile search for a group at the innermost level, by the
+        cost models `machinery`, or else by those of the target.
+        """
         axes = self.freedom.restrict_tileable_axes(
             members.tileable_axes(self.machinery.rules)
         )
@@ -182,7 +213,7 @@ class NpuEstimator:
             members,
             axes,
             self.level,
-            self.machinery,
+            machinery or self.machinery,
             executions,
             stages,
             max_grid_points,

@@ -17,6 +17,7 @@ from tlf.planner.cost.program.chunked_moves import (
     split_loads_into_chunks,
     split_stores_into_chunks,
 )
+from tlf.planner.cost.program.distributed_nests import distribute_nests
 from tlf.planner.cost.program.early_loads import hoist_loads
 from tlf.planner.cost.program.fill_cast_folding import (
     drop_overwritten_fills,
@@ -25,7 +26,7 @@ from tlf.planner.cost.program.fill_cast_folding import (
 from tlf.planner.cost.program.instruction_nests import Item
 from tlf.planner.cost.program.iteration_overlap import overlap_nests
 from tlf.planner.cost.program.operation_reader import read_operation
-from tlf.planner.cost.program.schedule_clock import run_schedule
+from tlf.planner.cost.program.schedule_execution import run_schedule
 from tlf.planner.cost.program.schedule_reader import ScheduleReader
 
 
@@ -50,6 +51,7 @@ ScheduleRewrite: TypeAlias = Callable[[list[Item], TargetSpec], None]
 REWRITES_BY_PASS: Mapping[str, ScheduleRewrite] = {
     "mem-fold-fills": drop_overwritten_fills,
     "mem-fold-casts": fold_rounding_casts,
+    "mem-distribute-to-cores": distribute_nests,
     "mem-pipeline": overlap_nests,
     "mem-prefetch": hoist_loads,
     "mem-chunk-loads": split_loads_into_chunks,

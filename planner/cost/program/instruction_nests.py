@@ -96,7 +96,7 @@ class DisjointBox:
     @property
     def box_count(self) -> int:
         """Number of boxes."""
-        return self.nest.trip_count
+        return self.nest.iteration_count
 
     def box_index(self, values: Values) -> int:
         """Return the index of the box."""
@@ -301,11 +301,27 @@ class Nest:
     """Position in the program."""
     prologue_nest: Nest | None = None
     """Nest whose early instructions are issued before this nest."""
+    is_core_loop: bool = False
+    """True if its iterations may be distributed over cores."""
+    core_count: int = 1
+    """Number of cores that the body or the iterations are distributed over."""
+    is_core_region: bool = False
+    """True if it is no loop, but is executed by every core."""
+
+    @property
+    def is_distributed(self) -> bool:
+        """True if each core runs some of the iterations."""
+        return self.core_count > 1 and not self.is_core_region
+
+    @property
+    def iteration_count(self) -> int:
+        """Number of iterations, on all cores together if they are distributed."""
+        return prod(each.trips for each in self.counters)
 
     @property
     def trip_count(self) -> int:
-        """Trip count of the body."""
-        return prod(each.trips for each in self.counters)
+        """Trip count of the body, on the busiest core."""
+        return -(-self.iteration_count // self.core_count)
 
     def is_within(self, other: Nest) -> bool:
         """Return `True` if this nest is `other`, or nested in it at any depth."""

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from tlf.planner.cost.program.buffer_sharing import Sharing
 from tlf.planner.cost.program.instruction_nests import (
     Buffer,
     ChunkBox,
@@ -24,7 +25,10 @@ from tlf.planner.cost.program.instruction_nests import (
     instructions_in,
     nests_in,
 )
-from tlf.planner.cost.program.semaphore_credits import count_initial_credits
+from tlf.planner.cost.program.semaphore_credits import (
+    NestCredits,
+    count_initial_credits,
+)
 from tlf.planner.settings.control_code import CONTROL_CODE
 
 Use = tuple[Buffer, int, bool]
@@ -41,10 +45,17 @@ class IssueSlots:
     """Slots of `before` that a first iteration with constant counters does not need."""
     initial_slots: int = 0
     """Slots at the start of the program."""
+    waits_by_region: dict[Nest, int] = field(default_factory=dict[Nest, int])
+    """Waits before regions that every core executes."""
+    signals_by_region: dict[Nest, int] = field(default_factory=dict[Nest, int])
+    """Signals after such regions."""
 
     @staticmethod
-    def count_in_schedule(items: Sequence[Item]) -> IssueSlots:
-        """Count the issue slots before and after each instruction of a schedule."""
+    def count_in_schedule(items: Sequence[Item], sharing: Sharing) -> IssueSlots:
+        """
+        Count the issue slots before and after each instruction of a schedule, whose
+        buffers share bytes as given.
+        """
         slots = IssueSlots()
         users: dict[Buffer, set[int]] = {}
         for step in instructions_in(items):
@@ -52,7 +63,24 @@ class IssueSlots:
                 users.setdefault(access.buffer, set()).add(step.queue)
         slots._count_slots_of_items(items, None, set(), users)
         slots.initial_slots = count_initial_credits(nests_in(items))
+        slots._count_slots_around_regions(Nest((), None, body=list(items)), sharing)
         return slots
+
+    def _count_slots_around_regions(self, nest: Nest, sharing: Sharing) -> None:
+        """Record the waits before and the signals after each region in a nest."""
+        nests = [item for item in nest.body if isinstance(item, Nest)]
+        if any(each.is_core_region for each in nests):
+            for producer, consumer in NestCredits.find_sync_edges(nest, sharing):
+                for position, slots in (
+                    (producer, self.signals_by_region),
+                    (consumer, self.waits_by_region),
+                ):
+                    item = nest.body[position]
+                    if isinstance(item, Nest):
+                        slots[item] = slots.get(item, 0) + 1
+        for each in nests:
+            if not each.is_core_region:
+                self._count_slots_around_regions(each, sharing)
 
     def _count_slots_of_items(
         self,
@@ -65,7 +93,7 @@ class IssueSlots:
         Record the slots around each instruction of `items` and their nests, and add its
         uses to `earlier_uses`.
         """
-        slotted = False
+        slotted: set[int] = set()
         addressed: set[Buffer] = set()
         for item in items:
             if isinstance(item, Nest):
@@ -83,8 +111,11 @@ class IssueSlots:
                 else _has_conflict_with_earlier(item, earlier_uses)
             )
             scalars = 0
-            if nest is not None and not slotted and _needs_slot_index(item, nest):
-                scalars, slotted = 2, True
+            ahead = item.prefetch_distance
+            if nest is not None and ahead not in slotted:
+                if _needs_slot_index(item, nest):
+                    scalars = 2
+                    slotted.add(ahead)
             scalars += _count_chunk_wait_slots(item, nest)
             known = set[Buffer]() if item.prefetch_distance else addressed
             self.folded_slots[item] = _count_address_slots(item, known)
@@ -124,11 +155,15 @@ def count_index_slots(nest: Nest) -> int:
     """
     Return the slots per iteration of a nest of several counters, which follow from the
     number of the iteration if iterations overlap: a remainder or quotient for each, and
-    a multiplication by its step.
+    a multiplication by its step. In a distributed nest, the number of the iteration
+    follows from that of the core.
     """
-    if nest.slot_count == 1 or len(nest.counters) == 1:
+    if nest.slot_count == 1:
         return 0
-    return CONTROL_CODE.index_slots_per_counter * len(nest.counters)
+    slots = CONTROL_CODE.core_index_slots if nest.is_distributed else 0
+    if len(nest.counters) > 1:
+        slots += CONTROL_CODE.index_slots_per_counter * len(nest.counters)
+    return slots
 
 
 def _count_chunk_wait_slots(instruction: Instruction, nest: Nest | None) -> int:

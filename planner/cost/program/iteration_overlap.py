@@ -55,7 +55,9 @@ class IterationOverlap:
         Give buffers of a nest a slot per stage, and issue its loads and early products
         that many iterations less one early.
         """
-        slots = min(nest.stages, nest.trip_count)
+        # The number of iterations of a core is no constant in the compiled program.
+        trips = nest.stages if nest.is_distributed else nest.trip_count
+        slots = min(nest.stages, trips)
         body = ScheduleBody.of_nest(nest, self.program)
         selection = select_slots(body, self.levels, slots)
         if not selection.is_overlapped:

@@ -9,7 +9,7 @@ same time, so do those in between, as `tlf.machine.steady_state` proves.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import gcd, lcm, prod
 from typing import Protocol
@@ -30,7 +30,10 @@ from tlf.planner.settings.search_budgets import TILE_SEARCH
 class IterationRunner(Protocol):
     """Simulator of single iterations of nests, with a state to save and restore."""
 
-    counter_values: dict[LoopCounter, int]
+    @property
+    def lane_values(self) -> Sequence[dict[LoopCounter, int]]:
+        """Values of the loop counters on each core that runs."""
+        ...
 
     def run_iteration(self, nest: Nest, first_slot: int, iteration_index: int) -> None:
         """Run one iteration."""
@@ -53,8 +56,14 @@ class SweepAxis:
     axis_ranges: tuple[tuple[AxisRange, int], ...]
     """Axis ranges with their prefetch distances."""
     period: int
+    """Period in steps."""
     inner_iterations: int
-    """Iterations of the inner loops of the nest per iteration of this loop."""
+    """Iterations of a core in the nest per step."""
+    iterations_per_step: int
+    """
+    Iterations of this loop per step: more than one if cores share the iterations of the
+    inner loops unequally.
+    """
 
 
 @dataclass
@@ -75,48 +84,80 @@ class NestSweep:
             if isinstance(each, Instruction)
         )
         self._ahead = max(early, default=0)
-        self.axes = []
+        self.axes = list(self._build_axes())
+
+    def _build_axes(self) -> Iterator[SweepAxis]:
+        """Yield the axes, up to one that the cores share unequally."""
+        nest, cores = self.nest, self.nest.core_count
         for depth, variable in enumerate(nest.counters):
             block = prod(each.trips for each in nest.counters[depth + 1 :])
+            count = cores // gcd(cores, block)
+            block = block * count // cores
             ranges = dict.fromkeys(_axis_ranges_varying_with(nest, variable))
-            period = _iterations_until_state_repeats(nest, variable, block)
-            self.axes.append(SweepAxis(variable, tuple(ranges), period, block))
+            period = _steps_until_state_repeats(nest, variable, block, count)
+            yield SweepAxis(variable, tuple(ranges), period, block, count)
+            if count > 1:
+                return
 
     def run_nest(self, runner: IterationRunner, first_slot: int) -> None:
         """Run all iterations; `first_slot` is the slot of the first one."""
-        self._run_loops_from_depth(runner, first_slot, 0, 0)
+        self._run_loops_from_depth(runner, first_slot, 0, 0, self.nest.trip_count)
 
     def _run_loops_from_depth(
-        self, runner: IterationRunner, first_slot: int, depth: int, first_iteration: int
+        self,
+        runner: IterationRunner,
+        first_slot: int,
+        depth: int,
+        first_iteration: int,
+        iteration_count: int,
     ) -> None:
         """
-        Run the loops from `depth` on; the index of their first iteration is
-        `first_iteration`.
+        Run the loops from `depth` on: `iteration_count` iterations of a core from
+        `first_iteration` on.
         """
         if depth == len(self.axes):
-            runner.run_iteration(self.nest, first_slot, first_iteration)
+            for index in range(first_iteration, first_iteration + iteration_count):
+                runner.run_iteration(self.nest, first_slot, index)
             return
         axis = self.axes[depth]
+        steps = axis.counter.trips // axis.iterations_per_step
 
-        def run_range(index: int) -> None:
-            variable = axis.counter
-            runner.counter_values[variable] = variable.lower + variable.step * index
-            self._run_loops_from_depth(
-                runner,
-                first_slot,
-                depth + 1,
-                first_iteration + index * axis.inner_iterations,
-            )
+        def run_step(index: int) -> None:
+            variable, block = axis.counter, axis.inner_iterations
+            position = index * axis.iterations_per_step
+            for values in runner.lane_values:
+                values[variable] = variable.lower + variable.step * position
+            first = first_iteration + index * block
+            self._run_loops_from_depth(runner, first_slot, depth + 1, first, block)
 
-        begin, end = self._iterations_in_bounds(runner, axis, depth)
+        begin, end = self._steps_in_bounds(runner, axis, depth)
         for index in range(begin):
-            run_range(index)
-        _run_periodic_iterations(runner, run_range, begin, end, axis.period)
-        for index in range(end, axis.counter.trips):
-            run_range(index)
+            run_step(index)
+        _run_periodic_iterations(runner, run_step, begin, end, axis.period)
+        for index in range(end, steps):
+            run_step(index)
+        done = steps * axis.inner_iterations
+        for index in range(first_iteration + done, first_iteration + iteration_count):
+            runner.run_iteration(self.nest, first_slot, index)
+
+    def _steps_in_bounds(
+        self, runner: IterationRunner, axis: SweepAxis, depth: int
+    ) -> tuple[int, int]:
+        """Return the range of steps in which all axis ranges are in bounds."""
+        ranges = [
+            self._iterations_in_bounds(values, axis, depth)
+            for values in runner.lane_values
+        ]
+        size, steps = (
+            axis.iterations_per_step,
+            axis.counter.trips // axis.iterations_per_step,
+        )
+        begin = -(-max(first for first, _ in ranges) // size)
+        end = min(last for _, last in ranges) // size
+        return (begin, end) if begin < end else (steps, steps)
 
     def _iterations_in_bounds(
-        self, runner: IterationRunner, axis: SweepAxis, depth: int
+        self, values: Mapping[LoopCounter, int], axis: SweepAxis, depth: int
     ) -> tuple[int, int]:
         """
         Return the range of iterations in which all axis ranges of a loop are in bounds.
@@ -128,31 +169,30 @@ class NestSweep:
             variable.trips - self._prefetch_distance_along(axis, self._ahead),
         )
         for axis_range, ahead in axis.axis_ranges:
-            factor, least, most = _offset_range(
-                axis_range, variable, free, runner.counter_values
-            )
+            factor, least, most = _offset_range(axis_range, variable, free, values)
             low, high = -least, axis_range.axis_extent - axis_range.size - most
             first = -(-low // factor) if factor > 0 else -(-high // factor)
             last = high // factor if factor > 0 else low // factor
             begin = max(begin, first)
             end = min(end, last + 1 - self._prefetch_distance_along(axis, ahead))
-        return (begin, end) if begin < end else (variable.trips, variable.trips)
+        return begin, end
 
     @staticmethod
     def _prefetch_distance_along(axis: SweepAxis, prefetch_distance: int) -> int:
         """Return the prefetch distance of moves in iterations of a loop."""
-        return (
+        steps = (
             prefetch_distance
             if axis.inner_iterations == 1
             else min(prefetch_distance, 1)
         )
+        return steps * axis.iterations_per_step
 
 
 def _offset_range(
     axis_range: AxisRange,
     counter: LoopCounter,
     inner_counters: set[LoopCounter],
-    values: dict[LoopCounter, int],
+    values: Mapping[LoopCounter, int],
 ) -> tuple[int, int, int]:
     """
     Return the step of an offset per iteration of a loop, and its minimum and maximum
@@ -189,12 +229,12 @@ def _axis_ranges_varying_with(
                 yield axis_range, ahead
 
 
-def _iterations_until_state_repeats(
-    nest: Nest, counter: LoopCounter, inner_iterations: int
+def _steps_until_state_repeats(
+    nest: Nest, counter: LoopCounter, inner_iterations: int, iterations_per_step: int
 ) -> int:
-    """Return the number of iterations of a loop after which slots and phases repeat."""
+    """Return the number of steps of a loop after which slots and phases repeat."""
     period = nest.slot_count // gcd(nest.slot_count, inner_iterations)
-    for inner in nests_in(nest.body):
+    for inner in _nests_with_continued_slots(nest):
         period = lcm(
             period,
             inner.slot_count
@@ -206,13 +246,14 @@ def _iterations_until_state_repeats(
     for step in nest.instructions():
         for access in step.reads_and_writes:
             slices = access.buffer.slice_count
-            moved = step_of_index(access.first_slice, counter)
+            moved = iterations_per_step * step_of_index(access.first_slice, counter)
             period = lcm(period, slices // gcd(slices, moved))
     full_period = period
     for step in nest.instructions():
         for phase in step.cost.phases:
             full_period = lcm(
-                full_period, _iterations_until_phase_repeats(phase, counter)
+                full_period,
+                _steps_until_phase_repeats(phase, counter, iterations_per_step),
             )
     return full_period if full_period <= TILE_SEARCH.max_burst_period else period
 
@@ -227,10 +268,23 @@ def _inner_trips_per_iteration(inner: Nest, nest: Nest, inner_iterations: int) -
     return total
 
 
-def _iterations_until_phase_repeats(phase: BurstPhase, counter: LoopCounter) -> int:
-    return phase.burst_bytes // gcd(
-        phase.burst_bytes, step_of_index(phase.address, counter)
-    )
+def _nests_with_continued_slots(nest: Nest) -> Iterator[Nest]:
+    """
+    Yield the nests inside a nest whose slots continue over its iterations: none in a
+    distributed nest, in which slots start again.
+    """
+    if not nest.is_distributed:
+        for each in nest.body:
+            if isinstance(each, Nest) and not each.is_distributed:
+                yield each
+                yield from _nests_with_continued_slots(each)
+
+
+def _steps_until_phase_repeats(
+    phase: BurstPhase, counter: LoopCounter, iterations_per_step: int
+) -> int:
+    moved = iterations_per_step * step_of_index(phase.address, counter)
+    return phase.burst_bytes // gcd(phase.burst_bytes, moved)
 
 
 def _run_periodic_iterations(

@@ -127,16 +127,16 @@ def _add_nest_of_loop(reader: ScheduleReader, op: tile.WhileOp) -> Nest:
         variables = [variables[index] for index in order]
     mapping = op.mapping.data
     if mapping.is_grid or mapping is tile.Mapping.HOST:
-        raise UnpredictableTimeError(op, f"expected loops of one core, got {mapping}")
-    if mapping is tile.Mapping.CORE and reader.target.cores > 1:
-        raise UnpredictableTimeError(op, f"expected loops of one core, got {mapping}")
-    overlaps = op.stages is not None and mapping is tile.Mapping.LOOP
+        raise UnpredictableTimeError(op, f"expected loops of an NPU, got {mapping}")
+    is_core_loop = mapping is tile.Mapping.CORE and reader.target.cores > 1
+    overlaps = op.stages is not None and (mapping is tile.Mapping.LOOP or is_core_loop)
     stages = op.stages.value.data if op.stages is not None and overlaps else 1
     nest = Nest(
         tuple(variables),
         reader.nest,
         stages,
         program_position=reader.next_program_position(),
+        is_core_loop=is_core_loop,
     )
     reader.items.append(nest)
     return nest

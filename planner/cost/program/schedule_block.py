@@ -37,10 +37,19 @@ class ScheduleLoop:
     inner_trip_count: int = 1
     """Iterations of the nest per iteration of the loop."""
 
+    @property
+    def trip_count(self) -> int | None:
+        """Trip count of the compiled loop; None if it depends on the core."""
+        if self.nest.is_core_region:
+            return self.nest.core_count
+        if self.nest.core_count > 1:
+            return None
+        return prod(each.trips for each in self.counters)
+
     @staticmethod
     def loops_of_nest(nest: Nest) -> list[ScheduleLoop]:
         """Return the loops of a nest, outermost first."""
-        if nest.is_normalized:
+        if nest.is_normalized or nest.core_count > 1:
             return [ScheduleLoop(nest, nest.counters)]
         trips = [each.trips for each in nest.counters]
         return [
@@ -63,9 +72,9 @@ class ScheduleTileAccess:
     """View of the same buffer that another move accesses as a whole."""
 
     @property
-    def trip_counts(self) -> Sequence[int]:
-        """Trip counts of the loops, outermost first."""
-        return [prod(each.trips for each in loop.counters) for loop in self.loops]
+    def trip_counts(self) -> Sequence[int | None]:
+        """Trip counts of the loops, outermost first; None if unknown."""
+        return [loop.trip_count for loop in self.loops]
 
     def view_offset(self, axis: int) -> int | None:
         """Return the offset of the other view; None if it is unknown."""
@@ -74,6 +83,8 @@ class ScheduleTileAccess:
     def offsets_in_loop(self, loop_index: int, axis: int) -> list[int] | None:
         """Return the offset of the box in each iteration of a loop."""
         counters, offset = self.loops[loop_index].counters, self.side.offsets[axis]
+        if self.loops[loop_index].trip_count is None:
+            return None
         if any(symbol not in counters for symbol, _ in offset.terms):
             return None
         return [evaluate_index(offset, values) for values in counter_values(counters)]

@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 
 from tlf.machine.event_model import EventModel
 from tlf.machine.instruction_costs import InstructionCosts, Key
-from tlf.planner.cost.program.buffer_sharing import Sharing
 from tlf.planner.cost.program.instruction_nests import (
     Instruction,
     Item,
@@ -148,9 +147,19 @@ class ScheduleClock:
         first = self.first_slots.get(nest, 0)
         self._wait_before_nest(self.layout.late_waits_by_nest[nest])
         self.model.time += self._issue
-        self._nest_sweep_of(nest).run_nest(self, first)
+        self._run_iterations(nest, first)
         self.first_slots[nest] = (first + nest.trip_count) % nest.slot_count
-        for queue, touch in self.layout.exit_marks_by_nest[nest]:
+        self._mark_after_nest(self.layout.exit_marks_by_nest[nest])
+
+    def _run_iterations(self, nest: Nest, first_slot: int) -> None:
+        """Run all iterations of a nest whose slots start at `first_slot`."""
+        self._nest_sweep_of(nest).run_nest(self, first_slot)
+
+    def _mark_after_nest(
+        self, marks_by_engine: Sequence[tuple[int, TimestampAccess]]
+    ) -> None:
+        """Record the completion of engines' accesses in a nest."""
+        for queue, touch in marks_by_engine:
             self._record_completion(touch, self.model.result_times[queue])
 
     def _wait_before_nest(
@@ -216,6 +225,11 @@ class ScheduleClock:
             iteration_index, index = divmod(iteration_index, variable.trips)
             self.counter_values[variable] = variable.lower + variable.step * index
 
+    @property
+    def lane_values(self) -> Sequence[dict[LoopCounter, int]]:
+        """Values of the loop counters on each core that runs."""
+        return (self.counter_values,)
+
     def save_state(self) -> list[int]:
         """Return all times and totals."""
         return self.model.save_times() + self.times + self.totals
@@ -230,24 +244,3 @@ class ScheduleClock:
     def totals_by_key(self) -> dict[Key, int]:
         """Return the sums of the instructions' tallies."""
         return {key: self.totals[index] for key, index in self.total_indices.items()}
-
-
-def run_schedule(
-    items: Sequence[Item],
-    costs: InstructionCosts,
-    sharing: Sharing,
-    max_instructions: int | None = None,
-) -> ScheduleClock:
-    """
-    Run a schedule from an idle machine; `sharing` are the buffers that share bytes.
-    Raises `TooManyInstructionsError` if more than `max_instructions` instructions are
-    executed.
-    """
-    clock = ScheduleClock(
-        costs,
-        TimestampLayout.from_schedule(items, sharing),
-        IssueSlots.count_in_schedule(items),
-        max_instructions,
-    )
-    clock.run_items(items)
-    return clock

@@ -1,11 +1,11 @@
 """
-Cost model of initial semaphore credits, on its schedule instead of IR: signals for the
-first use of each buffer.
+Cost model of semaphores, on its schedule instead of IR: signals and waits between the
+items of a body, and initial credits for the first use of each buffer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -16,6 +16,7 @@ from tlf.planner.cost.program.instruction_nests import (
     Nest,
     instructions_in,
 )
+from tlf.planner.cost.program.slot_restarts import restarting_nest_of
 
 Stream: TypeAlias = tuple[int, int]
 """An engine, and a prefetch distance in iterations."""
@@ -32,11 +33,13 @@ items of earlier iterations are negative.
 
 @dataclass
 class NestCredits:
-    """Cross-iteration dependences of a nest that need initial semaphore credits."""
+    """Dependences between the items of a nest, and those that need initial credits."""
 
     nest: Nest
     signal_count: int = 0
     """Number of initial signals."""
+    carried_edges: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
+    """Positions of items and of those of a later iteration that wait for them."""
     _uses_by_item: list[Uses] = field(default_factory=list[Uses])
     _complete_by_stream: dict[Stream, Done] = field(default_factory=dict[Stream, Done])
     """Items that each stream knows to be complete."""
@@ -57,6 +60,27 @@ class NestCredits:
         credits._propagate_iteration_order()
         credits._count_carried_waits()
         return credits.signal_count
+
+    @staticmethod
+    def find_sync_edges(
+        nest: Nest, sharing: Mapping[Buffer, Sequence[Buffer]]
+    ) -> list[tuple[int, int]]:
+        """
+        Return the positions of items that signal and of those that wait, once for each
+        pair of engines; buffers of `sharing` share bytes with others.
+        """
+        credits, tokens = NestCredits(nest), _SharedBytes(nest, sharing)
+        credits._uses_by_item = [
+            tokens.add_shared_bytes_to(_uses_of_item(item), item) for item in nest.body
+        ]
+        credits._propagate_iteration_order()
+        credits._count_carried_waits()
+        edges = [
+            (position, index)
+            for (index, _), waited in credits._waited_items.items()
+            for position, _ in waited
+        ]
+        return edges + credits.carried_edges
 
     def _propagate_iteration_order(self) -> None:
         """Record items of one iteration that each waits for or knows to be complete."""
@@ -120,6 +144,7 @@ class NestCredits:
                 self._uses_by_item[position][stream], own
             ):
                 self.signal_count += distance
+                self.carried_edges.append((position, item_index))
                 before = _shift_back_complete_items(
                     self._complete_after_item[position, stream], distance * count
                 )
@@ -136,6 +161,35 @@ class NestCredits:
             for stream in self._uses_by_item[position]:
                 if stream[0] != waiting_stream[0]:
                     yield position, stream
+
+
+@dataclass
+class _SharedBytes:
+    """
+    Buffers that stand for the bytes that two buffers, or two executions of an item,
+    share.
+    """
+
+    nest: Nest
+    sharing: Mapping[Buffer, Sequence[Buffer]]
+    _tokens: dict[frozenset[Buffer], Buffer] = field(
+        default_factory=dict[frozenset[Buffer], Buffer]
+    )
+
+    def add_shared_bytes_to(self, uses: Uses, item: Item) -> Uses:
+        """Add uses of shared bytes to the uses of an item, and return them."""
+        for accesses in uses.values():
+            for buffer, known in list(accesses.items()):
+                others = list(self.sharing.get(buffer, ()))
+                if restarting_nest_of(buffer) is item:
+                    others.append(buffer)
+                for other in others:
+                    token = self._tokens.setdefault(
+                        frozenset((buffer, other)), Buffer(buffer.level, 0, self.nest)
+                    )
+                    writes = {is_write for _, is_write in known}
+                    accesses[token] = [(BufferAccess(token), each) for each in writes]
+        return uses
 
 
 def _uses_of_item(item: Item) -> Uses:
@@ -183,4 +237,6 @@ def _shift_back_complete_items(complete: Done, count: int) -> Done:
 
 def count_initial_credits(nests: Iterable[Nest]) -> int:
     """Return the number of initial signals for the iterations of nests."""
-    return sum(map(NestCredits.count_for_nest, nests))
+    return sum(
+        NestCredits.count_for_nest(each) for each in nests if not each.is_core_region
+    )

@@ -24,6 +24,7 @@ from tlf.planner.cost.program.instruction_nests import (
     instructions_in,
     nests_in,
 )
+from tlf.planner.cost.program.slot_restarts import find_restart_conflicts
 from tlf.support.affine.index_access import AffineSum
 
 
@@ -198,7 +199,28 @@ class TimestampLayout:
                 if isinstance(each, Instruction)
             }
             layout.prefetch_distances_by_nest[nest] = sorted(early - {0}, reverse=True)
+        for nest, others in find_restart_conflicts(items).items():
+            layout._order_executions_of_nest(nest, others)
         return layout
+
+    def _order_executions_of_nest(
+        self, nest: Nest, others_by_engine: Mapping[int, Iterable[int]]
+    ) -> None:
+        """Let engines wait before a nest for others in its execution before."""
+        others = {each for group in others_by_engine.values() for each in group}
+        marks = {
+            each: self.timestamp_count + index
+            for index, each in enumerate(sorted(others))
+        }
+        self.timestamp_count += len(marks)
+        self.exit_marks_by_nest[nest] += [
+            (engine, TimestampAccess((), (), (position,), ()))
+            for engine, position in marks.items()
+        ]
+        self.entry_waits_by_nest[nest] += [
+            (engine, TimestampAccess(tuple(marks[each] for each in group), (), (), ()))
+            for engine, group in others_by_engine.items()
+        ]
 
     def _make_timestamp_access(self, instruction: Instruction) -> TimestampAccess:
         """
