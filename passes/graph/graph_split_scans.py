@@ -11,10 +11,10 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter
-from xdsl.transforms.dead_code_elimination import DeadCodeElimination
 
 from tlf.analysis.work.engine_throughput import Engines
 from tlf.dialects import graph
+from tlf.dialects.dead_operations import erase_dead_operations
 from tlf.dialects.interfaces import ScanInterface, TilingInterface
 from tlf.dialects.target import TargetSpec
 from tlf.passes.graph.reassociate.change_evaluation import ChangeEvaluator
@@ -131,4 +131,4 @@ class GraphSplitScansPass(ModulePass):
             if isinstance(function, func.FuncOp) and not function.is_declaration:
                 for block in function.body.blocks:
                     split_scans_of_block(block, evaluator, processors)
-        DeadCodeElimination().apply(ctx, op)
+        erase_dead_operations(op.body)
