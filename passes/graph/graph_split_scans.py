@@ -57,6 +57,8 @@ def split_scans_of_block(
     block: Block, evaluator: ChangeEvaluator, processors: int
 ) -> None:
     """Split the scans of a block where the cost model estimates fewer cycles."""
+    if not any(isinstance(op, ScanInterface) for op in block.ops):
+        return
     groups = evaluator.groups_of_block(block)
     for op, group in groups.items():
         if isinstance(op, ScanInterface) and op in group:
