@@ -207,3 +207,21 @@ def test_all_is_verified_after_each_change(monkeypatch: pytest.MonkeyPatch):
     passes = [Leave(), Annotate(), Leave()]
     PassManager(passes, VerifyEach.FULL).run(new_context(), module)
     assert len(whole) == 2
+
+
+@pytest.mark.parametrize(("name", "expected"), [("dce", 2), ("leave", 4)])
+def test_clean_up_waits_for_changes(
+    name: str, expected: int, monkeypatch: pytest.MonkeyPatch
+):
+    applied: list[ModuleOp] = []
+
+    def record(_: Leave, __: Context, op: ModuleOp) -> None:
+        applied.append(op)
+
+    monkeypatch.setattr(Leave, "name", name)
+    monkeypatch.setattr(Leave, "apply", record)
+    module = _module_after("graph-decompose").clone()
+    manager = PassManager([Leave(), Leave(), Annotate(), Leave(), Leave()])
+    manager.run(new_context(), module)
+    assert len(applied) == expected
+    assert module.is_structurally_equivalent(applied[0])
