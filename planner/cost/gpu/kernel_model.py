@@ -151,6 +151,15 @@ class KernelModel:
         """
         return self._programs_of(tiling, warps).min_cycles
 
+    def min_cycles_with_moves_of(
+        self, tiling: GroupTiling, warps: int | None, max_stages: int
+    ) -> float:
+        """
+        Return a closer bound than `min_cycles_of`, which takes longer to compute, for
+        at most `max_stages` stages.
+        """
+        return self._programs_of(tiling, warps).min_cycles_with_moves(max_stages)
+
     def _programs_of(self, tiling: GroupTiling, warps: int | None) -> KernelPrograms:
         """Return the programs of a tiling; those of the most recent one are kept."""
         demand = self.resource_demand_of(tiling, warps)

@@ -18,6 +18,7 @@ from tlf.planner.cost.gpu.compute_model import MatrixProduct
 from tlf.planner.cost.gpu.global_traffic import TileTraffic, TrafficModel
 from tlf.planner.cost.gpu.gpu_parameters import Chip
 from tlf.planner.cost.gpu.kernel_cost import KernelWork, OuterTraffic
+from tlf.planner.cost.gpu.outer_traffic import min_outer_traffic_of, outer_traffic_of
 from tlf.planner.cost.gpu.program_resources import ProgramResources, ResourceDemand
 from tlf.planner.cost.gpu.source_products import find_source_product
 from tlf.planner.cost.gpu.unit_cycles import NO_CYCLES, UnitCycles
@@ -121,18 +122,15 @@ class KernelPrograms:
         outer, inner = self._moves_per_program, self._moves_per_iteration
         once, repeated = self._cycles_outside_loop, self._cycles_in_loop
         repeated += self._overhead_cycles(inner, resources)
-        fill = self._first_and_last_byte_latency()
-        slowdown = max(1.0, self.chip.gpu.schedulers / self.warps)
+        fill, slowdown = self._first_and_last_byte_latency(), self._issue_slowdown
         step = repeated.with_issue_slowdown(slowdown) * (1 / self.steps)
         waits = self._warp_wait_cycles(step, is_direct := resources.stages == 1)
         is_product, is_looped = self.is_grouped, bool(self.tiling.inner_loops)
-        if is_looped:
-            once += UnitCycles(lanes=self._narrow_store_cycles(outer))
-        beside = replace(once, lanes=0.0, special=0.0) if is_looped else once
+        beside = self._cycles_beside_loop
         # No other program hides the latency of the first program.
         idle = (once.total_cycles - once.busiest_unit_cycles) / self.tiles_per_program
         exposed = waits if is_looped else idle + waits
-        memory = self._outer_traffic_of_moves([*outer, *inner], resources)
+        memory = self._outer_traffic_with(resources)
         stored = sum(each.totals.bus_bytes for each in outer if not each.is_read)
         loop = self._reduction_loop_cycles(step, memory, resources)
         alone = once.with_issue_slowdown(slowdown).total_cycles + loop + waits
@@ -154,6 +152,57 @@ class KernelPrograms:
             self._exchange_cycles(once, loop),
             self._chained_cycles(once + repeated, resources, slowdown),
         )
+
+    def min_cycles_with_moves(self, max_stages: int) -> float:
+        """
+        Return a lower bound like `min_cycles`, but with moves and waits, for any
+        resources and at most `max_stages` iterations in flight: as many programs as
+        have warps are resident, and read each byte once from the outermost memory.
+        """
+        gpu, fill = self.chip.gpu, self._first_and_last_byte_latency()
+        once, repeated = self._cycles_outside_loop, self._cycles_in_loop
+        moves = [*self._moves_per_program, *self._moves_per_iteration]
+        memory = min_outer_traffic_of(moves, self.chip)
+        per_processor = ceil(self.grid.program_count / self.chip.processors)
+        busy = max(
+            (memory.bytes + memory.row_start_bytes) / self.chip.memory.bandwidth,
+            sum(each.totals.cache_bytes for each in moves) / self.chip.cache.bandwidth,
+            per_processor * (self._cycles_beside_loop + repeated).busiest_unit_cycles,
+        )
+        if self.tiling.inner_loops:
+            busy += per_processor * once.elementwise_cycles
+        alone = once.with_issue_slowdown(self._issue_slowdown).total_cycles
+        alone += self._min_loop_cycles(max_stages) + self._latency_of_scan_loop
+        alone += fill + self._total_reduction_latency
+        resident = max(1, min(gpu.programs, gpu.warps // self.warps))
+        waves = ceil(self.grid.program_count / (resident * self.chip.processors))
+        return gpu.launch + fill + max(busy, waves * alone - fill)
+
+    def _min_loop_cycles(self, max_stages: int) -> float:
+        """
+        Return a lower bound on the cycles of the reduction loop in a single program,
+        and of the waits for memory in it and before it. Only around matrix products
+        are iterations in flight.
+        """
+        if not self.tiling.inner_loops:
+            return 0.0
+        latency, barrier = self.chip.memory.latency, self.chip.gpu.barrier
+        step = self._cycles_in_loop.with_issue_slowdown(self._issue_slowdown)
+        step *= 1 / self.steps
+        direct = self._count_single_stage_cycles(step)
+        direct += self._warp_wait_cycles(step, has_single_stage=True)
+        direct -= self._total_reduction_latency
+        if not self.is_grouped:
+            return direct
+        hidden = (latency + barrier) / (max_stages - 1)
+        each = max(step.busiest_unit_cycles + barrier, hidden)
+        ahead = self.steps * each + (self._count_loop_starts() - 1) * latency
+        return min(direct, ahead)
+
+    @property
+    def _issue_slowdown(self) -> float:
+        """Factor by which too few warps for all schedulers take longer."""
+        return max(1.0, self.chip.gpu.schedulers / self.warps)
 
     @property
     def _latency_of_scan_loop(self) -> float:
@@ -271,8 +320,18 @@ class KernelPrograms:
 
     @cached_property
     def _cycles_outside_loop(self) -> UnitCycles:
-        moved = self._move_cycles(self._moves_per_program)
-        return self._computed_cycles_outside_loop + moved
+        moves = self._moves_per_program
+        cycles = self._computed_cycles_outside_loop + self._move_cycles(moves)
+        if not self.tiling.inner_loops:
+            return cycles
+        return cycles + UnitCycles(lanes=self._narrow_store_cycles(moves))
+
+    @cached_property
+    def _cycles_beside_loop(self) -> UnitCycles:
+        """Cycles outside of a loop, except for computation: programs end together."""
+        cycles = self._cycles_outside_loop
+        is_looped = bool(self.tiling.inner_loops)
+        return replace(cycles, lanes=0.0, special=0.0) if is_looped else cycles
 
     @cached_property
     def _cycles_in_loop(self) -> UnitCycles:
@@ -625,41 +684,13 @@ class KernelPrograms:
             (self.arithmetic.matrix_product_of(each) for each in products if each), None
         )
 
-    def _outer_traffic_of_moves(
-        self, moves: list[TileTraffic], resources: ProgramResources
-    ) -> OuterTraffic:
-        """
-        Return the traffic of the outermost memory. Data that several concurrent
-        programs read is loaded once, as are tensors that stay in the cache.
-        """
+    def _outer_traffic_with(self, resources: ProgramResources) -> OuterTraffic:
+        """Return the traffic of the outermost memory for all programs."""
         running = resources.count_resident_programs(self.chip) * self.chip.processors
         running = min(running, self.grid.program_count)
-        reread = [each for each in moves if each.is_read and _is_read_repeatedly(each)]
-        reread_bytes = sum(each.kernel_footprint for each in reread)
-        is_cached = (
-            reread_bytes
-            <= TRITON_CALIBRATION.cached_fraction * self.chip.cache.capacity
+        return outer_traffic_of(
+            [*self._moves_per_program, *self._moves_per_iteration],
+            self.chip,
+            self.grid.program_count,
+            lambda loops: self.grid.count_distinct_tiles(running, loops) / running,
         )
-        total, gaps = 0.0, 0.0
-        for each in moves:
-            moved = each.totals
-            if not each.is_read:
-                required = moved.payload
-            elif is_cached or each not in reread:
-                required = each.kernel_footprint
-            else:
-                share = (
-                    self.grid.count_distinct_tiles(running, each.program_loops)
-                    / running
-                )
-                required = each.program_footprint * self.grid.program_count * share
-                required = max(each.kernel_footprint, min(required, moved.payload))
-            times = required / moved.payload if moved.payload else 0.0
-            total += times * moved.bus_bytes
-            gaps += times * moved.row_count * self.chip.gpu.gap
-        return OuterTraffic(total, gaps)
-
-
-def _is_read_repeatedly(move: TileTraffic) -> bool:
-    """Return `True` if some bytes are read more than once."""
-    return move.totals.payload > move.kernel_footprint

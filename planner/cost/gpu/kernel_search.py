@@ -300,12 +300,29 @@ class KernelSearch:
         if (tiling := self._legal_tiling_for(sizes, warps)) is None:
             self.candidates_by_point[point] = None
             return None
-        if (least := self.kernel_model.min_cycles_of(tiling, warps)) > most:
+        if (least := self._min_cycles_above(most, tiling, warps)) is not None:
             self._min_cycles_by_point[point] = least
             return None
         candidate = self._find_cheapest_candidate(sizes, warps, tiling)
         self.candidates_by_point[point] = candidate
         return candidate
+
+    def _min_cycles_above(
+        self, limit: float, tiling: GroupTiling, warps: int | None
+    ) -> float | None:
+        """
+        Return a lower bound on the cycles of a tiling that exceeds a limit; `None` if
+        no bound does.
+        """
+        if limit == inf:
+            return None
+        model = self.kernel_model
+        if (least := model.min_cycles_of(tiling, warps)) > limit:
+            return least
+        most_stages = max(self._candidate_stage_counts(tiling))
+        most_stages = max(most_stages, KERNEL_SEARCH.default_stages)
+        least = model.min_cycles_with_moves_of(tiling, warps, most_stages)
+        return least if least > limit else None
 
     def _legal_tiling_for(self, sizes: Sizes, warps: int | None) -> GroupTiling | None:
         """
