@@ -126,7 +126,7 @@ class KernelPrograms:
         step = repeated.with_issue_slowdown(slowdown) * (1 / self.steps)
         waits = self._warp_wait_cycles(step, is_direct := resources.stages == 1)
         is_product, is_looped = self.is_grouped, bool(self.tiling.inner_loops)
-        beside = self._cycles_beside_loop
+        beside = self._beside_loop(once)
         # No other program hides the latency of the first program.
         idle = (once.total_cycles - once.busiest_unit_cycles) / self.tiles_per_program
         exposed = waits if is_looped else idle + waits
@@ -153,42 +153,62 @@ class KernelPrograms:
             self._chained_cycles(once + repeated, resources, slowdown),
         )
 
+    def min_cycles_of_computation(self, max_stages: int) -> float:
+        """
+        Return a lower bound on the cycles of the kernel for any resources and at most
+        `max_stages` iterations in flight: those of computation and of waits, for which
+        fewer properties of tiles are needed than for moves.
+        """
+        inside = self._computed_cycles_in_loop
+        return self._min_cycles_of(
+            self._computed_cycles_outside_loop, inside, max_stages
+        )
+
     def min_cycles_with_moves(self, max_stages: int) -> float:
         """
-        Return a lower bound like `min_cycles`, but with moves and waits, for any
-        resources and at most `max_stages` iterations in flight: as many programs as
-        have warps are resident, and read each byte once from the outermost memory.
+        Return a closer bound than `min_cycles_of_computation`, with the moves: each
+        byte is read once from the outermost memory.
+        """
+        moves, chip = [*self._moves_per_program, *self._moves_per_iteration], self.chip
+        memory = min_outer_traffic_of(moves, chip)
+        outer = (memory.bytes + memory.row_start_bytes) / chip.memory.bandwidth
+        cached = sum(each.totals.cache_bytes for each in moves) / chip.cache.bandwidth
+        outside, inside = self._cycles_outside_loop, self._cycles_in_loop
+        return self._min_cycles_of(outside, inside, max_stages, max(outer, cached))
+
+    def _min_cycles_of(
+        self,
+        outside: UnitCycles,
+        inside: UnitCycles,
+        max_stages: int,
+        memory_cycles: float = 0.0,
+    ) -> float:
+        """
+        Return a lower bound, given the cycles of one program outside and in its loop,
+        and those of memory: as many programs as have warps are resident.
         """
         gpu, fill = self.chip.gpu, self._first_and_last_byte_latency()
-        once, repeated = self._cycles_outside_loop, self._cycles_in_loop
-        moves = [*self._moves_per_program, *self._moves_per_iteration]
-        memory = min_outer_traffic_of(moves, self.chip)
         per_processor = ceil(self.grid.program_count / self.chip.processors)
-        busy = max(
-            (memory.bytes + memory.row_start_bytes) / self.chip.memory.bandwidth,
-            sum(each.totals.cache_bytes for each in moves) / self.chip.cache.bandwidth,
-            per_processor * (self._cycles_beside_loop + repeated).busiest_unit_cycles,
-        )
+        beside = self._beside_loop(outside) + inside
+        busy = max(memory_cycles, per_processor * beside.busiest_unit_cycles)
         if self.tiling.inner_loops:
-            busy += per_processor * once.elementwise_cycles
-        alone = once.with_issue_slowdown(self._issue_slowdown).total_cycles
-        alone += self._min_loop_cycles(max_stages) + self._latency_of_scan_loop
+            busy += per_processor * outside.elementwise_cycles
+        alone = outside.with_issue_slowdown(self._issue_slowdown).total_cycles
+        alone += self._min_loop_cycles(inside, max_stages) + self._latency_of_scan_loop
         alone += fill + self._total_reduction_latency
         resident = max(1, min(gpu.programs, gpu.warps // self.warps))
         waves = ceil(self.grid.program_count / (resident * self.chip.processors))
         return gpu.launch + fill + max(busy, waves * alone - fill)
 
-    def _min_loop_cycles(self, max_stages: int) -> float:
+    def _min_loop_cycles(self, inside: UnitCycles, max_stages: int) -> float:
         """
-        Return a lower bound on the cycles of the reduction loop in a single program,
-        and of the waits for memory in it and before it. Only around matrix products
-        are iterations in flight.
+        Return a lower bound on the cycles of the reduction loop in a program, with its
+        waits for memory. Only around matrix products are iterations in flight.
         """
         if not self.tiling.inner_loops:
             return 0.0
         latency, barrier = self.chip.memory.latency, self.chip.gpu.barrier
-        step = self._cycles_in_loop.with_issue_slowdown(self._issue_slowdown)
-        step *= 1 / self.steps
+        step = inside.with_issue_slowdown(self._issue_slowdown) * (1 / self.steps)
         direct = self._count_single_stage_cycles(step)
         direct += self._warp_wait_cycles(step, has_single_stage=True)
         direct -= self._total_reduction_latency
@@ -198,6 +218,11 @@ class KernelPrograms:
         each = max(step.busiest_unit_cycles + barrier, hidden)
         ahead = self.steps * each + (self._count_loop_starts() - 1) * latency
         return min(direct, ahead)
+
+    def _beside_loop(self, cycles: UnitCycles) -> UnitCycles:
+        """Return cycles without computation after a loop: programs end together."""
+        is_looped = bool(self.tiling.inner_loops)
+        return replace(cycles, lanes=0.0, special=0.0) if is_looped else cycles
 
     @property
     def _issue_slowdown(self) -> float:
@@ -297,20 +322,6 @@ class KernelPrograms:
         ]
 
     @cached_property
-    def min_cycles(self) -> float:
-        """
-        Lower bound on the cycles of the kernel: those of its computation, for which
-        fewer properties of tiles are needed than for moves and resources.
-        """
-        fixed = self.chip.gpu.launch + self._first_and_last_byte_latency()
-        outside = self._computed_cycles_outside_loop
-        if self.tiling.inner_loops:
-            outside = replace(outside, lanes=0.0, special=0.0)
-        per_processor = ceil(self.grid.program_count / self.chip.processors)
-        busy = (outside + self._computed_cycles_in_loop).busiest_unit_cycles
-        return fixed + per_processor * busy
-
-    @cached_property
     def _computed_cycles_outside_loop(self) -> UnitCycles:
         return self._compute_cycles(LoopLevel.OUTER)
 
@@ -325,13 +336,6 @@ class KernelPrograms:
         if not self.tiling.inner_loops:
             return cycles
         return cycles + UnitCycles(lanes=self._narrow_store_cycles(moves))
-
-    @cached_property
-    def _cycles_beside_loop(self) -> UnitCycles:
-        """Cycles outside of a loop, except for computation: programs end together."""
-        cycles = self._cycles_outside_loop
-        is_looped = bool(self.tiling.inner_loops)
-        return replace(cycles, lanes=0.0, special=0.0) if is_looped else cycles
 
     @cached_property
     def _cycles_in_loop(self) -> UnitCycles:

@@ -316,13 +316,15 @@ class KernelSearch:
         """
         if limit == inf:
             return None
-        model = self.kernel_model
-        if (least := model.min_cycles_of(tiling, warps)) > limit:
-            return least
-        most_stages = max(self._candidate_stage_counts(tiling))
-        most_stages = max(most_stages, KERNEL_SEARCH.default_stages)
-        least = model.min_cycles_with_moves_of(tiling, warps, most_stages)
-        return least if least > limit else None
+        stages = max(
+            *self._candidate_stage_counts(tiling), KERNEL_SEARCH.default_stages
+        )
+        bounds = (
+            self.kernel_model.min_cycles_of,
+            self.kernel_model.min_cycles_with_moves_of,
+        )
+        found = (bound(tiling, warps, stages) for bound in bounds)
+        return next((least for least in found if least > limit), None)
 
     def _legal_tiling_for(self, sizes: Sizes, warps: int | None) -> GroupTiling | None:
         """
