@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cache
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, Region
+from xdsl.ir import Block, Operation, Region
 from xdsl.pattern_rewriter import (
     GreedyRewritePatternApplier,
     PatternRewriter,
@@ -15,42 +16,56 @@ from xdsl.pattern_rewriter import (
     RewritePattern,
 )
 from xdsl.traits import HasCanonicalizationPatternsTrait, HasFolder, MemoryEffect
-from xdsl.transforms.canonicalize import (
-    CanonicalizationRewritePattern,
-    CanonicalizePass,
-)
-from xdsl.transforms.dead_code_elimination import region_dce
+from xdsl.transforms.canonicalize import CanonicalizePass
 
+from tlf.dialects.dead_operations import erase_dead_operations, has_uses
 from tlf.dialects.located_rewriting import LocatedPattern
 
 
 class _Canonicalization(RewritePattern):
     """
-    Folding, erasure and canonicalization of operations, except for those of classes
-    that never change: most operations of large programs are of such classes.
+    Folding, erasure and canonicalization of operations, by rules that are looked up
+    once per class: most operations of large programs are of classes without any.
     """
 
     def __init__(self, ctx: Context) -> None:
-        self._applier = GreedyRewritePatternApplier(
-            [CanonicalizationRewritePattern()], ctx=ctx, folding_enabled=True
-        )
-        self._invariant_classes: dict[type[Operation], bool] = {}
+        self._ctx = ctx
+        self._appliers: dict[type[Operation], GreedyRewritePatternApplier] = {}
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
         kind = type(op)
-        if (is_invariant := self._invariant_classes.get(kind)) is None:
-            is_invariant = self._invariant_classes[kind] = _is_invariant(op)
-        if not is_invariant:
-            self._applier.match_and_rewrite(op, rewriter)
+        if (applier := self._appliers.get(kind)) is None:
+            applier = self._appliers[kind] = self._build_applier(kind)
+        applier.match_and_rewrite(op, rewriter)
+
+    def _build_applier(self, kind: type[Operation]) -> GreedyRewritePatternApplier:
+        """Return the folder and the canonicalization patterns of a class."""
+        patterns = [
+            pattern
+            for trait in kind.get_traits_of_type(HasCanonicalizationPatternsTrait)
+            for pattern in trait.get_patterns(kind)
+        ]
+        can_fold = kind.has_trait(HasFolder, value_if_unregistered=False)
+        return GreedyRewritePatternApplier(
+            list(patterns), ctx=self._ctx, folding_enabled=can_fold
+        )
 
 
-def _is_invariant(op: Operation) -> bool:
+@cache
+def _is_invariant(kind: type[Operation]) -> bool:
     """
-    Return `True` if operations of this class have unknown effects, so that they are
-    never erased, and are neither folded nor canonicalized.
+    Return `True` if operations of a class have unknown effects, so that they are never
+    erased, and are neither folded nor canonicalized.
     """
     changing = HasFolder, HasCanonicalizationPatternsTrait, MemoryEffect
-    return not any(op.has_trait(each, value_if_unregistered=True) for each in changing)
+    return not any(kind.has_trait(e, value_if_unregistered=True) for e in changing)
+
+
+@cache
+def _is_only_erased(kind: type[Operation]) -> bool:
+    """Return `True` if operations of a class are neither folded nor canonicalized."""
+    changing = HasFolder, HasCanonicalizationPatternsTrait
+    return not any(kind.has_trait(e, value_if_unregistered=True) for e in changing)
 
 
 @dataclass(eq=False, repr=False)
@@ -86,7 +101,15 @@ class _CanonicalizationWalker(PatternRewriteWalker):
             for op in reversed([each for each in region.walk() if each in parents]):
                 self._worklist.push(op)
             is_changed |= self._process_worklist(listener)
-        return region_dce(region, listener) or is_changed
+        return erase_dead_operations(region, listener) or is_changed
+
+    def _populate_worklist(self, op: Operation | Region | Block) -> None:
+        """Populate the worklist with all nested operations that may change by now."""
+        for each in op.walk(reverse=True, region_first=True):
+            if not (_is_invariant(kind := type(each))) and not (
+                _is_only_erased(kind) and has_uses(each)
+            ):
+                self._worklist.push(each)
 
     def _record_parent(self, op: Operation) -> None:
         if (parent := op.parent_op()) is not None:

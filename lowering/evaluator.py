@@ -11,9 +11,9 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.transforms.canonicalize import CanonicalizePass
-from xdsl.transforms.dead_code_elimination import DeadCodeElimination
 from xdsl.utils.exceptions import DiagnosticException, PassFailedException
 
+from tlf.dialects.dead_operations import DeadOperationErasurePass
 from tlf.dialects.target import Level, TargetSpec
 from tlf.dialects.weight_preparation_attributes import is_preparation_function
 from tlf.lowering.graph_to_tile.convert_graph_to_tile import ConvertGraphToTilePass
@@ -119,7 +119,7 @@ class LoweringEvaluator:
                 )
             self._apply_passes(module, GraphMaterializeConcatOperandsPass())
             self._select_tile_sizes(module, level)
-            self._apply_passes(module, DeadCodeElimination())
+            self._apply_passes(module, DeadOperationErasurePass())
             if not index:
                 self._apply_passes(module, GraphMarkInPlacePass())
         self._lower_module_planned_for_innermost(module)
@@ -137,7 +137,7 @@ class LoweringEvaluator:
             ConvertGraphToTilePass(),
             CanonicalizePass(),
             CsePass(),
-            DeadCodeElimination(),
+            DeadOperationErasurePass(),
         )
 
     def _apply_passes(self, module: ModuleOp, *passes: ModulePass) -> None:

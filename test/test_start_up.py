@@ -56,6 +56,17 @@ def test_help_of_all_tools_imports_none():
     assert not [name for name in modules if name.endswith("_options")]
 
 
+def test_pipelines_import_no_algebra():
+    program = """
+from tlf.compiler.driver.driver import PASSES
+from tlf.compiler.driver.pipeline import build_passes
+from tlf.lowering.pipelines import PIPELINES
+build_passes(",".join(PIPELINES), PASSES, PIPELINES)"""
+    modules = imported_modules(program + LISTING.replace("; ", "\n", 1))
+    assert "tlf.passes.graph.graph_split_k_reductions" in modules
+    assert "sympy" not in modules
+
+
 def test_imports_are_found():
     modules = imported_modules(f"import numpy, tlf.dialects.graph{LISTING}")
     assert {"numpy", "xdsl", "tlf"} <= packages(modules)

@@ -1,7 +1,8 @@
 """
 Definition of a tool: a function that runs on a command line, with what all tools do
 when they take long, when they are interrupted, and when their output is closed. Imports
-little, so that help is quick.
+little, so that help is quick, and before the imports of the function, which allocate
+much, so that garbage is collected rarely from then on.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import wraps
 from typing import Protocol, TypeAlias
 
+from tlf.compiler.driver.gc_tuning import reduce_garbage_collections
 from tlf.runtime.broken_pipe import exit_on_broken_pipe
 from tlf.runtime.interruption import exit_on_interruption, is_terminal
 from tlf.support.call_stack import reserve_stack
@@ -38,7 +40,12 @@ def define_tool(name: str) -> Callable[[ToolFunction], Tool]:
         @wraps(function)
         @reserve_stack
         def run(arguments: Sequence[str] | None = None, tool: str = name) -> None:
-            with exit_on_interruption(tool), exit_on_broken_pipe(), _show_progress():
+            with (
+                exit_on_interruption(tool),
+                exit_on_broken_pipe(),
+                reduce_garbage_collections(),
+                _show_progress(),
+            ):
                 function(arguments, tool)
 
         return run

@@ -31,9 +31,19 @@ def _load_canonicalize_pass() -> type[ModulePass]:
     return LocatedCanonicalizePass
 
 
+def _load_dead_operation_erasure_pass() -> type[ModulePass]:
+    """Return the pass class, imported on first use."""
+    from tlf.dialects.dead_operations import DeadOperationErasurePass
+
+    return DeadOperationErasurePass
+
+
 PASSES = FactoryRegistry(
     lambda universe: universe.all_passes,
-    {"canonicalize": _load_canonicalize_pass},
+    {
+        "canonicalize": _load_canonicalize_pass,
+        "dce": _load_dead_operation_erasure_pass,
+    },
 )
 TARGETS = FactoryRegistry(lambda universe: universe.all_targets)
 

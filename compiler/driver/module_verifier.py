@@ -53,29 +53,49 @@ class IncrementalVerifier:
             known = {contents[0]: contents for contents in self._snapshot}
             changed = [e[0] for e in snapshot if known.get(e[0]) != e]
             added = [op for op in changed if op not in known]
-            affected = _affected_operations(module, changed, added)
-            _verify_operations(module, affected)
+            everything = [contents[0] for contents in snapshot]
+            affected = _affected_operations(everything, changed, added)
+            _verify_operations(module, [op for op in everything if op in affected])
         self._snapshot = snapshot
         return True
 
 
-def _verify_operations(module: ModuleOp, operations: set[Operation]) -> None:
-    """Check some operations, inner ones first, and the dominance of all values."""
-    for op in module.walk(region_first=True):
-        if op in operations:
-            _verify_block_structure(op)
-            op.verify(verify_nested_ops=False)
-    for op in module.walk():
-        if op in operations:
-            verify_no_stray_attributes(op)
+def _verify_operations(module: ModuleOp, operations: Sequence[Operation]) -> None:
+    """
+    Check some operations, given in program order, inner ones first, and the dominance
+    of all values.
+    """
+    for op in _inner_operations_first(operations):
+        _verify_block_structure(op)
+        op.verify(verify_nested_ops=False)
+    for op in operations:
+        verify_no_stray_attributes(op)
     verify_dominance(module)
 
 
+def _inner_operations_first(operations: Sequence[Operation]) -> Iterator[Operation]:
+    """
+    Yield operations, which include those around each of them, in the order in which
+    they end instead of that in which they begin.
+    """
+    open_operations: list[Operation] = []
+    for op in operations:
+        parent = op.parent_op()
+        while open_operations and open_operations[-1] is not parent:
+            yield open_operations.pop()
+        open_operations.append(op)
+    yield from reversed(open_operations)
+
+
 def _affected_operations(
-    module: ModuleOp, changed: Sequence[Operation], added: Sequence[Operation]
+    operations: Sequence[Operation],
+    changed: Sequence[Operation],
+    added: Sequence[Operation],
 ) -> set[Operation]:
-    """Return the operations whose verification depends on changed operations."""
-    affected = {*_symbol_users(module), *changed}
+    """
+    Return those of all operations whose verification depends on changed operations.
+    """
+    affected = {*_symbol_users(operations), *changed}
     for op in added:
         affected.update(op.walk())
     for op in changed:
@@ -91,10 +111,10 @@ def _affected_operations(
     return affected
 
 
-def _symbol_users(module: ModuleOp) -> Iterator[Operation]:
-    """Yield the operations that refer to other operations by name."""
+def _symbol_users(operations: Sequence[Operation]) -> Iterator[Operation]:
+    """Yield those operations that refer to other operations by name."""
     are_users: dict[type[Operation], bool] = {}
-    for op in module.walk():
+    for op in operations:
         kind = type(op)
         if kind not in are_users:
             are_users[kind] = op.has_trait(SymbolUserOpInterface)

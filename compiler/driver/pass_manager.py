@@ -18,6 +18,7 @@ from tlf.compiler.driver.gc_tuning import reduce_garbage_collections
 from tlf.compiler.driver.module_verifier import IncrementalVerifier
 from tlf.compiler.driver.timing import Timing
 from tlf.dialects.located_rewriting import propagate_locations
+from tlf.lowering.pipelines import PIPELINES
 from tlf.support.call_stack import reserve_stack
 from tlf.support.progress import report_step
 
@@ -48,6 +49,11 @@ class VerifyEach(StrEnum):
 CONVERSION_PREFIX = "convert-"
 """Start of the names of passes that convert a program to another level."""
 
+CLEAN_UP = frozenset(PIPELINES["tidy"].split(","))
+"""
+Names of passes that have no effect but on the program, and that pipelines repeat.
+"""
+
 
 Observer: TypeAlias = Callable[[int, ModuleOp, bool], object]
 """
@@ -69,7 +75,8 @@ class PassManager:
     """
     Pass manager that runs `passes` in order. The module is verified before the first
     pass, and after each pass as far as it changed since the last verification. New
-    operations inherit the location of the operations that they replace.
+    operations inherit the location of the operations that they replace. Clean-up passes
+    that changed nothing do not run again until the module has changed.
     """
 
     passes: Sequence[ModulePass]
@@ -81,6 +88,8 @@ class PassManager:
     write_output: Callable[[str], object] = _write_to_stderr
     observer: Observer = _observe_nothing
     _verifier: IncrementalVerifier = field(init=False)
+    _ineffective: list[ModulePass] = field(init=False, default_factory=list[ModulePass])
+    """Clean-up passes that left the module unchanged, as it still is."""
 
     def __post_init__(self) -> None:
         is_full = self.verify_each is VerifyEach.FULL
@@ -94,6 +103,7 @@ class PassManager:
 
     def _run_passes(self, context: Context, module: ModuleOp) -> None:
         """Apply each pass to `module`, then locate, print, verify and observe it."""
+        self._ineffective.clear()
         is_changed = self._verify_if_changed(module, "verifier", 0)
         self.observer(0, module, is_changed)
         before = (
@@ -102,12 +112,23 @@ class PassManager:
         for count, each in enumerate(self.passes, 1):
             step = f"pass `{each.name}`"
             with report_step(each.name, count, len(self.passes)):
-                with self.timing.measure(each.name), locate_errors(module, step):
-                    each.apply(context, module)
-                propagate_locations(module)
+                if not (is_ineffective := each in self._ineffective):
+                    with self.timing.measure(each.name), locate_errors(module, step):
+                        each.apply(context, module)
+                    propagate_locations(module)
                 before = self._print_if_requested(each.name, module, before)
-                is_changed = self._verify_if_changed(module, step, count)
+                is_changed = not is_ineffective and self._verify_if_changed(
+                    module, step, count
+                )
+                self._record_effect(each, is_changed)
                 self.observer(count, module, is_changed)
+
+    def _record_effect(self, applied: ModulePass, is_changed: bool) -> None:
+        """Record whether a pass changed the module, which ends what is known of it."""
+        if is_changed:
+            self._ineffective.clear()
+        elif applied.name in CLEAN_UP:
+            self._ineffective.append(applied)
 
     def _is_verified_after(self, count: int) -> bool:
         """Return `True` if the module is verified after the first `count` passes."""

@@ -24,27 +24,41 @@ def take_snapshot(op: Operation) -> Snapshot:
     Return the contents of `op` and all nested operations; equal as long as nothing
     changes.
     """
-    return [_operation_contents_of(each) for each in op.walk()]
+    snapshot: list[OperationContents] = []
+    _append_contents(op, op.parent is not None and op.parent.last_op is op, snapshot)
+    return snapshot
 
 
-def _operation_contents_of(op: Operation) -> OperationContents:
+def _append_contents(
+    op: Operation, is_last: bool, snapshot: list[OperationContents]
+) -> None:
     """
-    Return an operation with its own contents, without nested operations, and whether it
-    ends its block.
+    Append an operation with its own contents, and whether it ends its block, then its
+    nested operations.
     """
-    results = op.results
-    return (
-        op,
-        op.parent,
-        tuple(op.operands),
-        results,
-        tuple([each.type for each in results]),
-        tuple(op.properties.items()),
-        tuple(op.attributes.items()),
-        tuple(op.successors),
-        tuple([_region_contents_of(each) for each in op.regions]),
-        op.parent is not None and op.parent.last_op is op,
+    results, regions = op.results, op.regions
+    snapshot.append(
+        (
+            op,
+            op.parent,
+            tuple(op.operands),
+            results,
+            tuple([each.type for each in results]),
+            tuple(op.properties.items()),
+            tuple(op.attributes.items()),
+            tuple(op.successors),
+            is_last,
+            *map(_region_contents_of, regions),
+        )
     )
+    for region in regions:
+        block = region.first_block
+        while block is not None:
+            inner, last = block.first_op, block.last_op
+            while inner is not None:
+                _append_contents(inner, inner is last, snapshot)
+                inner = inner.next_op
+            block = block.next_block
 
 
 def _region_contents_of(region: Region) -> tuple[object, ...]:

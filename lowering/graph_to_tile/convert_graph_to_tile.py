@@ -14,13 +14,13 @@ from xdsl.pattern_rewriter import (
     op_type_rewrite_pattern,
 )
 from xdsl.rewriter import InsertPoint
-from xdsl.transforms.dead_code_elimination import DeadCodeElimination
 
 from tlf.analysis.tiling.group_analysis import tile_rules_of
 from tlf.analysis.tiling.group_members import members_of_group_op
 from tlf.analysis.tiling.group_tiling import GroupTiling, TilingError, iterators_of_kind
 from tlf.analysis.tiling.planned_halo_policy import rolling_policy_of_plan
 from tlf.dialects import graph, tile
+from tlf.dialects.dead_operations import erase_dead_operations
 from tlf.dialects.graph.residency import is_read_only_in_inner_level, is_retained_use
 from tlf.dialects.interfaces import IteratorType, TilingInterface
 from tlf.dialects.located_rewriting import rewrite_module
@@ -199,4 +199,4 @@ class ConvertGraphToTilePass(ModulePass):
         rewrite_module(op, ConcatOperandInsertionPattern())
         rewrite_module(op, ScatterPattern(target))
         rewrite_module(op, TileGroupPattern(target), is_recursive=False)
-        DeadCodeElimination().apply(ctx, op)
+        erase_dead_operations(op.body)

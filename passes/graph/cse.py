@@ -1,6 +1,6 @@
 """Pass `tlf-cse`: common subexpression elimination, also of operations with regions."""
 
-from collections.abc import Generator, Hashable
+from collections.abc import Generator, Hashable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -73,16 +73,19 @@ def _structural_key_of_region(region: Region, numbering: Numbering) -> Hashable:
 class _SubexpressionElimination:
     """Walk over a program, with the available expressions by structural key."""
 
-    available_operations: dict[Hashable, Operation] = field(
-        default_factory=dict[Hashable, Operation]
-    )
-    scope_log: list[tuple[Hashable, Operation | None]] = field(
-        default_factory=list[tuple[Hashable, "Operation | None"]]
+    available_operations: dict[Hashable, list[Operation]] = field(
+        default_factory=dict[Hashable, "list[Operation]"]
     )
     """
-    Keys added to `available` with the entries that they replaced, to restore the outer
-    scope.
+    Operations by a key that equivalent ones share, the most recent one last. Most are
+    the only ones with their key.
     """
+    scope_log: list[list[Operation]] = field(default_factory=list["list[Operation]"])
+    """Lists of available operations that grew, to restore the outer scope."""
+    structural_keys: dict[Operation, Hashable] = field(
+        default_factory=dict[Operation, Hashable]
+    )
+    """Structural keys of available operations, as far as they are known."""
     visited: set[Operation] = field(default_factory=set[Operation])
     """Operations that the walk has simplified."""
     write_count: int = 0
@@ -103,11 +106,8 @@ class _SubexpressionElimination:
         """
         outer = len(self.scope_log)
         yield
-        for key, before in reversed(self.scope_log[outer:]):
-            if before is None:
-                del self.available_operations[key]
-            else:
-                self.available_operations[key] = before
+        for operations in self.scope_log[outer:]:
+            operations.pop()
         del self.scope_log[outer:]
 
     def _eliminate_in_block(self, block: Block) -> None:
@@ -131,12 +131,13 @@ class _SubexpressionElimination:
             _remark_on_whole_tensor_op(op, "dropped, because nothing uses it")
             Rewriter.erase_op(op)
             return
-        if (key := self._equivalence_key(op)) is None:
+        if (key := self._necessary_key(op)) is None:
             return
-        existing = self.available_operations.get(key)
+        candidates = self.available_operations.setdefault(key, [])
+        existing = self._find_equivalent(op, candidates)
         if existing is None or needs_longer_lifetime(existing, op, self.visited):
-            self.available_operations[key] = op
-            self.scope_log.append((key, existing))
+            candidates.append(op)
+            self.scope_log.append(candidates)
             return
         _remark_on_whole_tensor_op(existing, "computed once for all users")
         for old, new in zip(op.results, existing.results, strict=True):
@@ -144,11 +145,26 @@ class _SubexpressionElimination:
             new.name_hint = new.name_hint or old.name_hint
         Rewriter.erase_op(op)
 
-    def _equivalence_key(self, op: Operation) -> Hashable | None:
+    def _find_equivalent(
+        self, op: Operation, candidates: Sequence[Operation]
+    ) -> Operation | None:
+        """Return the last candidate that is equivalent to `op`, or None."""
+        if not candidates:
+            return None
+        key = self.structural_keys[op] = structural_key(op)
+        for each in reversed(candidates):
+            if each not in self.structural_keys:
+                self.structural_keys[each] = structural_key(each)
+            if self.structural_keys[each] == key:
+                return each
+        return None
+
+    def _necessary_key(self, op: Operation) -> Hashable | None:
         """
-        Return the key of `op`; `None` if no other operation may replace it. Operations
-        that read share a key only in the same block without a write between them, for
-        which `write_count` counts the operations that may write.
+        Return a key that operations equivalent to `op` share; `None` if no other
+        operation may replace it. Operations that read share a key only in the same
+        block without a write between them, for which `write_count` counts the
+        operations that may write.
         """
         effects = get_effects(op)
         kinds = None if effects is None else {effect.kind for effect in effects}
@@ -157,9 +173,10 @@ class _SubexpressionElimination:
             return None
         if MemoryEffectKind.ALLOC in kinds:
             return None
-        if not kinds:
-            return structural_key(op)
-        return (op.parent, self.write_count, structural_key(op))
+        # Few operations share operands, but many have none.
+        operands = tuple(op.operands)
+        key = (op.name, operands) if operands else structural_key(op)
+        return (op.parent, self.write_count, key) if kinds else key
 
 
 def _remark_on_whole_tensor_op(op: Operation, remark_text: str) -> None:

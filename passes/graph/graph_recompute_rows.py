@@ -15,9 +15,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
-from xdsl.transforms.dead_code_elimination import DeadCodeElimination
 
 from tlf.dialects import graph
+from tlf.dialects.dead_operations import erase_dead_operations
 from tlf.dialects.function_calls import defined_functions_of
 from tlf.dialects.interfaces import ElementwiseInterface
 from tlf.dialects.storage_attributes import mark_recomputed, mark_stored
@@ -207,4 +207,4 @@ class GraphRecomputeRowsPass(ModulePass):
         for function in defined_functions_of(op):
             rule = RowRecomputation(target.tile_levels[0], target)
             _RowRebuilder(rule).rebuild_reductions_of_block(function.body.block)
-        DeadCodeElimination().apply(ctx, op)
+        erase_dead_operations(op.body)

@@ -15,10 +15,10 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation
 from xdsl.passes import ModulePass
-from xdsl.transforms.dead_code_elimination import DeadCodeElimination
 
 from tlf.analysis.work.engine_throughput import Engines
 from tlf.dialects import graph
+from tlf.dialects.dead_operations import erase_dead_operations
 from tlf.dialects.interfaces import (
     AccumulatingInterface,
     ContractionInterface,
@@ -277,4 +277,4 @@ class GraphSplitKReductionsPass(ModulePass):
             if isinstance(function, func.FuncOp) and not function.is_declaration:
                 for block in function.body.blocks:
                     split_reductions_of_block(block, trial, processors)
-        DeadCodeElimination().apply(ctx, op)
+        erase_dead_operations(op.body)

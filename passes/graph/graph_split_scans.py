@@ -11,10 +11,10 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter
-from xdsl.transforms.dead_code_elimination import DeadCodeElimination
 
 from tlf.analysis.work.engine_throughput import Engines
 from tlf.dialects import graph
+from tlf.dialects.dead_operations import erase_dead_operations
 from tlf.dialects.interfaces import ScanInterface, TilingInterface
 from tlf.dialects.target import TargetSpec
 from tlf.passes.graph.reassociate.change_evaluation import ChangeEvaluator
@@ -57,6 +57,8 @@ def split_scans_of_block(
     block: Block, evaluator: ChangeEvaluator, processors: int
 ) -> None:
     """Split the scans of a block where the cost model estimates fewer cycles."""
+    if not any(isinstance(op, ScanInterface) for op in block.ops):
+        return
     groups = evaluator.groups_of_block(block)
     for op, group in groups.items():
         if isinstance(op, ScanInterface) and op in group:
@@ -131,4 +133,4 @@ class GraphSplitScansPass(ModulePass):
             if isinstance(function, func.FuncOp) and not function.is_declaration:
                 for block in function.body.blocks:
                     split_scans_of_block(block, evaluator, processors)
-        DeadCodeElimination().apply(ctx, op)
+        erase_dead_operations(op.body)

@@ -14,12 +14,12 @@ from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
-from xdsl.transforms.dead_code_elimination import region_dce
 
 from tlf.analysis.tiling.group_analysis import find_group_objection
 from tlf.analysis.tiling.group_members import members_of_group_op
 from tlf.analysis.work.vector_step_costs import is_multi_step
 from tlf.dialects import graph
+from tlf.dialects.dead_operations import erase_dead_operations
 from tlf.dialects.graph.tensor_builder import TensorBuilder
 from tlf.dialects.graph.tensor_types import element_type_of_value
 from tlf.dialects.graph.unary_functions import MathFunctionOperation
@@ -131,7 +131,7 @@ def promote_group_to_f32(
                 before := _value_before_rounding(op.operand, rounds_group_results)
             ) is not None:
                 replace_op(op, [], [before])
-    region_dce(group.body)
+    erase_dead_operations(group.body)
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ An access is linear in the dimensions of the iteration domain: `c + sum(k[i] * d
 """
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
@@ -26,10 +27,15 @@ from tlf.support.affine.index_access import (
     combine_affine_sums,
 )
 
+CACHE_SIZE = 4096
+"""Maximum number of cached maps."""
 
+
+@lru_cache(CACHE_SIZE)
 def linear_accesses_of_map(indexing: AffineMap) -> Accesses:
     """
-    Return the linear access of each result of an affine map: one per operand dimension.
+    Return the linear access of each result of an affine map: one per operand dimension
+    (cached, because operations share most maps).
 
     Raises `VerifyException` for maps that are not linear (`mod`, `floordiv`, symbols).
     """

@@ -5,11 +5,11 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Region
 from xdsl.pattern_rewriter import PatternRewriterListener
 from xdsl.transforms.canonicalize import CanonicalizePass
-from xdsl.transforms.dead_code_elimination import region_dce
 
 from tlf.compiler.driver.driver import new_context, parse_module
 from tlf.compiler.driver.source import Source
 from tlf.dialects import located_canonicalization
+from tlf.dialects.dead_operations import erase_dead_operations
 from tlf.dialects.located_canonicalization import LocatedCanonicalizePass
 
 DEPTH = 6
@@ -55,10 +55,10 @@ def test_constants_leave_nested_loops_in_one_walk(monkeypatch: pytest.MonkeyPatc
     walks: list[bool] = []
 
     def count(region: Region, listener: PatternRewriterListener) -> bool:
-        walks.append(region_dce(region, listener))
+        walks.append(erase_dead_operations(region, listener))
         return walks[-1]
 
-    monkeypatch.setattr(located_canonicalization, "region_dce", count)
+    monkeypatch.setattr(located_canonicalization, "erase_dead_operations", count)
     module = parse_nested_loops()
     LocatedCanonicalizePass().apply(new_context(True), module)
     assert len(walks) == 2 < DEPTH

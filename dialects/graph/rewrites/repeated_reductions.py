@@ -35,8 +35,6 @@ def reuse_equal_earlier_reduction(op: Operation) -> Iterable[Simplification]:
 
 def _is_equal_earlier_reduction(earlier: ReduceOp, op: ReduceOp) -> bool:
     """Return `True` if `earlier` precedes `op` and computes the same values."""
-    if earlier.parent is not op.parent or not earlier.is_before_in_block(op):
-        return False
     if earlier.init_value is not None or op.init_value is not None:
         return False
     return (
@@ -46,4 +44,6 @@ def _is_equal_earlier_reduction(earlier: ReduceOp, op: ReduceOp) -> bool:
         and (earlier.keepdims is None) is not (op.keepdims is None)
         and earlier.accumulator_type == op.accumulator_type
         and element_type_of_value(earlier.result) == element_type_of_value(op.result)
+        # The order takes longest to determine.
+        and earlier.is_before_in_block(op)
     )

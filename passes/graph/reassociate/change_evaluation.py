@@ -15,8 +15,6 @@ from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
-from xdsl.transforms.canonicalize import CanonicalizePass
-from xdsl.transforms.dead_code_elimination import DeadCodeElimination
 
 from tlf.analysis.operations.op_kinds import text_of_attribute
 from tlf.analysis.tiling.group_analysis import (
@@ -28,12 +26,14 @@ from tlf.analysis.tiling.group_results import results_used_outside
 from tlf.analysis.tiling.group_tiling import TilingError
 from tlf.analysis.tiling.structural_keys import structural_key_of
 from tlf.dialects.call_invariants import CallInvariantAnalysis, call_invariant_values_of
+from tlf.dialects.dead_operations import erase_dead_operations
 from tlf.dialects.graph import PlanAttr
 from tlf.dialects.interfaces import (
     ConstantInterface,
     ScanInterface,
     TilingInterface,
 )
+from tlf.dialects.located_canonicalization import LocatedCanonicalizePass
 from tlf.dialects.numerics_attribute import NUMERICS_ATTRIBUTE
 from tlf.dialects.parameter_attribute import mark_parameters
 from tlf.dialects.target import Level, TargetSpec
@@ -255,11 +255,11 @@ class ChangeEvaluator:
         Simplify a module with one function, and return the groups that run at each
         call.
         """
-        for each in CanonicalizePass(), CsePass():
+        for each in LocatedCanonicalizePass(), CsePass():
             each.apply(self.context, module)
         function = _function_of(module)
         outline_preparation(function, self.target)
-        DeadCodeElimination().apply(self.context, module)
+        erase_dead_operations(module.body)
         parts = {id(p): p for p in self.groups_of_block(function.body.block).values()}
         return list(parts.values())
 

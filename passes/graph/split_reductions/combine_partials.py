@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from typing import TYPE_CHECKING
 
 from xdsl.builder import Builder
 from xdsl.ir import Operation, SSAValue
@@ -15,7 +16,6 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 
 from tlf.analysis.recurrence.axis_classes import AxisMatch
 from tlf.analysis.recurrence.cascade import CascadeStep
-from tlf.analysis.recurrence.correction_factors import Correction
 from tlf.analysis.recurrence.formula import (
     ElementwiseFormula,
     Formula,
@@ -39,6 +39,9 @@ from tlf.passes.graph.split_reductions.partial_values import (
     PartialValues,
     insert_unit_axis,
 )
+
+if TYPE_CHECKING:
+    from tlf.analysis.recurrence.correction_factors import Correction
 
 
 @dataclass

@@ -144,12 +144,20 @@ class KernelModel:
         resources = self.program_resources_of(tiling, schedule)
         return self._programs_of(tiling, schedule.warps).total_work_with(resources)
 
-    def min_cycles_of(self, tiling: GroupTiling, warps: int | None = None) -> float:
+    def min_cycles_of(
+        self, tiling: GroupTiling, warps: int | None, max_stages: int
+    ) -> float:
         """
         Return a lower bound on the cycles of a group with `warps`, or with the default
-        number of warps, for any number of stages.
+        number of warps, for at most `max_stages` stages.
         """
-        return self._programs_of(tiling, warps).min_cycles
+        return self._programs_of(tiling, warps).min_cycles_of_computation(max_stages)
+
+    def min_cycles_with_moves_of(
+        self, tiling: GroupTiling, warps: int | None, max_stages: int
+    ) -> float:
+        """Return a closer bound than `min_cycles_of`, which takes longer to compute."""
+        return self._programs_of(tiling, warps).min_cycles_with_moves(max_stages)
 
     def _programs_of(self, tiling: GroupTiling, warps: int | None) -> KernelPrograms:
         """Return the programs of a tiling; those of the most recent one are kept."""

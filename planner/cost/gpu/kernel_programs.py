@@ -18,6 +18,7 @@ from tlf.planner.cost.gpu.compute_model import MatrixProduct
 from tlf.planner.cost.gpu.global_traffic import TileTraffic, TrafficModel
 from tlf.planner.cost.gpu.gpu_parameters import Chip
 from tlf.planner.cost.gpu.kernel_cost import KernelWork, OuterTraffic
+from tlf.planner.cost.gpu.outer_traffic import min_outer_traffic_of, outer_traffic_of
 from tlf.planner.cost.gpu.program_resources import ProgramResources, ResourceDemand
 from tlf.planner.cost.gpu.source_products import find_source_product
 from tlf.planner.cost.gpu.unit_cycles import NO_CYCLES, UnitCycles
@@ -121,18 +122,15 @@ class KernelPrograms:
         outer, inner = self._moves_per_program, self._moves_per_iteration
         once, repeated = self._cycles_outside_loop, self._cycles_in_loop
         repeated += self._overhead_cycles(inner, resources)
-        fill = self._first_and_last_byte_latency()
-        slowdown = max(1.0, self.chip.gpu.schedulers / self.warps)
+        fill, slowdown = self._first_and_last_byte_latency(), self._issue_slowdown
         step = repeated.with_issue_slowdown(slowdown) * (1 / self.steps)
         waits = self._warp_wait_cycles(step, is_direct := resources.stages == 1)
         is_product, is_looped = self.is_grouped, bool(self.tiling.inner_loops)
-        if is_looped:
-            once += UnitCycles(lanes=self._narrow_store_cycles(outer))
-        beside = replace(once, lanes=0.0, special=0.0) if is_looped else once
+        beside = self._beside_loop(once)
         # No other program hides the latency of the first program.
         idle = (once.total_cycles - once.busiest_unit_cycles) / self.tiles_per_program
         exposed = waits if is_looped else idle + waits
-        memory = self._outer_traffic_of_moves([*outer, *inner], resources)
+        memory = self._outer_traffic_with(resources)
         stored = sum(each.totals.bus_bytes for each in outer if not each.is_read)
         loop = self._reduction_loop_cycles(step, memory, resources)
         alone = once.with_issue_slowdown(slowdown).total_cycles + loop + waits
@@ -154,6 +152,82 @@ class KernelPrograms:
             self._exchange_cycles(once, loop),
             self._chained_cycles(once + repeated, resources, slowdown),
         )
+
+    def min_cycles_of_computation(self, max_stages: int) -> float:
+        """
+        Return a lower bound on the cycles of the kernel for any resources and at most
+        `max_stages` iterations in flight: those of computation and of waits, for which
+        fewer properties of tiles are needed than for moves.
+        """
+        inside = self._computed_cycles_in_loop
+        return self._min_cycles_of(
+            self._computed_cycles_outside_loop, inside, max_stages
+        )
+
+    def min_cycles_with_moves(self, max_stages: int) -> float:
+        """
+        Return a closer bound than `min_cycles_of_computation`, with the moves: each
+        byte is read once from the outermost memory.
+        """
+        moves, chip = [*self._moves_per_program, *self._moves_per_iteration], self.chip
+        memory = min_outer_traffic_of(moves, chip)
+        outer = (memory.bytes + memory.row_start_bytes) / chip.memory.bandwidth
+        cached = sum(each.totals.cache_bytes for each in moves) / chip.cache.bandwidth
+        outside, inside = self._cycles_outside_loop, self._cycles_in_loop
+        return self._min_cycles_of(outside, inside, max_stages, max(outer, cached))
+
+    def _min_cycles_of(
+        self,
+        outside: UnitCycles,
+        inside: UnitCycles,
+        max_stages: int,
+        memory_cycles: float = 0.0,
+    ) -> float:
+        """
+        Return a lower bound, given the cycles of one program outside and in its loop,
+        and those of memory: as many programs as have warps are resident.
+        """
+        gpu, fill = self.chip.gpu, self._first_and_last_byte_latency()
+        per_processor = ceil(self.grid.program_count / self.chip.processors)
+        beside = self._beside_loop(outside) + inside
+        busy = max(memory_cycles, per_processor * beside.busiest_unit_cycles)
+        if self.tiling.inner_loops:
+            busy += per_processor * outside.elementwise_cycles
+        alone = outside.with_issue_slowdown(self._issue_slowdown).total_cycles
+        alone += self._min_loop_cycles(inside, max_stages) + self._latency_of_scan_loop
+        alone += fill + self._total_reduction_latency
+        resident = max(1, min(gpu.programs, gpu.warps // self.warps))
+        waves = ceil(self.grid.program_count / (resident * self.chip.processors))
+        return gpu.launch + fill + max(busy, waves * alone - fill)
+
+    def _min_loop_cycles(self, inside: UnitCycles, max_stages: int) -> float:
+        """
+        Return a lower bound on the cycles of the reduction loop in a program, with its
+        waits for memory. Only around matrix products are iterations in flight.
+        """
+        if not self.tiling.inner_loops:
+            return 0.0
+        latency, barrier = self.chip.memory.latency, self.chip.gpu.barrier
+        step = inside.with_issue_slowdown(self._issue_slowdown) * (1 / self.steps)
+        direct = self._count_single_stage_cycles(step)
+        direct += self._warp_wait_cycles(step, has_single_stage=True)
+        direct -= self._total_reduction_latency
+        if not self.is_grouped:
+            return direct
+        hidden = (latency + barrier) / (max_stages - 1)
+        each = max(step.busiest_unit_cycles + barrier, hidden)
+        ahead = self.steps * each + (self._count_loop_starts() - 1) * latency
+        return min(direct, ahead)
+
+    def _beside_loop(self, cycles: UnitCycles) -> UnitCycles:
+        """Return cycles without computation after a loop: programs end together."""
+        is_looped = bool(self.tiling.inner_loops)
+        return replace(cycles, lanes=0.0, special=0.0) if is_looped else cycles
+
+    @property
+    def _issue_slowdown(self) -> float:
+        """Factor by which too few warps for all schedulers take longer."""
+        return max(1.0, self.chip.gpu.schedulers / self.warps)
 
     @property
     def _latency_of_scan_loop(self) -> float:
@@ -248,20 +322,6 @@ class KernelPrograms:
         ]
 
     @cached_property
-    def min_cycles(self) -> float:
-        """
-        Lower bound on the cycles of the kernel: those of its computation, for which
-        fewer properties of tiles are needed than for moves and resources.
-        """
-        fixed = self.chip.gpu.launch + self._first_and_last_byte_latency()
-        outside = self._computed_cycles_outside_loop
-        if self.tiling.inner_loops:
-            outside = replace(outside, lanes=0.0, special=0.0)
-        per_processor = ceil(self.grid.program_count / self.chip.processors)
-        busy = (outside + self._computed_cycles_in_loop).busiest_unit_cycles
-        return fixed + per_processor * busy
-
-    @cached_property
     def _computed_cycles_outside_loop(self) -> UnitCycles:
         return self._compute_cycles(LoopLevel.OUTER)
 
@@ -271,8 +331,11 @@ class KernelPrograms:
 
     @cached_property
     def _cycles_outside_loop(self) -> UnitCycles:
-        moved = self._move_cycles(self._moves_per_program)
-        return self._computed_cycles_outside_loop + moved
+        moves = self._moves_per_program
+        cycles = self._computed_cycles_outside_loop + self._move_cycles(moves)
+        if not self.tiling.inner_loops:
+            return cycles
+        return cycles + UnitCycles(lanes=self._narrow_store_cycles(moves))
 
     @cached_property
     def _cycles_in_loop(self) -> UnitCycles:
@@ -625,41 +688,13 @@ class KernelPrograms:
             (self.arithmetic.matrix_product_of(each) for each in products if each), None
         )
 
-    def _outer_traffic_of_moves(
-        self, moves: list[TileTraffic], resources: ProgramResources
-    ) -> OuterTraffic:
-        """
-        Return the traffic of the outermost memory. Data that several concurrent
-        programs read is loaded once, as are tensors that stay in the cache.
-        """
+    def _outer_traffic_with(self, resources: ProgramResources) -> OuterTraffic:
+        """Return the traffic of the outermost memory for all programs."""
         running = resources.count_resident_programs(self.chip) * self.chip.processors
         running = min(running, self.grid.program_count)
-        reread = [each for each in moves if each.is_read and _is_read_repeatedly(each)]
-        reread_bytes = sum(each.kernel_footprint for each in reread)
-        is_cached = (
-            reread_bytes
-            <= TRITON_CALIBRATION.cached_fraction * self.chip.cache.capacity
+        return outer_traffic_of(
+            [*self._moves_per_program, *self._moves_per_iteration],
+            self.chip,
+            self.grid.program_count,
+            lambda loops: self.grid.count_distinct_tiles(running, loops) / running,
         )
-        total, gaps = 0.0, 0.0
-        for each in moves:
-            moved = each.totals
-            if not each.is_read:
-                required = moved.payload
-            elif is_cached or each not in reread:
-                required = each.kernel_footprint
-            else:
-                share = (
-                    self.grid.count_distinct_tiles(running, each.program_loops)
-                    / running
-                )
-                required = each.program_footprint * self.grid.program_count * share
-                required = max(each.kernel_footprint, min(required, moved.payload))
-            times = required / moved.payload if moved.payload else 0.0
-            total += times * moved.bus_bytes
-            gaps += times * moved.row_count * self.chip.gpu.gap
-        return OuterTraffic(total, gaps)
-
-
-def _is_read_repeatedly(move: TileTraffic) -> bool:
-    """Return `True` if some bytes are read more than once."""
-    return move.totals.payload > move.kernel_footprint

@@ -300,12 +300,31 @@ class KernelSearch:
         if (tiling := self._legal_tiling_for(sizes, warps)) is None:
             self.candidates_by_point[point] = None
             return None
-        if (least := self.kernel_model.min_cycles_of(tiling, warps)) > most:
+        if (least := self._min_cycles_above(most, tiling, warps)) is not None:
             self._min_cycles_by_point[point] = least
             return None
         candidate = self._find_cheapest_candidate(sizes, warps, tiling)
         self.candidates_by_point[point] = candidate
         return candidate
+
+    def _min_cycles_above(
+        self, limit: float, tiling: GroupTiling, warps: int | None
+    ) -> float | None:
+        """
+        Return a lower bound on the cycles of a tiling that exceeds a limit; `None` if
+        no bound does.
+        """
+        if limit == inf:
+            return None
+        stages = max(
+            *self._candidate_stage_counts(tiling), KERNEL_SEARCH.default_stages
+        )
+        bounds = (
+            self.kernel_model.min_cycles_of,
+            self.kernel_model.min_cycles_with_moves_of,
+        )
+        found = (bound(tiling, warps, stages) for bound in bounds)
+        return next((least for least in found if least > limit), None)
 
     def _legal_tiling_for(self, sizes: Sizes, warps: int | None) -> GroupTiling | None:
         """

@@ -1,6 +1,6 @@
 """The incremental verifier rejects the same modules as the verifier of modules."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -156,10 +156,10 @@ class Annotate(ModulePass):
 def test_only_what_changed_is_verified(monkeypatch: pytest.MonkeyPatch):
     module = _module_after("graph-decompose").clone()
     whole: list[ModuleOp] = []
-    parts: list[set[Operation]] = []
+    parts: list[Sequence[Operation]] = []
     monkeypatch.setattr(module_verifier, "verify_module", whole.append)
 
-    def record(_: ModuleOp, operations: set[Operation]) -> None:
+    def record(_: ModuleOp, operations: Sequence[Operation]) -> None:
         parts.append(operations)
 
     monkeypatch.setattr(module_verifier, "_verify_operations", record)
@@ -168,7 +168,7 @@ def test_only_what_changed_is_verified(monkeypatch: pytest.MonkeyPatch):
     manager.run(new_context(), module)
     assert len(whole) == 1
     *_, last = module.walk()
-    assert parts == [{last, last.parent_op(), module}]
+    assert parts == [[module, last.parent_op(), last]]
 
     manager.run(new_context(), module)
     assert (len(whole), len(parts)) == (1, 1)
@@ -207,3 +207,40 @@ def test_all_is_verified_after_each_change(monkeypatch: pytest.MonkeyPatch):
     passes = [Leave(), Annotate(), Leave()]
     PassManager(passes, VerifyEach.FULL).run(new_context(), module)
     assert len(whole) == 2
+
+
+@pytest.mark.parametrize(("name", "expected"), [("dce", 2), ("leave", 4)])
+def test_clean_up_waits_for_changes(
+    name: str, expected: int, monkeypatch: pytest.MonkeyPatch
+):
+    applied: list[ModuleOp] = []
+
+    def record(_: Leave, __: Context, op: ModuleOp) -> None:
+        applied.append(op)
+
+    monkeypatch.setattr(Leave, "name", name)
+    monkeypatch.setattr(Leave, "apply", record)
+    module = _module_after("graph-decompose").clone()
+    manager = PassManager([Leave(), Leave(), Annotate(), Leave(), Leave()])
+    manager.run(new_context(), module)
+    assert len(applied) == expected
+    assert module.is_structurally_equivalent(applied[0])
+
+
+def test_inner_operations_are_verified_first(monkeypatch: pytest.MonkeyPatch):
+    module, verifier = (
+        _module_after("convert-tile-to-mem").clone(),
+        IncrementalVerifier(),
+    )
+    verifier.verify_changes(module)
+    for op in module.walk():
+        op.attributes["note.text"] = StringAttr("text")
+    verified: list[Operation] = []
+
+    def record(op: Operation, verify_nested_ops: bool) -> None:
+        assert not verify_nested_ops
+        verified.append(op)
+
+    monkeypatch.setattr(Operation, "verify", record)
+    assert verifier.verify_changes(module)
+    assert verified == list(module.walk(region_first=True))

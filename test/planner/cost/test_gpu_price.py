@@ -33,10 +33,13 @@ from tlf.planner.cost.gpu.kernel_cost import (
     estimate_kernel_cost,
 )
 from tlf.planner.cost.gpu.kernel_programs import ProgramGrid
+from tlf.planner.cost.gpu.kernel_schedule import KernelSchedule
+from tlf.planner.cost.gpu.kernel_search import DEPTHS
 from tlf.planner.cost.gpu.program_resources import ProgramResources
 from tlf.planner.cost.gpu.unit_cycles import UnitCycles
 from tlf.planner.estimator_selection import select_estimator
 from tlf.planner.settings.gpu_calibration import TRITON_CALIBRATION
+from tlf.planner.settings.search_budgets import TILE_SEARCH
 
 CASES = [
     pytest.param(product(4096, 4096, 4096), (128, 256), (64,), id="product"),
@@ -285,8 +288,27 @@ def test_computation_takes_less_than_the_kernel(text: str, tile: Sizes, reduce: 
     _module, group = members(text)
     tiling = group.analyze_tiles_of_sizes(tile, reduce, estimator.rules)
     cost = price(text, tile, reduce)
-    least = estimator.kernels.min_cycles_of(tiling)
+    least = estimator.kernels.min_cycles_of(tiling, None, DEPTHS[-1])
     assert cost.fixed_cycles < least <= cost.cycles
+
+
+@pytest.mark.parametrize("warps", [None, 4, 8])
+@pytest.mark.parametrize(("text", "tile", "reduce"), CASES)
+def test_moves_and_computation_take_less_than_the_kernel(
+    text: str, tile: Sizes, reduce: Sizes, warps: int | None
+):
+    estimator = GpuEstimator.create_for_level(H200, H200.levels["L1"])
+    assert estimator is not None
+    _module, group = members(text)
+    tiling = group.analyze_tiles_of_sizes(tile, reduce, estimator.rules)
+    model = estimator.kernels
+    depths = DEPTHS if model.has_matrix_products(tiling) else (1,)
+    schedules = [KernelSchedule(stages, warps) for stages in depths]
+    cycles = [model.estimate_cost(tiling, each).cycles for each in schedules]
+    least = model.min_cycles_with_moves_of(tiling, warps, DEPTHS[-1])
+    assert model.min_cycles_of(tiling, warps, DEPTHS[-1]) <= least
+    assert least <= min(cycles) + TILE_SEARCH.rounding_tolerance
+    assert least > 0.1 * min(cycles)
 
 
 def test_a_long_sum_of_few_results_saves_most_in_parts():

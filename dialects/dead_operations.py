@@ -1,0 +1,73 @@
+"""IR utility of the dialects: erasure of unused operations without other effects."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, Region
+from xdsl.pattern_rewriter import PatternRewriterListener
+from xdsl.traits import IsTerminator, MemoryEffect, SymbolOpInterface
+from xdsl.transforms.dead_code_elimination import (
+    DeadCodeElimination,
+    region_dce,
+    would_be_trivially_dead,
+)
+
+
+def erase_dead_operations(
+    region: Region, listener: PatternRewriterListener | None = None
+) -> bool:
+    """
+    Erase operations that no live operation uses and that have no other effect; return
+    `True` if there were any. xDSL's elimination, which computes the effects of all
+    operations several times, runs only if it has something to erase.
+    """
+    return _has_dead_operation(region) and region_dce(region, listener)
+
+
+def has_uses(op: Operation) -> bool:
+    """Return `True` if a result of an operation is used."""
+    for result in op.results:
+        if result.first_use is not None:
+            return True
+    return False
+
+
+def _has_dead_operation(region: Region) -> bool:
+    """
+    Return `True` if a region has an operation that is unused and has no other effect,
+    or a block that may be unreachable. Uses follow definitions, so that the last dead
+    operation is always unused.
+    """
+    if (block := region.first_block) is None:
+        return False
+    if block.next_block is not None:
+        return True
+    op = block.first_op
+    while op is not None:
+        if not (_is_always_live(type(op)) or has_uses(op)):
+            if would_be_trivially_dead(op):
+                return True
+        if any(map(_has_dead_operation, op.regions)):
+            return True
+        op = op.next_op
+    return False
+
+
+@cache
+def _is_always_live(kind: type[Operation]) -> bool:
+    """Return `True` if operations of a class are never erased, even if unused."""
+    if kind.has_trait(IsTerminator, value_if_unregistered=False):
+        return True
+    if kind.has_trait(SymbolOpInterface, value_if_unregistered=False):
+        return True
+    return not kind.has_trait(MemoryEffect, value_if_unregistered=True)
+
+
+class DeadOperationErasurePass(DeadCodeElimination):
+    """Pass `dce` of xDSL, which is fast on modules without dead operations."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        erase_dead_operations(op.body)
