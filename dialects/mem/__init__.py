@@ -45,8 +45,10 @@ from typing import TypeAlias
 
 from xdsl.ir import Dialect
 
+from tlf.dialects.combining_kind import CombiningKind, CombiningKindAttr
 from tlf.dialects.mem.accumulating_operation import AccumulatingOp
 from tlf.dialects.mem.alloc_and_dma import AllocOp, DmaOp, TokenType, WaitOp
+from tlf.dialects.mem.atomic_scatter import ScatterOp
 from tlf.dialects.mem.buffer_checks import dimensions_in_subview_type, level_of
 from tlf.dialects.mem.collapse import CollapseOp
 from tlf.dialects.mem.compute_ops import COMBINERS, ContractOp, MapOp, ReduceOp
@@ -89,12 +91,14 @@ Mem = Dialect(
         ReduceOp,
         RemFOp,
         ScanOp,
+        ScatterOp,
         StoreOp,
         WaitOp,
         WindowOp,
         YieldOp,
     ],
     [
+        CombiningKindAttr,
         TokenType,
     ],
 )
@@ -104,6 +108,8 @@ __all__ = [
     "AccumulatingOp",
     "AllocOp",
     "CollapseOp",
+    "CombiningKind",
+    "CombiningKindAttr",
     "ContractOp",
     "DmaGatherOp",
     "DmaOp",
@@ -120,6 +126,7 @@ __all__ = [
     "ReduceOp",
     "RemFOp",
     "ScanOp",
+    "ScatterOp",
     "Shaped",
     "StoreOp",
     "StructuredOp",
