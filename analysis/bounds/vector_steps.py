@@ -63,12 +63,13 @@ class VectorSteps:
 
     def _is_indexed_scatter(self, op: IndexedWriteInterface) -> bool:
         """
-        Return `True` if moves scatter by indices, so that no vector step is needed.
+        Return `True` if moves or atomic operations scatter by indices, so that no
+        vector step is needed.
         """
-        return (
-            self.target.indexed_row_cycles is not None
-            and op.element_type_of_moves is not None
-        )
+        if self.target.has_atomics:
+            return op.combined_writes is not None
+        has_moves = self.target.indexed_row_cycles is not None
+        return has_moves and op.element_type_of_moves is not None
 
     def total_vector_steps(self) -> int:
         """Return the steps of all operations."""

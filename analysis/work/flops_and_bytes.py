@@ -87,8 +87,9 @@ def _count_product_and_other_operations(op: Operation) -> tuple[dict[str, int], 
     match op:
         case IndexedReadInterface() | ConcatLikeInterface():
             return {}, op.flops()
-        case IndexedWriteInterface() if op.is_scatter_add is not None:
-            return {}, tensor_type(op.operands[2]).element_count() * op.is_scatter_add
+        case IndexedWriteInterface() if op.combined_writes is not None:
+            is_combination = op.is_scatter_add is not False
+            return {}, tensor_type(op.operands[2]).element_count() * is_combination
         case DecompositionInterface():
             return _count_operations_of_decomposition(op)
         case ContractionInterface():

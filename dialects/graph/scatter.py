@@ -352,18 +352,28 @@ class ScatterOp(
         kind = ScatterKind.MAX
         scatter = ScatterOp(nothing, self.indices, numbers, axis, kind, combined=True)
         last_updates = program.insert(scatter)
-        replacement = self._build_gathered_updates(program, last_updates)
-        last_updates = self._pad_to_operand_extents(
-            program, self._broadcast_to_updates(program, last_updates), -1
+        replacement = self._pad_to_operand_extents(
+            program, self._build_gathered_updates(program, last_updates), 0
         )
-        replacement = self._pad_to_operand_extents(program, replacement, 0)
-        is_updated = program.compare(
-            last_updates, program.constant(0, i32), Relation.GE
-        )
+        is_updated = self._build_is_updated_mask(program, last_updates)
         start = program.promote_boolean(self.operand)
         return program.cast_to_type(
             program.select(is_updated, replacement, start), self.result.type
         )
+
+    def _build_is_updated_mask(
+        self, program: MaskBuilder, last_updates: SSAValue
+    ) -> SSAValue:
+        """
+        Build the mask of the elements with an update, of which `last_updates` are the
+        numbers; it broadcasts to the operand.
+        """
+        axis, shape = self.scatter_axis, shape_of(self.operand)
+        if replace_axis_extent(shape_of(self.updates), axis, shape[axis]) != shape:
+            last_updates = self._pad_to_operand_extents(
+                program, self._broadcast_to_updates(program, last_updates), -1
+            )
+        return program.compare(last_updates, program.constant(0, i32), Relation.GE)
 
     def _build_gathered_updates(
         self, program: MaskBuilder, last_updates: SSAValue

@@ -163,6 +163,11 @@ class TargetSpec:
         return any(level.scans for level in self.tile_levels[:1])
 
     @property
+    def has_atomics(self) -> bool:
+        """True if programs combine values with elements of memory, in any order."""
+        return self.gpu is not None and self.gpu.atomics > 0
+
+    @property
     def indexed_row_cycles(self) -> int | None:
         """Cycles per row of indexed moves from the outermost level, or None."""
         levels = self.tile_levels[:1]

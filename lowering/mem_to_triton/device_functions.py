@@ -123,6 +123,23 @@ def {name}_{suffix}(x, y):
             ("minimum", "num", "NONE", "min"),
         )
     },
+    **{
+        f"atomic_{name}_f32": f"""\
+@triton.jit
+def atomic_{name}_f32(pointer, value, mask):
+    bits = tl.where(value == value, value.to(tl.int32, bitcast=True), {nan_bits})
+    signed = pointer.to(tl.pointer_type(tl.int32), bitcast=True)
+    tl.atomic_{name}(signed, bits, mask=mask & (bits >= 0), sem="relaxed")
+    negative = mask & (bits < 0)
+    bits = bits.to(tl.uint32, bitcast=True)
+    unsigned = pointer.to(tl.pointer_type(tl.uint32), bitcast=True)
+    tl.atomic_{opposite}(unsigned, bits, mask=negative, sem="relaxed")
+"""
+        for name, opposite, nan_bits in (
+            ("max", "min", 0x7FC00000),
+            ("min", "max", 0xFFC00000 - 2**32),
+        )
+    },
     "awaited": """\
 @triton.jit
 def awaited(x):

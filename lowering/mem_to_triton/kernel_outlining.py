@@ -52,6 +52,7 @@ _DEVICE_OPERATIONS = (
     mem.Im2colOp,
     mem.LoadOp,
     mem.MaskOp,
+    mem.ScatterOp,
     mem.StoreOp,
     mem.StructuredOp,
 )

@@ -19,6 +19,7 @@ from tlf.lowering.mem_to_triton.access_writer import (
     AccessWriter,
     PointerView,
 )
+from tlf.lowering.mem_to_triton.atomic_writer import write_combination
 from tlf.lowering.mem_to_triton.compute_writer import COMBINERS, ComputeWriter
 from tlf.lowering.mem_to_triton.contraction_writer import write_contraction
 from tlf.lowering.mem_to_triton.descriptor_loads import (
@@ -161,6 +162,9 @@ class KernelWriter:
                 self.compute.bind_result_variable(op.value, self._load_expression(op))
             case mem.StoreOp():
                 self._write_store_between_barriers(op)
+            case mem.ScatterOp():
+                value, indices = self.names[op.value], self.names[op.indices]
+                write_combination(self.access, op, value, indices)
             case mem.MaskOp() if op.result is not None:
                 text = self.access.mask_expression(op, self.names[op.source])
                 self.compute.bind_result_variable(op.result, text)

@@ -38,6 +38,7 @@ from tlf.dialects.located_rewriting import rewrite_module
 from tlf.dialects.target import TargetSpec
 from tlf.dialects.types import tensor_type, tensor_type_like
 from tlf.passes.op_replacement import build_operations_before, is_in_planned_group
+from tlf.planner.cost.gpu.combined_write_cost import CombinedWriteCost
 from tlf.planner.cost.npu.indexed_costs import IndexedCosts
 
 NativeOperations: TypeAlias = Sequence[tuple[Callable[[Operation], bool], str]]
@@ -96,6 +97,13 @@ def _native_operations_of(op: ModuleOp) -> NativeOperations:
     if (indexed := IndexedCosts.from_target(target)) is not None:
         native.append(
             (indexed.is_indexed_move_cheaper, "the target moves by indices natively")
+        )
+    if (combined := CombinedWriteCost.from_target(target)) is not None:
+        native.append(
+            (
+                combined.is_combination_cheaper,
+                "the target combines elements of memory natively",
+            )
         )
     if target.can_concat_in_place:
         native.append(
@@ -248,6 +256,27 @@ class PromoteIndexedWritePattern(RewritePattern):
         rewriter.replace(op, [], results)
 
 
+@dataclass
+class CombineIndexedWritePattern(RewritePattern):
+    """
+    Let indexed writes combine updates in any order, in a type that the target combines.
+    """
+
+    native_operations: NativeOperations
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        if not isinstance(op, IndexedWriteInterface) or is_in_planned_group(op):
+            return
+        if op.combining_kind is not None or op.combined_writes is None:
+            return
+        if _describe_native_operation(op, self.native_operations) is None:
+            return
+        text = f"{_mnemonic_of(op)} combines its updates in any order"
+        graph.add_remark(op, GraphDecomposePass.name, "passed", text)
+        _, results = build_operations_before(op, rewriter, op.build_combined_writes)
+        rewriter.replace(op, [], results)
+
+
 def _remark_not_decomposed(
     op: Operation, excluded_names: tuple[str, ...], native_operations: NativeOperations
 ) -> None:
@@ -300,6 +329,7 @@ class GraphDecomposePass(ModulePass):
             DecomposePattern(self.keep, native),
             PromoteAccumulatorPattern(self.keep),
             PromoteIndexedWritePattern(native),
+            CombineIndexedWritePattern(native),
         ]
         rewrite_module(op, GreedyRewritePatternApplier(patterns))
         for each in op.walk():

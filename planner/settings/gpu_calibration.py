@@ -198,3 +198,21 @@ class TritonCalibration:
 
 
 TRITON_CALIBRATION = TritonCalibration()
+
+
+@dataclass(frozen=True)
+class CombinedWriteSteps:
+    """Lane steps of indexed writes by comparisons, and kernels of those by atomics."""
+
+    comparison_steps: int = 3
+    """
+    Lane steps per index and position: a comparison, a selection, and a combination.
+    """
+    kernels: int = 2
+    """
+    Kernels of a combination in memory that are not fused with others: one initialises
+    the table, and one combines.
+    """
+
+
+COMBINED_WRITES = CombinedWriteSteps()

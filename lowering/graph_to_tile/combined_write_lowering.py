@@ -1,0 +1,128 @@
+"""Lowering of scatters outside of groups to parallel combinations of update tiles."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.builder import Builder
+from xdsl.dialects.builtin import IndexType, TensorType
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
+from xdsl.rewriter import InsertPoint
+
+from tlf.dialects import tile
+from tlf.dialects.graph import GroupOp
+from tlf.dialects.indexed_write_interface import IndexedWriteInterface
+from tlf.dialects.target import TargetSpec
+from tlf.dialects.tile import Index
+from tlf.dialects.types import tensor_type
+from tlf.lowering.graph_to_tile.scatter_lowering import identity_map_with_zeros
+from tlf.planner.tile_sizes.update_tiles import select_update_tile_sizes
+
+NO_POSITION = -1
+"""Index of the elements of a tile that are beyond the updates; it writes nothing."""
+
+
+@dataclass
+class CombinedWritePattern(RewritePattern):
+    """
+    Replace a scatter outside of groups, whose updates are combined in any order, by a
+    grid of programs that combine one tile of updates each.
+    """
+
+    target: TargetSpec
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        if not self.target.has_atomics or not isinstance(op, IndexedWriteInterface):
+            return
+        if isinstance(op.parent_op(), GroupOp) or op.combining_kind is None:
+            return
+        shape = tensor_type(op.operands[2]).get_shape()
+        sizes = select_update_tile_sizes(shape, self.target)
+        grid = _UpdateGrid(op, self.target.tile_levels[0].name, sizes)
+        written = grid.build_loop(Builder(InsertPoint.before(op)))
+        rewriter.replace(op, (), (written,))
+
+
+@dataclass(frozen=True)
+class _UpdateGrid:
+    """Builder of the grid over the tiles of the updates of a scatter."""
+
+    op: IndexedWriteInterface
+    level: str
+    sizes: Sequence[int]
+
+    def build_loop(self, builder: Builder) -> SSAValue:
+        """Build the loop, and return the destination with all updates."""
+        destination = self.op.operands[0]
+        extents = tensor_type(self.op.operands[2]).get_shape()
+        tiled = [
+            axis
+            for axis, (size, extent) in enumerate(zip(self.sizes, extents, strict=True))
+            if size < extent
+        ]
+        body = Block(arg_types=[*[IndexType()] * len(tiled), destination.type])
+        offsets: list[Index] = [0] * len(extents)
+        for axis, variable in zip(tiled, body.args[:-1], strict=True):
+            offsets[axis] = variable
+        inner = Builder(InsertPoint.at_end(body))
+        combined = self._build_combination_of_tile(inner, body.args[-1], offsets)
+        inner.insert(tile.YieldOp(combined))
+        loop = tile.WhileOp(
+            [0] * len(tiled),
+            [extents[axis] for axis in tiled],
+            [self.sizes[axis] for axis in tiled],
+            [destination],
+            body,
+            tile.LoopKind.PARALLEL,
+            tile.Mapping.GRID,
+        )
+        loop.location = self.op.location
+        return builder.insert(loop).results[0]
+
+    def _build_combination_of_tile(
+        self, builder: Builder, destination: SSAValue, offsets: Sequence[Index]
+    ) -> SSAValue:
+        """Slice a tile of updates and its indices, and build the combination."""
+        _, indices, updates = self.op.operands
+        axis, rank, kind = self.op.scatter_axis, len(offsets), self.op.combining_kind
+        assert kind is not None
+        counts = tensor_type(indices).get_shape()
+        shared = [n for n, count in enumerate(counts) if count == 1]
+        neutral = kind.neutral_element_of(tensor_type(updates).element_type)
+        starts = [0 if n == axis else each for n, each in enumerate(offsets)]
+        scatter = tile.ScatterOp(
+            self._slice_tile(builder, updates, offsets, (), neutral),
+            destination,
+            starts,
+            axis,
+            self._slice_tile(builder, indices, offsets, shared, NO_POSITION),
+            (
+                identity_map_with_zeros(rank, (axis,)),
+                identity_map_with_zeros(rank, shared),
+            ),
+            combine=kind,
+        )
+        scatter.location = self.op.location
+        return builder.insert(scatter).result
+
+    def _slice_tile(
+        self,
+        builder: Builder,
+        value: SSAValue,
+        offsets: Sequence[Index],
+        shared_axes: Sequence[int],
+        fill: float,
+    ) -> SSAValue:
+        """
+        Slice a tile of a value, `fill` beyond its extents; `shared_axes` have extent 1.
+        """
+        starts = [0 if n in shared_axes else each for n, each in enumerate(offsets)]
+        shape = [1 if n in shared_axes else each for n, each in enumerate(self.sizes)]
+        type_ = TensorType(
+            tensor_type(value).element_type, shape, tile.EncodingAttr(self.level)
+        )
+        slice_op = tile.SliceOp(value, starts, type_, fill)
+        slice_op.location = self.op.location
+        return builder.insert(slice_op).result
