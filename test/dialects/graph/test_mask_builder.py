@@ -256,7 +256,8 @@ def test_combined_writes(
         shape[axis] = part_of(axis)[axis]
         chosen = rng.integers(-2, SHAPE[axis] + 1, shape).astype(dtype_of(index))
         arrays = array, chosen, updates
-        op = graph.ScatterOp(*operands(*arrays), axis, kind)
+        start, names, added = operands(*arrays)
+        op = graph.ScatterOp(start, names, added, axis, kind)
         assert (op.combined_writes is None) == (kind == "mul" or dropped(op))
         if op.combined_writes is not None:
             (found,) = built_by(op.build_combined_writes, op, arrays)

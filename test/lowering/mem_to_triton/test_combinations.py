@@ -47,20 +47,21 @@ def combined(
     expected = np.full((6, 9), start, updates.dtype)
     text = PROGRAM.format(T=element, I=index, kind=kind)
     found = check(text, {"x": expected.copy(), "n": indices, "u": updates})["y"]
-    for place, row in zip(indices, updates, strict=True):
-        if 0 <= place < 6:
-            expected[place, 6:] = KINDS[kind](expected[place, 6:], row[:3])
+    with np.errstate(all="ignore"):
+        for place, row in zip(indices, updates, strict=True):
+            if 0 <= place < 6:
+                expected[place, 6:] = KINDS[kind](expected[place, 6:], row[:3])
     return found, expected
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("index", [np.int32, np.int64])
-@pytest.mark.parametrize("element", [np.int32, np.int64])
-def test_integers(element: type, index: type, kind: str, check: Check):
-    rng, limits = np.random.default_rng(2), np.iinfo(element)
-    updates = rng.integers(limits.min, limits.max, (16, 4), element)
-    indices = rng.integers(-1, 7, 16, index)
-    start = {"add": 3, "max": limits.min, "min": limits.max}[kind]
+@pytest.mark.parametrize("index", ["int32", "int64"])
+@pytest.mark.parametrize("element", ["int32", "int64"])
+def test_integers(element: str, index: str, kind: str, check: Check):
+    rng, least = np.random.default_rng(2), int(np.iinfo(element).min)
+    updates = rng.integers(least, -(least + 1), (16, 4), dtype=element)
+    indices = rng.integers(-1, 7, 16, dtype=index)
+    start = {"add": 3, "max": least, "min": -(least + 1)}[kind]
     found, expected = combined(kind, indices, updates, start, check)
     np.testing.assert_array_equal(found, expected)
 
