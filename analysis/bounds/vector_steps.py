@@ -25,6 +25,7 @@ from tlf.dialects.interfaces import (
     MovementInterface,
     TilingInterface,
 )
+from tlf.dialects.sort_interface import SortInterface
 from tlf.dialects.target import TargetSpec
 from tlf.dialects.types import element_count_of, tensor_type
 
@@ -91,6 +92,8 @@ class VectorSteps:
             case IndexedReadInterface() if self._has_indexed_gather:
                 return 0
             case IndexedWriteInterface() if self._is_indexed_scatter(op):
+                return 0
+            case SortInterface() if self.target.sortable_extent:
                 return 0
             case DecompositionInterface():
                 return sum(map(self.vector_steps_of, decomposed_operations_of(op)))

@@ -189,6 +189,12 @@ class TileFunctions(InterpreterFunctions):
     ) -> PythonValues:
         return op.compute_reference(*args)
 
+    @impl(tile.ArgsortOp)
+    def run_argsort(
+        self, interpreter: Interpreter, op: tile.ArgsortOp, args: PythonValues
+    ) -> PythonValues:
+        return (op.compute_indices(args[0]),)
+
     @impl(tile.RollOp)
     def run_roll(
         self, interpreter: Interpreter, op: tile.RollOp, args: PythonValues

@@ -48,6 +48,7 @@ from xdsl.ir import Dialect
 from tlf.dialects.combining_kind import CombiningKind, CombiningKindAttr
 from tlf.dialects.mem.accumulating_operation import AccumulatingOp
 from tlf.dialects.mem.alloc_and_dma import AllocOp, DmaOp, TokenType, WaitOp
+from tlf.dialects.mem.argsort import ArgsortOp
 from tlf.dialects.mem.atomic_scatter import ScatterOp
 from tlf.dialects.mem.buffer_checks import dimensions_in_subview_type, level_of
 from tlf.dialects.mem.collapse import CollapseOp
@@ -77,6 +78,7 @@ Mem = Dialect(
     "mem",
     [
         AllocOp,
+        ArgsortOp,
         CollapseOp,
         ContractOp,
         DmaGatherOp,
@@ -107,6 +109,7 @@ __all__ = [
     "COMBINERS",
     "AccumulatingOp",
     "AllocOp",
+    "ArgsortOp",
     "CollapseOp",
     "CombiningKind",
     "CombiningKindAttr",

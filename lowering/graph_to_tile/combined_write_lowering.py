@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.builder import Builder
-from xdsl.dialects.builtin import IndexType, TensorType
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
-from xdsl.rewriter import InsertPoint
 
 from tlf.dialects import tile
 from tlf.dialects.graph import GroupOp
@@ -18,6 +17,7 @@ from tlf.dialects.target import TargetSpec
 from tlf.dialects.tile import Index
 from tlf.dialects.types import tensor_type
 from tlf.lowering.graph_to_tile.scatter_lowering import identity_map_with_zeros
+from tlf.lowering.graph_to_tile.tile_grid import build_tile_grid
 from tlf.planner.tile_sizes.update_tiles import select_update_tile_sizes
 
 NO_POSITION = -1
@@ -38,52 +38,29 @@ class CombinedWritePattern(RewritePattern):
             return
         if isinstance(op.parent_op(), GroupOp) or op.combining_kind is None:
             return
-        shape = tensor_type(op.operands[2]).get_shape()
-        sizes = select_update_tile_sizes(shape, self.target)
-        grid = _UpdateGrid(op, self.target.tile_levels[0].name, sizes)
-        written = grid.build_loop(Builder(InsertPoint.before(op)))
-        rewriter.replace(op, (), (written,))
+        extents = tensor_type(op.operands[2]).get_shape()
+        sizes = select_update_tile_sizes(extents, self.target)
+        tiles = _UpdateTiles(op, self.target.tile_levels[0].name, sizes)
+        written = build_tile_grid(
+            op, extents, sizes, op.operands[:1], tiles.build_combination
+        )
+        rewriter.replace(op, (), written)
 
 
 @dataclass(frozen=True)
-class _UpdateGrid:
-    """Builder of the grid over the tiles of the updates of a scatter."""
+class _UpdateTiles:
+    """Builder of the combinations of tiles of the updates of a scatter."""
 
     op: IndexedWriteInterface
     level: str
     sizes: Sequence[int]
 
-    def build_loop(self, builder: Builder) -> SSAValue:
-        """Build the loop, and return the destination with all updates."""
-        destination = self.op.operands[0]
-        extents = tensor_type(self.op.operands[2]).get_shape()
-        tiled = [
-            axis
-            for axis, (size, extent) in enumerate(zip(self.sizes, extents, strict=True))
-            if size < extent
-        ]
-        body = Block(arg_types=[*[IndexType()] * len(tiled), destination.type])
-        offsets: list[Index] = [0] * len(extents)
-        for axis, variable in zip(tiled, body.args[:-1], strict=True):
-            offsets[axis] = variable
-        inner = Builder(InsertPoint.at_end(body))
-        combined = self._build_combination_of_tile(inner, body.args[-1], offsets)
-        inner.insert(tile.YieldOp(combined))
-        loop = tile.WhileOp(
-            [0] * len(tiled),
-            [extents[axis] for axis in tiled],
-            [self.sizes[axis] for axis in tiled],
-            [destination],
-            body,
-            tile.LoopKind.PARALLEL,
-            tile.Mapping.GRID,
-        )
-        loop.location = self.op.location
-        return builder.insert(loop).results[0]
-
-    def _build_combination_of_tile(
-        self, builder: Builder, destination: SSAValue, offsets: Sequence[Index]
-    ) -> SSAValue:
+    def build_combination(
+        self,
+        builder: Builder,
+        offsets: Sequence[Index],
+        destinations: Sequence[SSAValue],
+    ) -> Sequence[SSAValue]:
         """Slice a tile of updates and its indices, and build the combination."""
         _, indices, updates = self.op.operands
         axis, rank, kind = self.op.scatter_axis, len(offsets), self.op.combining_kind
@@ -91,11 +68,10 @@ class _UpdateGrid:
         counts = tensor_type(indices).get_shape()
         shared = [n for n, count in enumerate(counts) if count == 1]
         neutral = kind.neutral_element_of(tensor_type(updates).element_type)
-        starts = [0 if n == axis else each for n, each in enumerate(offsets)]
         scatter = tile.ScatterOp(
             self._slice_tile(builder, updates, offsets, (), neutral),
-            destination,
-            starts,
+            destinations[0],
+            [0 if n == axis else each for n, each in enumerate(offsets)],
             axis,
             self._slice_tile(builder, indices, offsets, shared, NO_POSITION),
             (
@@ -104,8 +80,7 @@ class _UpdateGrid:
             ),
             combine=kind,
         )
-        scatter.location = self.op.location
-        return builder.insert(scatter).result
+        return [builder.insert(scatter).result]
 
     def _slice_tile(
         self,
@@ -123,6 +98,4 @@ class _UpdateGrid:
         type_ = TensorType(
             tensor_type(value).element_type, shape, tile.EncodingAttr(self.level)
         )
-        slice_op = tile.SliceOp(value, starts, type_, fill)
-        slice_op.location = self.op.location
-        return builder.insert(slice_op).result
+        return builder.insert(tile.SliceOp(value, starts, type_, fill)).result

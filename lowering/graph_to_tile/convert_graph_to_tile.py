@@ -32,6 +32,7 @@ from tlf.lowering.graph_to_tile.concat_lowering import ConcatOperandInsertionPat
 from tlf.lowering.graph_to_tile.group_loop_builder import GroupLoopBuilder
 from tlf.lowering.graph_to_tile.in_place_destinations import find_in_place_destinations
 from tlf.lowering.graph_to_tile.scatter_lowering import ScatterPattern
+from tlf.lowering.graph_to_tile.sort_lowering import SortPattern
 from tlf.planner.cost.npu.iterations_in_flight import IterationsInFlight
 
 
@@ -191,7 +192,7 @@ class ConvertGraphToTilePass(ModulePass):
 
     Operations outside groups are unchanged, except concats, whose operands are inserted
     into the result, and scatters: their update tiles are moved in order, or combined
-    with elements of memory by the programs of a grid.
+    with elements of memory by the programs of a grid. Programs of a grid sort rows.
     """
 
     name = "convert-graph-to-tile"
@@ -201,5 +202,6 @@ class ConvertGraphToTilePass(ModulePass):
         rewrite_module(op, ConcatOperandInsertionPattern())
         rewrite_module(op, ScatterPattern(target))
         rewrite_module(op, CombinedWritePattern(target))
+        rewrite_module(op, SortPattern(target))
         rewrite_module(op, TileGroupPattern(target), is_recursive=False)
         DeadCodeElimination().apply(ctx, op)

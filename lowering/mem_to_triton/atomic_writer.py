@@ -3,7 +3,10 @@ Emission of Triton code for `mem.scatter`: atomic operations on the elements of 
 at indices.
 """
 
+from collections.abc import Mapping
+
 from xdsl.dialects.builtin import f32
+from xdsl.ir import SSAValue
 
 from tlf.dialects import mem
 from tlf.lowering.mem_to_triton.access_writer import AccessWriter, ValidExtents
@@ -12,12 +15,13 @@ from tlf.lowering.mem_to_triton.gather_loads import indexed_address_and_conditio
 
 
 def write_combination(
-    access: AccessWriter, op: mem.ScatterOp, value: str, indices: str
+    access: AccessWriter, op: mem.ScatterOp, names: Mapping[SSAValue, str]
 ) -> None:
     """
-    Write the atomic operation of `op` on variables of its value and its indices,
-    without an order among those of other threads. Out-of-bounds indices are masked.
+    Write the atomic operation of `op`, without an order among those of other threads.
+    Out-of-bounds indices are masked. `names` are the variables of values.
     """
+    value, indices = names[op.value], names[op.indices]
     view, shape = access.views[op.destination], shape_of(op.value)
     address, condition = indexed_address_and_condition(
         access, op, view, ValidExtents(shape, view.shape), indices

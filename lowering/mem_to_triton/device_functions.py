@@ -17,10 +17,12 @@ from tlf.analysis.work.vector_step_costs import is_approximate_function
 from tlf.dialects import mem
 from tlf.dialects.types import is_16_bit_float
 from tlf.lowering.mem_to_triton.element_types import bit_width
+from tlf.lowering.mem_to_triton.row_sorts import ROW_SORTS
 from tlf.lowering.mem_to_triton.sine_and_cosine import SINE_AND_COSINE
 
 DEVICE_FUNCTIONS: Mapping[str, str] = {
     **SINE_AND_COSINE,
+    **ROW_SORTS,
     "tanh_f32": """\
 @triton.jit
 def tanh_f32(x):

@@ -32,6 +32,7 @@ _STRUCTURAL = (
 )
 
 _COMPUTE = (
+    mem.ArgsortOp,
     mem.ContractOp,
     mem.FillOp,
     mem.GatherOp,

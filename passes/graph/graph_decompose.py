@@ -35,10 +35,12 @@ from tlf.dialects.interfaces import (
     ScanInterface,
 )
 from tlf.dialects.located_rewriting import rewrite_module
+from tlf.dialects.sort_interface import SortInterface
 from tlf.dialects.target import TargetSpec
 from tlf.dialects.types import tensor_type, tensor_type_like
 from tlf.passes.op_replacement import build_operations_before, is_in_planned_group
 from tlf.planner.cost.gpu.combined_write_cost import CombinedWriteCost
+from tlf.planner.cost.gpu.sort_cost import SortCost
 from tlf.planner.cost.npu.indexed_costs import IndexedCosts
 
 NativeOperations: TypeAlias = Sequence[tuple[Callable[[Operation], bool], str]]
@@ -105,6 +107,8 @@ def _native_operations_of(op: ModuleOp) -> NativeOperations:
                 "the target combines elements of memory natively",
             )
         )
+    if (sorts := SortCost.from_target(target)) is not None:
+        native.append((sorts.is_network_cheaper, "the target sorts tiles natively"))
     if target.can_concat_in_place:
         native.append(
             (
@@ -277,6 +281,23 @@ class CombineIndexedWritePattern(RewritePattern):
         rewriter.replace(op, [], results)
 
 
+@dataclass
+class SortAlongLastAxisPattern(RewritePattern):
+    """Let sorts that the target performs natively sort along the last axis."""
+
+    native_operations: NativeOperations
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        if not isinstance(op, SortInterface) or op.is_along_last_axis:
+            return
+        if _describe_native_operation(op, self.native_operations) is None:
+            return
+        text = f"{_mnemonic_of(op)} sorts along the last axis of a transposed tensor"
+        graph.add_remark(op, GraphDecomposePass.name, "passed", text)
+        _, results = build_operations_before(op, rewriter, op.build_along_last_axis)
+        rewriter.replace(op, [], results)
+
+
 def _remark_not_decomposed(
     op: Operation, excluded_names: tuple[str, ...], native_operations: NativeOperations
 ) -> None:
@@ -330,6 +351,7 @@ class GraphDecomposePass(ModulePass):
             PromoteAccumulatorPattern(self.keep),
             PromoteIndexedWritePattern(native),
             CombineIndexedWritePattern(native),
+            SortAlongLastAxisPattern(native),
         ]
         rewrite_module(op, GreedyRewritePatternApplier(patterns))
         for each in op.walk():

@@ -216,3 +216,21 @@ class CombinedWriteSteps:
 
 
 COMBINED_WRITES = CombinedWriteSteps()
+
+
+@dataclass(frozen=True)
+class SortSteps:
+    """Lane steps of sorts: of a bitonic network as Triton 3.6 emits it, and others."""
+
+    exchange_steps: int = 22
+    """
+    Lane steps per element and stage of the network, in words of 64 bits: measured with
+    4096 rows of 1000 elements, 237 us.
+    """
+    ranking_steps: int = 6
+    """Lane steps per pair of elements to count the elements before each."""
+    selection_steps: int = 6
+    """Lane steps per element and rank to select the elements and indices of ranks."""
+
+
+SORTS = SortSteps()
