@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias, TypeGuard
@@ -263,17 +263,16 @@ class PromoteIndexedWritePattern(RewritePattern):
 @dataclass
 class CombineIndexedWritePattern(RewritePattern):
     """
-    Let indexed writes combine updates in any order, in a type that the target combines.
+    Let indexed writes combine updates in any order, in a type that the target combines,
+    where that takes less time than comparisons.
     """
 
-    native_operations: NativeOperations
+    costs: CombinedWriteCost
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if not isinstance(op, IndexedWriteInterface) or is_in_planned_group(op):
             return
-        if op.combining_kind is not None or op.combined_writes is None:
-            return
-        if _describe_native_operation(op, self.native_operations) is None:
+        if op.combining_kind is not None or not self.costs.is_combination_cheaper(op):
             return
         text = f"{_mnemonic_of(op)} combines its updates in any order"
         graph.add_remark(op, GraphDecomposePass.name, "passed", text)
@@ -283,19 +282,32 @@ class CombineIndexedWritePattern(RewritePattern):
 
 @dataclass
 class SortAlongLastAxisPattern(RewritePattern):
-    """Let sorts that the target performs natively sort along the last axis."""
+    """
+    Let sorts that take less time in tiles than by comparisons sort along the last axis.
+    """
 
-    native_operations: NativeOperations
+    costs: SortCost
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if not isinstance(op, SortInterface) or op.is_along_last_axis:
+        if not isinstance(op, SortInterface) or is_in_planned_group(op):
             return
-        if _describe_native_operation(op, self.native_operations) is None:
+        if op.is_along_last_axis or not self.costs.is_network_cheaper(op):
             return
         text = f"{_mnemonic_of(op)} sorts along the last axis of a transposed tensor"
         graph.add_remark(op, GraphDecomposePass.name, "passed", text)
         _, results = build_operations_before(op, rewriter, op.build_along_last_axis)
         rewriter.replace(op, [], results)
+
+
+def _patterns_of_native_forms(op: ModuleOp) -> Iterator[RewritePattern]:
+    """Yield the patterns that build forms of operations that a GPU performs."""
+    if not TargetSpec.is_attached_to(op):
+        return
+    target = TargetSpec.read_from_module(op)
+    if (writes := CombinedWriteCost.from_target(target)) is not None:
+        yield CombineIndexedWritePattern(writes)
+    if (sorts := SortCost.from_target(target)) is not None:
+        yield SortAlongLastAxisPattern(sorts)
 
 
 def _remark_not_decomposed(
@@ -350,8 +362,7 @@ class GraphDecomposePass(ModulePass):
             DecomposePattern(self.keep, native),
             PromoteAccumulatorPattern(self.keep),
             PromoteIndexedWritePattern(native),
-            CombineIndexedWritePattern(native),
-            SortAlongLastAxisPattern(native),
+            *_patterns_of_native_forms(op),
         ]
         rewrite_module(op, GreedyRewritePatternApplier(patterns))
         for each in op.walk():
