@@ -31,6 +31,15 @@ class SortInterface(Operation, abc.ABC):
     def build_along_last_axis(self, builder: Builder) -> Sequence[SSAValue]:
         """Build the sort of a transposed operand, and transpose its results."""
 
+    @abc.abstractmethod
+    def build_from_chunks(
+        self, builder: Builder, chunk_extent: int
+    ) -> Sequence[SSAValue]:
+        """
+        Build the sort along the last axis from sorts of chunks of the axis, and a sort
+        of the first elements of all chunks.
+        """
+
     @property
     def sorted_extent(self) -> int:
         """Number of elements that are sorted with each other."""

@@ -25,14 +25,18 @@ from xdsl.utils.exceptions import VerifyException
 
 from tlf.dialects.argsort_operation import stable_order_of
 from tlf.dialects.graph.comparison_and_logic import NotOp, OrOp, Relation
+from tlf.dialects.graph.elementwise import AddOp, MulOp
 from tlf.dialects.graph.mask_builder import MaskBuilder, replace_axis_extent
-from tlf.dialects.graph.movement import TransposeOp
+from tlf.dialects.graph.movement import ReshapeOp, TransposeOp
+from tlf.dialects.graph.padding import PadOp
 from tlf.dialects.graph.reduction import (
     ReduceKind,
     ReduceKindAttr,
     ReduceOp,
+    neutral_element_of,
     reduced_shape,
 )
+from tlf.dialects.graph.take_and_gather import GatherOp
 from tlf.dialects.graph.tensor_types import (
     NUMBERS,
     GraphTensorConstraint,
@@ -44,7 +48,7 @@ from tlf.dialects.graph.tensor_types import (
     verify_element_type,
     verify_shape,
 )
-from tlf.dialects.interfaces import Array, DecompositionInterface
+from tlf.dialects.interfaces import Array, DecompositionInterface, Scalar
 from tlf.dialects.sort_interface import SortInterface
 from tlf.dialects.types import is_float
 from tlf.support.affine.axis_orders import inverse_order
@@ -199,6 +203,40 @@ class SortOp(IRDLOperation, DecompositionInterface, SortInterface):
         return [
             builder.insert(TransposeOp(each, inverse)).result for each in sort.results
         ]
+
+    def build_from_chunks(
+        self, builder: Builder, chunk_extent: int
+    ) -> Sequence[SSAValue]:
+        *rows, extent = shape_of(self.operand)
+        axis, count, chunks = len(rows), self.result_extent, -(-extent // chunk_extent)
+        program = MaskBuilder(builder)
+        operand: SSAValue = self.operand
+        if padding := chunks * chunk_extent - extent:
+            low, high = [0] * (axis + 1), [*[0] * axis, padding]
+            operand = program.insert(PadOp(operand, low, high, self._last_number))
+        operand = program.insert(ReshapeOp(operand, (*rows, chunks, chunk_extent)))
+        firsts = builder.insert(SortOp(operand, axis + 1, self.is_descending, count))
+        starts = program.insert(
+            MulOp(
+                program.build_axis_indices(chunks, 1, i64),
+                program.constant(chunk_extent, i64),
+            )
+        )
+        places = program.insert(AddOp(firsts.indices, starts))
+        candidates = (*rows, chunks * count)
+        values = program.insert(ReshapeOp(firsts.values, candidates))
+        sort = builder.insert(SortOp(values, axis, self.is_descending, count))
+        places = program.insert(ReshapeOp(places, candidates))
+        return [sort.values, program.insert(GatherOp(places, sort.indices, axis))]
+
+    @property
+    def _last_number(self) -> Scalar:
+        """Number that no other one is sorted after."""
+        element = element_type_of_value(self.operand)
+        if is_float(element) and not self.is_descending:
+            return np.nan
+        kind = ReduceKind.MAX if self.is_descending else ReduceKind.MIN
+        return neutral_element_of(kind, element)
 
     def verify_(self) -> None:
         shape, axis = shape_of(self.operand), self.axis.value.data

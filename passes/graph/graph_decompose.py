@@ -299,6 +299,29 @@ class SortAlongLastAxisPattern(RewritePattern):
         rewriter.replace(op, [], results)
 
 
+@dataclass
+class SplitSortPattern(RewritePattern):
+    """Let sorts for whose rows a tile has no room select from the firsts of chunks."""
+
+    costs: SortCost
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        if not isinstance(op, SortInterface) or is_in_planned_group(op):
+            return
+        if not op.is_along_last_axis or not self.costs.is_network_cheaper(op):
+            return
+        if (chunk := self.costs.find_chunk_extent(op)) is None:
+            return
+        text = (
+            f"{_mnemonic_of(op)} selects from the first elements of chunks of {chunk}"
+        )
+        graph.add_remark(op, GraphDecomposePass.name, "passed", text)
+        _, results = build_operations_before(
+            op, rewriter, partial(op.build_from_chunks, chunk_extent=chunk)
+        )
+        rewriter.replace(op, [], results)
+
+
 def _patterns_of_native_forms(op: ModuleOp) -> Iterator[RewritePattern]:
     """Yield the patterns that build forms of operations that a GPU performs."""
     if not TargetSpec.is_attached_to(op):
@@ -308,6 +331,7 @@ def _patterns_of_native_forms(op: ModuleOp) -> Iterator[RewritePattern]:
         yield CombineIndexedWritePattern(writes)
     if (sorts := SortCost.from_target(target)) is not None:
         yield SortAlongLastAxisPattern(sorts)
+        yield SplitSortPattern(sorts)
 
 
 def _remark_not_decomposed(

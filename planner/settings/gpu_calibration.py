@@ -231,6 +231,8 @@ class SortSteps:
     """Lane steps per pair of elements to count the elements before each."""
     selection_steps: int = 6
     """Lane steps per element and rank to select the elements and indices of ranks."""
+    least_chunk: int = 512
+    """Least extent of the chunks in which a long axis is sorted, as that of a tile."""
 
 
 SORTS = SortSteps()

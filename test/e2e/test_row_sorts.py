@@ -83,6 +83,25 @@ def test_shapes_and_axes(sort: Sort, tmp_path: Path):
     check(sort.text, sort.inputs(), chip)
 
 
+@pytest.mark.one_in(2)
+@pytest.mark.parametrize(
+    "sort",
+    [
+        Sort((3, 200), 1, 5, True),
+        Sort((3, 200), 1, 5),
+        Sort((130,), 0, 16, False, "i8"),
+        Sort((2, 150, 3), 1, 1, True, "f16"),
+        Sort((2, 1300), 1, 2),
+    ],
+    ids=str,
+)
+def test_long_rows(sort: Sort, tmp_path: Path):
+    """First elements of rows that are longer than a tile, in one or several steps."""
+    chip = slow_chip(tmp_path)("h200", sorts=64)
+    assert is_sorted_in_tiles(sort, chip)
+    check(sort.text, sort.inputs(), chip)
+
+
 @pytest.mark.one_in(4)
 @pytest.mark.parametrize("is_descending", [False, True])
 @pytest.mark.parametrize("element", ["f16", "bf16", "i32", "i8"])
@@ -101,7 +120,8 @@ def test_element_types(element: str, count: int, is_descending: bool, tmp_path: 
         (Sort((4096, 4096), 1, 8), True),
         (Sort((4096, 8), 1, 8), False),
         (Sort((2, 40), 1, 40), False),
-        (Sort((4096, 5000), 1, 8), False),
+        (Sort((4, 128256), 1, 50, True), True),
+        (Sort((4096, 5000), 1, 3000), False),
         (Sort((4096, 1000), 1, 1000, element="i64"), False),
     ],
     ids=str,

@@ -20,7 +20,7 @@ def slow_chip(folder: Path) -> Callable[..., str]:
     operations, and memories and launches have no latency.
     """
 
-    def slow(name: str, row: str = "indexed_row = 0") -> str:
+    def slow(name: str, row: str = "indexed_row = 0", sorts: int = 4096) -> str:
         text = (PRESETS / f"{name}.toml").read_text()
         figures = {
             "lanes": "lanes = 1",
@@ -28,6 +28,7 @@ def slow_chip(folder: Path) -> Callable[..., str]:
             "launch": "launch = 0",
             "atomics": "atomics = 1000000",
             "indexed_row": row,
+            "sorts": f"sorts = {sorts}",
         }
         lines = [
             figures.get(line.partition(" ")[0], line) for line in text.splitlines()

@@ -33,7 +33,10 @@ class SortCost:
         return SortCost(chip, target.sortable_extent)
 
     def is_network_cheaper(self, op: Operation) -> bool:
-        """Return `True` if a tile has room for a row, and a network takes less time."""
+        """
+        Return `True` if a network takes less time, and a tile has room for a row or for
+        the first elements of two chunks of it.
+        """
         if not isinstance(op, SortInterface):
             return False
         operand = tensor_type(op.operands[0])
@@ -41,12 +44,28 @@ class SortCost:
         if not is_sortable_in_words(operand.element_type):
             return False
         if extent > self.longest_extent:
-            return False
+            return 2 * op.result_extent <= self.longest_extent
         rows = operand.element_count() // extent
         rate = self.chip.lane_rate * self.chip.processors
         steps = rows * _network_steps(extent, op.result_extent)
         compared_steps = rows * _comparison_steps(extent, op.result_extent)
         return self.chip.gpu.launch + steps / rate < compared_steps / rate
+
+    def find_chunk_extent(self, op: SortInterface) -> int | None:
+        """
+        Return the extent of the chunks in which a long axis is sorted: the least power
+        of two of which one tile has room for the first elements of all chunks, or the
+        greatest. None if the axis need not be divided.
+        """
+        if op.sorted_extent <= self.longest_extent:
+            return None
+        chunk = 1 << (2 * op.result_extent - 1).bit_length()
+        while 2 * chunk <= self.longest_extent:
+            candidates = -(-op.sorted_extent // chunk) * op.result_extent
+            if candidates <= self.longest_extent and chunk >= SORTS.least_chunk:
+                break
+            chunk *= 2
+        return chunk
 
 
 def _network_steps(extent: int, result_extent: int) -> int:

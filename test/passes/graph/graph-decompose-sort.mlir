@@ -22,6 +22,23 @@ func.func @columns(%x: tensor<8x1000x512xf16>) -> (tensor<8x9x512xf16>, tensor<8
   func.return %v, %i : tensor<8x9x512xf16>, tensor<8x9x512xi64>
 }
 
+// The first elements of long rows are selected from those of chunks, the last of which is
+// padded.
+// CHECK-LABEL: func.func @vocabulary
+// CHECK-SAME:    "sort selects from the first elements of chunks of 2048"
+// CHECK-NEXT:    [[P:%.*]] = graph.pad %x low [0, 0] high [0, 768] fill -inf
+// CHECK-NEXT:    [[C:%.*]] = graph.reshape [[P]] : (tensor<4x129024xf32>) -> tensor<4x63x2048xf32>
+// CHECK-NEXT:    [[V:%.*]], [[I:%.*]] = graph.sort [[C]] axis 2 descending : (tensor<4x63x2048xf32>) -> (tensor<4x63x50xf32>, tensor<4x63x50xi64>)
+// CHECK:         [[F:%.*]] = graph.reshape [[V]] : (tensor<4x63x50xf32>) -> tensor<4x3150xf32>
+// CHECK-NEXT:    [[W:%.*]], [[J:%.*]] = graph.sort [[F]] axis 1 descending : (tensor<4x3150xf32>) -> (tensor<4x50xf32>, tensor<4x50xi64>)
+// CHECK-NEXT:    [[N:%.*]] = graph.reshape
+// CHECK-NEXT:    [[K:%.*]] = graph.gather [[N]], [[J]] axis 1
+// CHECK-NEXT:    func.return [[W]], [[K]]
+func.func @vocabulary(%x: tensor<4x128256xf32>) -> (tensor<4x50xf32>, tensor<4x50xi64>) {
+  %v, %i = graph.sort %x axis 1 descending : (tensor<4x128256xf32>) -> (tensor<4x50xf32>, tensor<4x50xi64>)
+  func.return %v, %i : tensor<4x50xf32>, tensor<4x50xi64>
+}
+
 // Elements of few, long or wide rows are compared.
 // CHECK-LABEL: func.func @long
 // CHECK-NOT:     graph.sort
