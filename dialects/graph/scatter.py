@@ -7,7 +7,7 @@ from enum import auto
 
 import numpy as np
 from xdsl.builder import Builder
-from xdsl.dialects.builtin import IntegerAttr, TensorType, UnitAttr, i1, i32, i64
+from xdsl.dialects.builtin import IntegerAttr, TensorType, UnitAttr, f32, i1, i32, i64
 from xdsl.ir import Attribute, Data, Operation, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
@@ -68,7 +68,7 @@ from tlf.dialects.indexed_write_interface import (
 )
 from tlf.dialects.interfaces import Array, DecompositionInterface
 from tlf.dialects.keyword_params import parse_keyword_param
-from tlf.dialects.types import accumulator_type_of, is_float
+from tlf.dialects.types import accumulator_type_of, is_16_bit_float, is_float
 from tlf.dialects.value_check_interface import (
     ValueCheck,
     ValueCheckInterface,
@@ -154,7 +154,8 @@ class ScatterOp(
     broadcast to the updates. 16-bit floats are combined in f32 and rounded once.
 
     With `combined`, sums and extrema of f32, i32 or i64 are combined in memory, in any
-    order; the operand of extrema of f32 must not be NaN.
+    order; updates of f32 may be 16-bit floats. The operand of extrema of f32 must not
+    be NaN.
 
     ```mlir
     %y = graph.scatter %x, %indices, %updates axis 1 <add>
@@ -209,7 +210,7 @@ class ScatterOp(
         verify_axes([axis], len(shape))
         verify_index_extents(self.indices, shape, axis)
         self._verify_updates()
-        verify_same_element_types([self.operand, self.updates])
+        self._verify_update_type()
         verify_shape(self.result, shape)
         verify_element_type(self.result, element_type_of_value(self.operand))
         if (
@@ -219,6 +220,16 @@ class ScatterOp(
             raise VerifyException("expected numbers to add, got i1")
         if self.combined is not None:
             self._verify_is_combinable()
+
+    def _verify_update_type(self) -> None:
+        """
+        Check that updates have the element type of the operand, or are 16-bit floats
+        that are combined in f32.
+        """
+        update_type = element_type_of_value(self.updates)
+        is_widened = is_16_bit_float(update_type) and self._element_type == f32
+        if self.combined is None or not is_widened:
+            verify_same_element_types([self.operand, self.updates])
 
     def _verify_is_combinable(self) -> None:
         """Check that the updates can be combined in memory, in any order."""
@@ -295,13 +306,17 @@ class ScatterOp(
         if kind is not ScatterKind.ADD and is_float(element):
             return [self._build_combined_extrema(program, element)]
         start = program.cast_elements(self.operand, element)
-        updates = program.cast_elements(self.updates, element)
-        result = program.insert(self._rebuild_combined(start, updates))
+        result = program.insert(self._build_combination(program, start))
         return [program.cast_to_type(result, self.result.type)]
 
-    def _rebuild_combined(self, start: SSAValue, updates: SSAValue) -> ScatterOp:
-        """Return the operation on other values, combined in memory."""
-        axis, kind = self.scatter_axis, self.kind.data
+    def _build_combination(self, program: MaskBuilder, start: SSAValue) -> ScatterOp:
+        """
+        Return the combination of another operand with the updates. Integers are cast to
+        its type, 16-bit floats when they are loaded.
+        """
+        axis, kind, updates = self.scatter_axis, self.kind.data, self.updates
+        if not is_16_bit_float(element_type_of_value(updates)):
+            updates = program.cast_elements(updates, element_type_of_value(start))
         return ScatterOp(start, self.indices, updates, axis, kind, combined=True)
 
     @property
@@ -333,8 +348,7 @@ class ScatterOp(
         neutral = neutral_element_of(_REDUCE_KINDS[self.kind.data], element_type)
         type_ = TensorType(element_type, shape_of(self.operand))
         start = program.insert(ConstantOp.from_splat(neutral, type_))
-        updates = program.cast_elements(self.updates, element_type)
-        extrema = program.insert(self._rebuild_combined(start, updates))
+        extrema = program.insert(self._build_combination(program, start))
         extrema = program.cast_to_type(extrema, self.result.type)
         is_max = self.kind.data is ScatterKind.MAX
         combine = MaximumOp if is_max else MinimumOp
@@ -426,8 +440,9 @@ class ScatterOp(
         program, axis = MaskBuilder(builder), self.axis.value.data
         shape = shape_of(self.operand)
         start = program.promote_boolean(self.operand)
+        updates = program.cast_elements(self.updates, self._element_type)
         updates = self._pad_to_operand_extents(
-            program, program.promote_boolean(self.updates), 0
+            program, program.promote_boolean(updates), 0
         )
         updates = program.insert_unit_axes(updates, axis)
         slice_indices = self._indices_of_whole_slices()

@@ -11,7 +11,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
 from tlf.dialects import tile
-from tlf.dialects.graph import GroupOp
+from tlf.dialects.graph import CastOp, GroupOp
 from tlf.dialects.indexed_write_interface import IndexedWriteInterface
 from tlf.dialects.target import TargetSpec
 from tlf.dialects.tile import Index
@@ -69,7 +69,9 @@ class _UpdateTiles:
         shared = [n for n, count in enumerate(counts) if count == 1]
         neutral = kind.neutral_element_of(tensor_type(updates).element_type)
         scatter = tile.ScatterOp(
-            self._slice_tile(builder, updates, offsets, (), neutral),
+            self._build_widened_tile(
+                builder, self._slice_tile(builder, updates, offsets, (), neutral)
+            ),
             destinations[0],
             [0 if n == axis else each for n, each in enumerate(offsets)],
             axis,
@@ -81,6 +83,16 @@ class _UpdateTiles:
             combine=kind,
         )
         return [builder.insert(scatter).result]
+
+    def _build_widened_tile(self, builder: Builder, value: SSAValue) -> SSAValue:
+        """Cast a tile of updates to the type in which they are combined, if needed."""
+        element = tensor_type(self.op.operands[0]).element_type
+        if tensor_type(value).element_type == element:
+            return value
+        shape = tensor_type(value).get_shape()
+        type_ = TensorType(element, shape, tile.EncodingAttr(self.level))
+        cast = CastOp.create(operands=[value], result_types=[type_])
+        return builder.insert(cast).result
 
     def _slice_tile(
         self,

@@ -242,12 +242,12 @@ class PromoteIndexedWritePattern(RewritePattern):
     Let indexed writes accumulate in a type that moves can add, and cast the result.
     """
 
-    native_operations: NativeOperations
+    costs: IndexedCosts
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if not isinstance(op, IndexedWriteInterface) or is_in_planned_group(op):
             return
-        if not any(is_native(op) for is_native, _ in self.native_operations):
+        if not self.costs.is_indexed_move_cheaper(op):
             return
         wide = op.element_type_of_moves
         if wide in (None, tensor_type(op.results[0]).element_type):
@@ -323,10 +323,12 @@ class SplitSortPattern(RewritePattern):
 
 
 def _patterns_of_native_forms(op: ModuleOp) -> Iterator[RewritePattern]:
-    """Yield the patterns that build forms of operations that a GPU performs."""
+    """Yield the patterns that build forms of operations that the target performs."""
     if not TargetSpec.is_attached_to(op):
         return
     target = TargetSpec.read_from_module(op)
+    if (indexed := IndexedCosts.from_target(target)) is not None:
+        yield PromoteIndexedWritePattern(indexed)
     if (writes := CombinedWriteCost.from_target(target)) is not None:
         yield CombineIndexedWritePattern(writes)
     if (sorts := SortCost.from_target(target)) is not None:
@@ -385,7 +387,6 @@ class GraphDecomposePass(ModulePass):
         patterns: list[RewritePattern] = [
             DecomposePattern(self.keep, native),
             PromoteAccumulatorPattern(self.keep),
-            PromoteIndexedWritePattern(native),
             *_patterns_of_native_forms(op),
         ]
         rewrite_module(op, GreedyRewritePatternApplier(patterns))

@@ -41,3 +41,20 @@ func.func @few(%x: tensor<700xi64>, %n: tensor<1xi32>, %u: tensor<1xi64>) -> ten
   %y = graph.scatter %x_1, %n, %u axis 0 <max> combined : (tensor<700xi64>, tensor<1xi32>, tensor<1xi64>) -> tensor<700xi64>
   func.return %y : tensor<700xi64>
 }
+
+// Updates of 16 bits are widened tile by tile.
+// CHECK-LABEL: func.func @halves
+// CHECK:         [[U:%.*]] = tile.slice %u[{{.*}}] fill -0.000000e+00 : f16 : tensor<2000xf16> -> tensor<16xf16, #tile.encoding<L1>>
+// CHECK-NEXT:    [[W:%.*]] = graph.cast [[U]] : (tensor<16xf16, #tile.encoding<L1>>) -> tensor<16xf32, #tile.encoding<L1>>
+// CHECK-NEXT:    [[N:%.*]] = tile.slice %n
+// CHECK-NEXT:    tile.scatter [[W]] into
+func.func @halves(%x: tensor<700xf32>, %n: tensor<2000xi32>, %u: tensor<2000xf16>) -> tensor<700xf32> {
+  %e = tile.empty : tensor<700xf32>
+  %x_1 = tile.while (%i = 0 to 700 step 512) parallel mapping(grid) into(%o = %e : tensor<700xf32>) {
+    %t = tile.slice %x[%i] : tensor<700xf32> -> tensor<512xf32, #tile.encoding<L1>>
+    %d = tile.deslice %t into %o[%i] : tensor<512xf32, #tile.encoding<L1>> into tensor<700xf32>
+    tile.yield %d : tensor<700xf32>
+  }
+  %y = graph.scatter %x_1, %n, %u axis 0 <add> combined : (tensor<700xf32>, tensor<2000xi32>, tensor<2000xf16>) -> tensor<700xf32>
+  func.return %y : tensor<700xf32>
+}

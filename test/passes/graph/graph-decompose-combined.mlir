@@ -1,12 +1,11 @@
 // RUN: tlf-opt %s --target h200 -p graph-decompose,canonicalize | filecheck %s
 
 // On GPUs, updates are combined with elements of memory, in any order and in a type that
-// is combined there.
+// is combined there. Those of 16 bits are widened when they are loaded.
 // CHECK-LABEL: func.func @halves
 // CHECK-SAME:    "scatter combines its updates in any order"
 // CHECK-NEXT:    [[X:%.*]] = graph.cast %x : (tensor<50000x64xf16>) -> tensor<50000x64xf32>
-// CHECK-NEXT:    [[U:%.*]] = graph.cast %u
-// CHECK-NEXT:    [[Y:%.*]] = graph.scatter [[X]], %n, [[U]] axis 0 <add> combined
+// CHECK-NEXT:    [[Y:%.*]] = graph.scatter [[X]], %n, %u axis 0 <add> combined
 // CHECK-NEXT:    graph.cast [[Y]]
 func.func @halves(%x: tensor<50000x64xf16>, %n: tensor<500x1xi64>, %u: tensor<500x64xf16>) -> tensor<50000x64xf16> {
   %y = graph.scatter %x, %n, %u axis 0 <add> : (tensor<50000x64xf16>, tensor<500x1xi64>, tensor<500x64xf16>) -> tensor<50000x64xf16>
