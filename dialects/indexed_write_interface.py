@@ -4,13 +4,28 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from xdsl.builder import Builder
 from xdsl.dialects.builtin import IntegerType, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from tlf.dialects.combining_kind import CombiningKind
 from tlf.dialects.indexed_move_operation import ACCUMULABLE_TYPES
 from tlf.dialects.types import accumulator_type_of, tensor_type
+
+
+@dataclass(frozen=True)
+class CombinedWrites:
+    """
+    Shapes and element type of the scatter that combines updates in any order, into
+    which an indexed write can be rewritten.
+    """
+
+    table_shape: tuple[int, ...]
+    update_shape: tuple[int, ...]
+    element_type: Attribute
+    scatter_axis: int
 
 
 class IndexedWriteInterface(Operation, abc.ABC):
@@ -44,6 +59,29 @@ class IndexedWriteInterface(Operation, abc.ABC):
         """
         Build the operation on elements of another type, and return the result cast back
         to the original result type.
+        """
+
+    @property
+    @abc.abstractmethod
+    def combining_kind(self) -> CombiningKind | None:
+        """
+        Kind of the combination if updates are combined in memory, in any order; else
+        None.
+        """
+
+    @property
+    @abc.abstractmethod
+    def combined_writes(self) -> CombinedWrites | None:
+        """
+        Combination in memory from which the operation can be built; None if there is
+        none.
+        """
+
+    @abc.abstractmethod
+    def build_combined_writes(self, builder: Builder) -> Sequence[SSAValue]:
+        """
+        Build the operation from indexed writes with a `combining_kind`. Requires
+        `combined_writes`.
         """
 
     @property

@@ -66,6 +66,7 @@ PIPELINES: Mapping[str, str] = {
     # One kernel per group; tiles are SSA values managed by Triton.
     "triton-pipeline": (
         f"{INPUT_PASSES},graph-normalize-layouts,graph-pipeline,graph-unfold-windows,tidy,"
+        "graph-copy-written{constants=true},"
         "graph-group,graph-promote-intermediates,graph-materialize-concat-operands,"
         "graph-select-tile-sizes,dce,graph-mark-in-place,convert-graph-to-tile,tidy,"
         "convert-tile-to-mem,tidy,mem-fold-unit-dims,mem-peel-iterations,"

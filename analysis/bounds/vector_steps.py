@@ -25,6 +25,7 @@ from tlf.dialects.interfaces import (
     MovementInterface,
     TilingInterface,
 )
+from tlf.dialects.sort_interface import SortInterface
 from tlf.dialects.target import TargetSpec
 from tlf.dialects.types import element_count_of, tensor_type
 
@@ -63,12 +64,13 @@ class VectorSteps:
 
     def _is_indexed_scatter(self, op: IndexedWriteInterface) -> bool:
         """
-        Return `True` if moves scatter by indices, so that no vector step is needed.
+        Return `True` if moves or atomic operations scatter by indices, so that no
+        vector step is needed.
         """
-        return (
-            self.target.indexed_row_cycles is not None
-            and op.element_type_of_moves is not None
-        )
+        if self.target.has_atomics:
+            return op.combined_writes is not None
+        has_moves = self.target.indexed_row_cycles is not None
+        return has_moves and op.element_type_of_moves is not None
 
     def total_vector_steps(self) -> int:
         """Return the steps of all operations."""
@@ -90,6 +92,8 @@ class VectorSteps:
             case IndexedReadInterface() if self._has_indexed_gather:
                 return 0
             case IndexedWriteInterface() if self._is_indexed_scatter(op):
+                return 0
+            case SortInterface() if self.target.sortable_extent:
                 return 0
             case DecompositionInterface():
                 return sum(map(self.vector_steps_of, decomposed_operations_of(op)))

@@ -23,6 +23,7 @@ from tlf.dialects.interfaces import (
     ViewInterface,
 )
 from tlf.dialects.slice_views import is_stored_slice
+from tlf.dialects.sort_interface import SortInterface
 from tlf.dialects.types import byte_count, tensor_type
 
 
@@ -87,8 +88,12 @@ def _count_product_and_other_operations(op: Operation) -> tuple[dict[str, int], 
     match op:
         case IndexedReadInterface() | ConcatLikeInterface():
             return {}, op.flops()
-        case IndexedWriteInterface() if op.is_scatter_add is not None:
-            return {}, tensor_type(op.operands[2]).element_count() * op.is_scatter_add
+        case IndexedWriteInterface() if op.combined_writes is not None:
+            is_combination = op.is_scatter_add is not False
+            return {}, tensor_type(op.operands[2]).element_count() * is_combination
+        case SortInterface():
+            comparisons = (op.sorted_extent - 1).bit_length()
+            return {}, tensor_type(op.operands[0]).element_count() * comparisons
         case DecompositionInterface():
             return _count_operations_of_decomposition(op)
         case ContractionInterface():

@@ -122,6 +122,12 @@ class MaskBuilder:
         """Build a cast to another element type."""
         return self.insert(CastOp(value, element_type))
 
+    def cast_elements(self, value: SSAValue, element_type: Attribute) -> SSAValue:
+        """Cast a value to another element type; return it as it is if it has it."""
+        if element_type_of_value(value) == element_type:
+            return value
+        return self.cast(value, element_type)
+
     def cast_to_type(self, value: SSAValue, type_: Attribute) -> SSAValue:
         """Cast a value to `type_`, a type of the same shape."""
         if value.type == type_:

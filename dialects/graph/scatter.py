@@ -7,13 +7,14 @@ from enum import auto
 
 import numpy as np
 from xdsl.builder import Builder
-from xdsl.dialects.builtin import IntegerAttr, i1, i32, i64
+from xdsl.dialects.builtin import IntegerAttr, TensorType, UnitAttr, f32, i1, i32, i64
 from xdsl.ir import Attribute, Data, Operation, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     irdl_attr_definition,
     irdl_op_definition,
     operand_def,
+    opt_prop_def,
     prop_def,
     result_def,
     traits_def,
@@ -24,8 +25,16 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
+from tlf.dialects.combining_kind import (
+    COMBINABLE_TYPES,
+    CombiningKind,
+    verify_combinable_element_type,
+)
 from tlf.dialects.graph.canonicalizable import CanonicalizableOperation
 from tlf.dialects.graph.comparison_and_logic import Relation
+from tlf.dialects.graph.constant import ConstantOp
+from tlf.dialects.graph.elementwise import MaximumOp, MinimumOp
+from tlf.dialects.graph.iota import IotaOp
 from tlf.dialects.graph.mask_builder import (
     MaskBuilder,
     compute_in_bounds_mask_array,
@@ -34,7 +43,12 @@ from tlf.dialects.graph.mask_builder import (
 from tlf.dialects.graph.movement import BroadcastOp, ReshapeOp
 from tlf.dialects.graph.padding import PadOp
 from tlf.dialects.graph.reduction import ReduceKind, ReduceOp, neutral_element_of
-from tlf.dialects.graph.take_and_gather import INDEX_TYPES, TakeOp, verify_index_extents
+from tlf.dialects.graph.take_and_gather import (
+    INDEX_TYPES,
+    GatherOp,
+    TakeOp,
+    verify_index_extents,
+)
 from tlf.dialects.graph.tensor_types import (
     GraphTensorConstraint,
     element_type_of_value,
@@ -48,9 +62,13 @@ from tlf.dialects.graph.tensor_types import (
     verify_same_element_types,
     verify_shape,
 )
-from tlf.dialects.indexed_write_interface import IndexedWriteInterface
+from tlf.dialects.indexed_write_interface import (
+    CombinedWrites,
+    IndexedWriteInterface,
+)
 from tlf.dialects.interfaces import Array, DecompositionInterface
 from tlf.dialects.keyword_params import parse_keyword_param
+from tlf.dialects.types import accumulator_type_of, is_16_bit_float, is_float
 from tlf.dialects.value_check_interface import (
     ValueCheck,
     ValueCheckInterface,
@@ -86,6 +104,13 @@ _REDUCE_KINDS: Mapping[ScatterKind, ReduceKind] = {
     ScatterKind.MAX: ReduceKind.MAX,
     ScatterKind.MIN: ReduceKind.MIN,
 }
+
+_COMBINING_KINDS: Mapping[ScatterKind, CombiningKind] = {
+    ScatterKind.ADD: CombiningKind.ADD,
+    ScatterKind.MAX: CombiningKind.MAX,
+    ScatterKind.MIN: CombiningKind.MIN,
+}
+"""Kinds whose updates can be combined in any order."""
 
 
 @irdl_attr_definition
@@ -128,6 +153,10 @@ class ScatterOp(
     the other axes, updates may be shorter than the operand, and indices of extent 1
     broadcast to the updates. 16-bit floats are combined in f32 and rounded once.
 
+    With `combined`, sums and extrema of f32, i32 or i64 are combined in memory, in any
+    order; updates of f32 may be 16-bit floats. The operand of extrema of f32 must not
+    be NaN.
+
     ```mlir
     %y = graph.scatter %x, %indices, %updates axis 1 <add>
         : (tensor<4x9xf32>, tensor<4x2xi64>, tensor<4x2xf32>) -> tensor<4x9xf32>
@@ -141,12 +170,14 @@ class ScatterOp(
     updates = operand_def(GraphTensorConstraint())
     axis = prop_def(IntegerAttr.constr(i64))
     kind = prop_def(ScatterKindAttr)
+    combined = opt_prop_def(UnitAttr)
     result = result_def(GraphTensorConstraint())
 
     traits = traits_def(Pure())
 
     assembly_format = (
-        "$operand `,` $indices `,` $updates `axis` $axis $kind attr-dict"
+        "$operand `,` $indices `,` $updates `axis` $axis $kind"
+        " (`combined` $combined^)? attr-dict"
         " `:` functional-type(operands, results)"
     )
 
@@ -157,6 +188,7 @@ class ScatterOp(
         updates: SSAValue | Operation,
         axis: int,
         kind: ScatterKind | str,
+        combined: bool = False,
     ):
         values = [SSAValue.get(each) for each in (operand, indices, updates)]
         super().__init__(
@@ -164,6 +196,7 @@ class ScatterOp(
             properties={
                 "axis": IntegerAttr(axis, i64),
                 "kind": ScatterKindAttr(ScatterKind(kind)),
+                "combined": UnitAttr() if combined else None,
             },
             result_types=[
                 infer_result_type(
@@ -177,7 +210,7 @@ class ScatterOp(
         verify_axes([axis], len(shape))
         verify_index_extents(self.indices, shape, axis)
         self._verify_updates()
-        verify_same_element_types([self.operand, self.updates])
+        self._verify_update_type()
         verify_shape(self.result, shape)
         verify_element_type(self.result, element_type_of_value(self.operand))
         if (
@@ -185,6 +218,26 @@ class ScatterOp(
             and element_type_of_value(self.operand) == i1
         ):
             raise VerifyException("expected numbers to add, got i1")
+        if self.combined is not None:
+            self._verify_is_combinable()
+
+    def _verify_update_type(self) -> None:
+        """
+        Check that updates have the element type of the operand, or are 16-bit floats
+        that are combined in f32.
+        """
+        update_type = element_type_of_value(self.updates)
+        is_widened = is_16_bit_float(update_type) and self._element_type == f32
+        if self.combined is None or not is_widened:
+            verify_same_element_types([self.operand, self.updates])
+
+    def _verify_is_combinable(self) -> None:
+        """Check that the updates can be combined in memory, in any order."""
+        verify_combinable_element_type(self._element_type)
+        if self.kind.data not in _COMBINING_KINDS:
+            raise VerifyException(
+                f"expected a sum or an extremum to combine, got {self.kind.data}"
+            )
 
     def build_value_checks(self, builder: Builder) -> Sequence[ValueCheck]:
         last = shape_of(self.operand)[self.axis.value.data] - 1
@@ -227,6 +280,138 @@ class ScatterOp(
         scatter = ScatterOp(start, self.indices, updates, self.scatter_axis, kind)
         return [program.cast_to_type(program.insert(scatter), self.result.type)]
 
+    @property
+    def combining_kind(self) -> CombiningKind | None:
+        if self.combined is None:
+            return None
+        return _COMBINING_KINDS[self.kind.data]
+
+    @property
+    def combined_writes(self) -> CombinedWrites | None:
+        table, updates = shape_of(self.operand), shape_of(self.updates)
+        element = self._element_type_of_combination
+        if self.kind.data is ScatterKind.SET:
+            updates, element = shape_of(self.indices), i32
+            table = self._shape_of_last_updates
+        if self.kind.data is ScatterKind.MUL or element is None:
+            return None
+        return CombinedWrites(table, updates, element, self.scatter_axis)
+
+    def build_combined_writes(self, builder: Builder) -> Sequence[SSAValue]:
+        program, kind = MaskBuilder(builder), self.kind.data
+        if kind is ScatterKind.SET:
+            return [self._build_set_by_last_updates(program)]
+        element = self._element_type_of_combination
+        assert element is not None
+        if kind is not ScatterKind.ADD and is_float(element):
+            return [self._build_combined_extrema(program, element)]
+        start = program.cast_elements(self.operand, element)
+        result = program.insert(self._build_combination(program, start))
+        return [program.cast_to_type(result, self.result.type)]
+
+    def _build_combination(self, program: MaskBuilder, start: SSAValue) -> ScatterOp:
+        """
+        Return the combination of another operand with the updates. Integers are cast to
+        its type, 16-bit floats when they are loaded.
+        """
+        axis, kind, updates = self.scatter_axis, self.kind.data, self.updates
+        if not is_16_bit_float(element_type_of_value(updates)):
+            updates = program.cast_elements(updates, element_type_of_value(start))
+        return ScatterOp(start, self.indices, updates, axis, kind, combined=True)
+
+    @property
+    def _element_type(self) -> Attribute:
+        return element_type_of_value(self.operand)
+
+    @property
+    def _element_type_of_combination(self) -> Attribute | None:
+        """Element type in which updates are combined in memory; None if in none."""
+        element = self._element_type
+        if element in COMBINABLE_TYPES:
+            return element
+        wide = accumulator_type_of(element) if is_float(element) else i32
+        return wide if wide in COMBINABLE_TYPES else None
+
+    @property
+    def _shape_of_last_updates(self) -> tuple[int, ...]:
+        """Shape of the numbers of the last updates: one per element or slice."""
+        extent = shape_of(self.operand)[self.scatter_axis]
+        return replace_axis_extent(shape_of(self.indices), self.scatter_axis, extent)
+
+    def _build_combined_extrema(
+        self, program: MaskBuilder, element_type: Attribute
+    ) -> SSAValue:
+        """
+        Build the extrema of the updates in a tensor without NaN, and those with the
+        operand.
+        """
+        neutral = neutral_element_of(_REDUCE_KINDS[self.kind.data], element_type)
+        type_ = TensorType(element_type, shape_of(self.operand))
+        start = program.insert(ConstantOp.from_splat(neutral, type_))
+        extrema = program.insert(self._build_combination(program, start))
+        extrema = program.cast_to_type(extrema, self.result.type)
+        is_max = self.kind.data is ScatterKind.MAX
+        combine = MaximumOp if is_max else MinimumOp
+        return program.insert(combine(self.operand, extrema))
+
+    def _build_set_by_last_updates(self, program: MaskBuilder) -> SSAValue:
+        """
+        Build the greatest number of an update of each element or slice, and the
+        elements of these updates.
+        """
+        axis, index_shape = self.scatter_axis, shape_of(self.indices)
+        type_ = TensorType(i32, self._shape_of_last_updates)
+        nothing = program.insert(ConstantOp.from_splat(-1, type_))
+        numbers = program.insert(IotaOp(TensorType(i32, index_shape), axis))
+        kind = ScatterKind.MAX
+        scatter = ScatterOp(nothing, self.indices, numbers, axis, kind, combined=True)
+        last_updates = program.insert(scatter)
+        replacement = self._pad_to_operand_extents(
+            program, self._build_gathered_updates(program, last_updates), 0
+        )
+        is_updated = self._build_is_updated_mask(program, last_updates)
+        start = program.promote_boolean(self.operand)
+        return program.cast_to_type(
+            program.select(is_updated, replacement, start), self.result.type
+        )
+
+    def _build_is_updated_mask(
+        self, program: MaskBuilder, last_updates: SSAValue
+    ) -> SSAValue:
+        """
+        Build the mask of the elements with an update, of which `last_updates` are the
+        numbers; it broadcasts to the operand.
+        """
+        axis, shape = self.scatter_axis, shape_of(self.operand)
+        if replace_axis_extent(shape_of(self.updates), axis, shape[axis]) != shape:
+            last_updates = self._pad_to_operand_extents(
+                program, self._broadcast_to_updates(program, last_updates), -1
+            )
+        return program.compare(last_updates, program.constant(0, i32), Relation.GE)
+
+    def _build_gathered_updates(
+        self, program: MaskBuilder, last_updates: SSAValue
+    ) -> SSAValue:
+        """Build the updates of given numbers; they are 0 at negative numbers."""
+        axis, shape = self.scatter_axis, shape_of(last_updates)
+        updates = program.promote_boolean(self.updates)
+        if replace_axis_extent(shape, axis, 1) == (1,) * len(shape):
+            numbers = program.insert(ReshapeOp(last_updates, (shape[axis],)))
+            return program.insert(TakeOp(updates, numbers, axis))
+        numbers = self._broadcast_to_updates(program, last_updates)
+        return program.insert(GatherOp(updates, numbers, axis))
+
+    def _broadcast_to_updates(self, program: MaskBuilder, value: SSAValue) -> SSAValue:
+        """
+        Build a broadcast of a value to the extents of the updates along all axes but
+        the scatter axis; return it as it is if it has them.
+        """
+        extent = shape_of(value)[self.scatter_axis]
+        shape = replace_axis_extent(shape_of(self.updates), self.scatter_axis, extent)
+        if shape_of(value) == shape:
+            return value
+        return program.insert(BroadcastOp(value, shape))
+
     def compute_reference(self, *operands: Array) -> tuple[Array, ...]:
         array, indices, updates = operands
         indices = np.broadcast_to(indices, updates.shape)
@@ -255,15 +440,16 @@ class ScatterOp(
         program, axis = MaskBuilder(builder), self.axis.value.data
         shape = shape_of(self.operand)
         start = program.promote_boolean(self.operand)
+        updates = program.cast_elements(self.updates, self._element_type)
         updates = self._pad_to_operand_extents(
-            program, program.promote_boolean(self.updates), 0
+            program, program.promote_boolean(updates), 0
         )
         updates = program.insert_unit_axes(updates, axis)
         slice_indices = self._indices_of_whole_slices()
         indices = slice_indices
         if indices is None:
             indices = self._pad_to_operand_extents(
-                program, self._broadcast_indices_to_updates(program), -1
+                program, self._broadcast_to_updates(program, self.indices), -1
             )
         indices = program.insert_unit_axes(indices, axis)
         trailing = len(shape) - axis
@@ -319,16 +505,6 @@ class ScatterOp(
         is_whole = shape_of(self.updates) == wanted
         ones = replace_axis_extent((1,) * len(shape), axis, shape[axis])
         return self.indices if is_whole and shape == ones else None
-
-    def _broadcast_indices_to_updates(self, mask_builder: MaskBuilder) -> SSAValue:
-        """
-        Build a broadcast of the indices to the shape of the updates; return them as
-        they are if they have it.
-        """
-        shape = shape_of(self.updates)
-        if shape_of(self.indices) == shape:
-            return self.indices
-        return mask_builder.insert(BroadcastOp(self.indices, shape))
 
     def _pad_to_operand_extents(
         self, mask_builder: MaskBuilder, value: SSAValue, fill: int

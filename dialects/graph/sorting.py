@@ -23,14 +23,20 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from tlf.dialects.argsort_operation import stable_order_of
 from tlf.dialects.graph.comparison_and_logic import NotOp, OrOp, Relation
+from tlf.dialects.graph.elementwise import AddOp, MulOp
 from tlf.dialects.graph.mask_builder import MaskBuilder, replace_axis_extent
+from tlf.dialects.graph.movement import ReshapeOp, TransposeOp
+from tlf.dialects.graph.padding import PadOp
 from tlf.dialects.graph.reduction import (
     ReduceKind,
     ReduceKindAttr,
     ReduceOp,
+    neutral_element_of,
     reduced_shape,
 )
+from tlf.dialects.graph.take_and_gather import GatherOp
 from tlf.dialects.graph.tensor_types import (
     NUMBERS,
     GraphTensorConstraint,
@@ -42,8 +48,10 @@ from tlf.dialects.graph.tensor_types import (
     verify_element_type,
     verify_shape,
 )
-from tlf.dialects.interfaces import Array, DecompositionInterface
+from tlf.dialects.interfaces import Array, DecompositionInterface, Scalar
+from tlf.dialects.sort_interface import SortInterface
 from tlf.dialects.types import is_float
+from tlf.support.affine.axis_orders import inverse_order
 
 
 @irdl_op_definition
@@ -126,7 +134,7 @@ class ArgReduceOp(IRDLOperation, DecompositionInterface):
 
 
 @irdl_op_definition
-class SortOp(IRDLOperation, DecompositionInterface):
+class SortOp(IRDLOperation, DecompositionInterface, SortInterface):
     """
     Stable sort along an axis in ascending or `descending` order: the sorted elements
     and their indices in the operand. NaN is greater than all numbers. Results may be
@@ -177,9 +185,58 @@ class SortOp(IRDLOperation, DecompositionInterface):
         )
 
     @property
-    def result_extent(self) -> int:
-        """Extent of the results along the axis."""
-        return shape_of(self.values)[self.axis.value.data]
+    def sort_axis(self) -> int:
+        return self.axis.value.data
+
+    @property
+    def is_descending(self) -> bool:
+        return self.descending is not None
+
+    def build_along_last_axis(self, builder: Builder) -> Sequence[SSAValue]:
+        last = len(shape_of(self.operand)) - 1
+        order = [axis for axis in range(last + 1) if axis != self.sort_axis]
+        order.append(self.sort_axis)
+        operand = builder.insert(TransposeOp(self.operand, order)).result
+        count = self.result_extent
+        sort = builder.insert(SortOp(operand, last, self.is_descending, count))
+        inverse = inverse_order(tuple(order))
+        return [
+            builder.insert(TransposeOp(each, inverse)).result for each in sort.results
+        ]
+
+    def build_from_chunks(
+        self, builder: Builder, chunk_extent: int
+    ) -> Sequence[SSAValue]:
+        *rows, extent = shape_of(self.operand)
+        axis, count, chunks = len(rows), self.result_extent, -(-extent // chunk_extent)
+        program = MaskBuilder(builder)
+        operand: SSAValue = self.operand
+        if padding := chunks * chunk_extent - extent:
+            low, high = [0] * (axis + 1), [*[0] * axis, padding]
+            operand = program.insert(PadOp(operand, low, high, self._last_number))
+        operand = program.insert(ReshapeOp(operand, (*rows, chunks, chunk_extent)))
+        firsts = builder.insert(SortOp(operand, axis + 1, self.is_descending, count))
+        starts = program.insert(
+            MulOp(
+                program.build_axis_indices(chunks, 1, i64),
+                program.constant(chunk_extent, i64),
+            )
+        )
+        places = program.insert(AddOp(firsts.indices, starts))
+        candidates = (*rows, chunks * count)
+        values = program.insert(ReshapeOp(firsts.values, candidates))
+        sort = builder.insert(SortOp(values, axis, self.is_descending, count))
+        places = program.insert(ReshapeOp(places, candidates))
+        return [sort.values, program.insert(GatherOp(places, sort.indices, axis))]
+
+    @property
+    def _last_number(self) -> Scalar:
+        """Number that no other one is sorted after."""
+        element = element_type_of_value(self.operand)
+        if is_float(element) and not self.is_descending:
+            return np.nan
+        kind = ReduceKind.MAX if self.is_descending else ReduceKind.MIN
+        return neutral_element_of(kind, element)
 
     def verify_(self) -> None:
         shape, axis = shape_of(self.operand), self.axis.value.data
@@ -201,11 +258,7 @@ class SortOp(IRDLOperation, DecompositionInterface):
     def compute_reference(self, *operands: Array) -> tuple[Array, ...]:
         (array,) = operands
         wide, axis = promote_to_f32(array), self.axis.value.data
-        if self.descending is None:
-            order = np.argsort(wide, axis=axis, kind="stable")
-        else:
-            reversed_order = np.argsort(np.flip(wide, axis), axis=axis, kind="stable")
-            order = np.flip(np.subtract(array.shape[axis] - 1, reversed_order), axis)
+        order = stable_order_of(wide, axis, self.is_descending)
         first = (slice(None),) * axis + (slice(self.result_extent),)
         order = np.ascontiguousarray(order[first], np.int64)
         return (np.take_along_axis(array, order, axis), order)

@@ -90,14 +90,14 @@ def scatter_box_by_indices(
     axis: int,
     indices: Array,
     values: Array,
-    is_accumulating: bool,
+    combine: np.ufunc | None,
 ) -> Array:
     """
     Return the destination after a write of the elements of a box, in row-major order,
     to `offsets + maps[0](e)`, but along `axis` to the positions `indices[maps[1](e)]`.
 
-    An element replaces the one at its destination, or is added to it if
-    `is_accumulating`.
+    An element replaces the one at its destination, or is combined with it by a
+    function.
     """
     sizes = values.shape
     positions = gather_box(indices, [0] * indices.ndim, maps[1], sizes, -1)
@@ -106,9 +106,9 @@ def scatter_box_by_indices(
     )
     result = destination.copy()
     targets = tuple(np.broadcast_to(each, sizes)[inside] for each in index)
-    if not is_accumulating:
+    if combine is None:
         result[targets] = values[inside]
         return result
     with np.errstate(all="ignore"):
-        np.add.at(result, targets, values[inside])
+        combine.at(result, targets, values[inside])
     return result

@@ -114,6 +114,12 @@ class MemComputeFunctions(InterpreterFunctions):
         result = np.flip(result, op.scan_dim) if op.is_reversed else result
         return (result.astype(element.dtype),)
 
+    @impl(mem.ArgsortOp)
+    def run_argsort(
+        self, interpreter: Interpreter, op: mem.ArgsortOp, args: PythonValues
+    ) -> PythonValues:
+        return (op.compute_indices(args[0]),)
+
     @impl(mem.ContractOp)
     def run_contract(
         self, interpreter: Interpreter, op: mem.ContractOp, args: PythonValues

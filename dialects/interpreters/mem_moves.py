@@ -162,8 +162,9 @@ class MemMoveFunctions(InterpreterFunctions):
         offsets = resolve_mixed_offsets(op.mixed_offsets, iter(dynamic))
         maps, axis = (op.table_map, op.index_map), op.indexed_axis
         moved = source[(*(slice(size) for size in op.box_sizes), ...)]
+        combine = np.add if op.is_scatter_add else None
         values = scatter_box_by_indices(
-            destination, offsets, maps, axis, indices, moved, op.is_scatter_add
+            destination, offsets, maps, axis, indices, moved, combine
         )
         read = [source, indices]
         return self._start_move(InFlightMove(op, read, [destination], [values]))
@@ -258,6 +259,24 @@ class MemMoveFunctions(InterpreterFunctions):
         region, box = clip_box_to_slices(offsets, op.box, destination.shape)
         self._flight.check_no_conflict(op, [], [destination[region]])
         destination[region] = value[box]
+        return ()
+
+    @impl(mem.ScatterOp)
+    def run_scatter(
+        self, interpreter: Interpreter, op: mem.ScatterOp, args: PythonValues
+    ) -> PythonValues:
+        """Combine the value with elements of the buffer at indexed positions."""
+        value, indices, destination, *dynamic = args
+        self._flight.check_no_conflict(op, [], [destination])
+        destination[...] = scatter_box_by_indices(
+            destination,
+            resolve_mixed_offsets(op.mixed_offsets, iter(dynamic)),
+            (op.table_map, op.index_map),
+            op.indexed_axis,
+            indices,
+            value,
+            op.kind.data.function,
+        )
         return ()
 
     @impl(memref.GetGlobalOp)

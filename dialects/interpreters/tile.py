@@ -144,12 +144,15 @@ class TileFunctions(InterpreterFunctions):
         self, interpreter: Interpreter, op: tile.ScatterOp, args: PythonValues
     ) -> PythonValues:
         """
-        Return the destination after a write or addition of the tile at indexed
-        positions.
+        Return the destination after a write, addition or combination of the tile at
+        indexed positions.
         """
         source, destination, indices, *dynamic = args
         offsets = resolve_mixed_offsets(op.mixed_offsets, iter(dynamic))
         maps = (op.table_map, op.index_map)
+        combine = np.add if op.is_scatter_add else None
+        if op.combining_kind is not None:
+            combine = op.combining_kind.function
         return (
             scatter_box_by_indices(
                 destination,
@@ -158,7 +161,7 @@ class TileFunctions(InterpreterFunctions):
                 op.indexed_axis,
                 indices,
                 source,
-                op.is_scatter_add,
+                combine,
             ),
         )
 
@@ -185,6 +188,12 @@ class TileFunctions(InterpreterFunctions):
         self, interpreter: Interpreter, op: tile.MaskOp, args: PythonValues
     ) -> PythonValues:
         return op.compute_reference(*args)
+
+    @impl(tile.ArgsortOp)
+    def run_argsort(
+        self, interpreter: Interpreter, op: tile.ArgsortOp, args: PythonValues
+    ) -> PythonValues:
+        return (op.compute_indices(args[0]),)
 
     @impl(tile.RollOp)
     def run_roll(

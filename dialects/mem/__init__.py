@@ -45,8 +45,11 @@ from typing import TypeAlias
 
 from xdsl.ir import Dialect
 
+from tlf.dialects.combining_kind import CombiningKind, CombiningKindAttr
 from tlf.dialects.mem.accumulating_operation import AccumulatingOp
 from tlf.dialects.mem.alloc_and_dma import AllocOp, DmaOp, TokenType, WaitOp
+from tlf.dialects.mem.argsort import ArgsortOp
+from tlf.dialects.mem.atomic_scatter import ScatterOp
 from tlf.dialects.mem.buffer_checks import dimensions_in_subview_type, level_of
 from tlf.dialects.mem.collapse import CollapseOp
 from tlf.dialects.mem.compute_ops import COMBINERS, ContractOp, MapOp, ReduceOp
@@ -75,6 +78,7 @@ Mem = Dialect(
     "mem",
     [
         AllocOp,
+        ArgsortOp,
         CollapseOp,
         ContractOp,
         DmaGatherOp,
@@ -89,12 +93,14 @@ Mem = Dialect(
         ReduceOp,
         RemFOp,
         ScanOp,
+        ScatterOp,
         StoreOp,
         WaitOp,
         WindowOp,
         YieldOp,
     ],
     [
+        CombiningKindAttr,
         TokenType,
     ],
 )
@@ -103,7 +109,10 @@ __all__ = [
     "COMBINERS",
     "AccumulatingOp",
     "AllocOp",
+    "ArgsortOp",
     "CollapseOp",
+    "CombiningKind",
+    "CombiningKindAttr",
     "ContractOp",
     "DmaGatherOp",
     "DmaOp",
@@ -120,6 +129,7 @@ __all__ = [
     "ReduceOp",
     "RemFOp",
     "ScanOp",
+    "ScatterOp",
     "Shaped",
     "StoreOp",
     "StructuredOp",

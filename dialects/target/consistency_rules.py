@@ -80,8 +80,8 @@ def _find_level_order_faults(
 
 def _find_level_faults(level: Level, path: KeyPath) -> Iterator[DescriptionFault]:
     """
-    Yield the faults of one memory level: indexed moves and scans that its kind does not
-    support, and an alignment that is no power of two.
+    Yield the faults of one memory level: indexed moves, scans and sorts that its kind
+    does not support, and an alignment that is no power of two.
     """
     if level.indexed_loads and level.kind is not LevelKind.VALUE:
         yield DescriptionFault(
@@ -93,6 +93,12 @@ def _find_level_faults(level: Level, path: KeyPath) -> Iterator[DescriptionFault
         yield DescriptionFault(
             (*path, "scans"),
             f"expected scans in a level of values, got {level.name} of the kind "
+            f"{level.kind}",
+        )
+    if level.sorts and level.kind is not LevelKind.VALUE:
+        yield DescriptionFault(
+            (*path, "sorts"),
+            f"expected sorts in a level of values, got {level.name} of the kind "
             f"{level.kind}",
         )
     if level.indexed_row is not None and level.kind is not LevelKind.BUFFER:

@@ -163,6 +163,16 @@ class TargetSpec:
         return any(level.scans for level in self.tile_levels[:1])
 
     @property
+    def sortable_extent(self) -> int:
+        """Greatest extent of an axis of a tile that can be sorted; 0 if none can."""
+        return max((level.sorts for level in self.tile_levels[:1]), default=0)
+
+    @property
+    def has_atomics(self) -> bool:
+        """True if programs combine values with elements of memory, in any order."""
+        return self.gpu is not None and self.gpu.atomics > 0
+
+    @property
     def indexed_row_cycles(self) -> int | None:
         """Cycles per row of indexed moves from the outermost level, or None."""
         levels = self.tile_levels[:1]

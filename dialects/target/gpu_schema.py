@@ -96,6 +96,11 @@ class GpuProcessor(Struct, frozen=True, forbid_unknown_fields=True):
     """Cost of the start of a row, in bytes that memory could move meanwhile."""
     launch: Amount = 0
     """Cycles to start and end a kernel."""
+    atomics: Amount = 0
+    """
+    Elements of memory that all processors together combine with values per cycle, one
+    by one and in any order; 0 if there are no such instructions.
+    """
     reached: AchievableShares = AchievableShares()
     boxes: BoxCopies | None = None
     """Copies of boxes by tensor descriptors, if the GPU has them."""

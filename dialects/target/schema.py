@@ -58,6 +58,11 @@ class Level(Struct, frozen=True, forbid_unknown_fields=True):
     """True if a move into the level can gather single elements by index."""
     scans: bool = False
     """True if tiles in the level can be scanned: combined along an axis in order."""
+    sorts: Amount = 0
+    """
+    Greatest extent of the last axis of a tile in the level along which elements can be
+    sorted; 0 if they cannot.
+    """
     indexed_row: Amount | None = None
     """
     Cycles per indexed row of a DMA engine between this level and the next outer one;

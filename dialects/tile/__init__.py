@@ -15,6 +15,7 @@ from tlf.dialects.encoding_attribute import (
     with_axis_order,
 )
 from tlf.dialects.mixed_offsets import Index
+from tlf.dialects.tile.argsort import ArgsortOp
 from tlf.dialects.tile.gather import GatherOp
 from tlf.dialects.tile.im2col import Im2colOp
 from tlf.dialects.tile.loop_attributes import (
@@ -32,6 +33,7 @@ from tlf.dialects.tile.while_loop import WhileOp, YieldOp
 Tile = Dialect(
     "tile",
     [
+        ArgsortOp,
         DesliceOp,
         EmptyOp,
         FillOp,
@@ -52,6 +54,7 @@ Tile = Dialect(
 )
 
 __all__ = [
+    "ArgsortOp",
     "DesliceOp",
     "EmptyOp",
     "EncodingAttr",

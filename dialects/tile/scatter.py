@@ -12,11 +12,18 @@ from xdsl.irdl import (
     base,
     irdl_op_definition,
     operand_def,
+    opt_prop_def,
     result_def,
     traits_def,
 )
 from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
 
+from tlf.dialects.combining_kind import (
+    CombiningKind,
+    CombiningKindAttr,
+    verify_combinable_element_type,
+)
 from tlf.dialects.indexed_move_operation import (
     SCATTER_ROLES,
     ScatterMoveOperation,
@@ -38,7 +45,8 @@ class ScatterOp(TileOperation, ScatterMoveOperation):
     along `axis` at position `indices[maps[1](e)]`; elements with a position outside of
     the destination are dropped. Of several elements for one position, the last in
     row-major order wins. With `accumulate`, each element is added to the destination,
-    in this order.
+    in this order. With `combine`, elements are combined with the destination in any
+    order, so that iterations of a parallel loop may combine with the same element.
 
     ```mlir
     %n = tile.scatter %t into %x[0, %j] axis 0 at %i
@@ -55,6 +63,7 @@ class ScatterOp(TileOperation, ScatterMoveOperation):
     source = operand_def(TensorType)
     destination = operand_def(T)
     indices = operand_def(TensorType)
+    combine = opt_prop_def(CombiningKindAttr)
     result = result_def(T)
 
     traits = traits_def(Pure())
@@ -63,7 +72,7 @@ class ScatterOp(TileOperation, ScatterMoveOperation):
     assembly_format = (
         "$source `into` $destination `` custom<DynamicIndexList>($offsets,"
         " $static_offsets) `axis` $axis `at` $indices `maps` $maps"
-        " (`accumulate` $accumulate^)? attr-dict"
+        " (`accumulate` $accumulate^)? (`combine` $combine^)? attr-dict"
         " `:` type($source) `,` type($indices) `into` type($destination)"
     )
 
@@ -76,6 +85,7 @@ class ScatterOp(TileOperation, ScatterMoveOperation):
         indices: SSAValue,
         maps: tuple[AffineMap, AffineMap],
         accumulate: bool = False,
+        combine: CombiningKind | None = None,
     ) -> None:
         static, dynamic = split_offsets(offsets)
         super().__init__(
@@ -83,6 +93,7 @@ class ScatterOp(TileOperation, ScatterMoveOperation):
             properties={
                 **build_indexed_properties(static, axis, maps),
                 "accumulate": UnitAttr() if accumulate else None,
+                "combine": None if combine is None else CombiningKindAttr(combine),
             },
             result_types=[destination.type],
         )
@@ -92,11 +103,22 @@ class ScatterOp(TileOperation, ScatterMoveOperation):
         """Extents of the tile."""
         return tensor_type(self.source).get_shape()
 
+    @property
+    def combining_kind(self) -> CombiningKind | None:
+        """Combination with the destination in any order; None for ordered writes."""
+        return None if self.combine is None else self.combine.data
+
     def verify_(self) -> None:
         source, indices = tensor_type(self.source), tensor_type(self.indices)
         destination = tensor_type(self.destination)
         verify_equal_element_types(source, destination)
         verify_accumulable_element_type(source.element_type, self.is_scatter_add)
+        if self.combine is not None:
+            verify_combinable_element_type(source.element_type)
+            if self.is_scatter_add:
+                raise VerifyException(
+                    "expected `accumulate` or `combine`, got both of them"
+                )
         self.verify_offsets(destination.get_num_dims())
         self.verify_indexed_operands(
             destination, indices, source, self.mixed_offsets, SCATTER_ROLES

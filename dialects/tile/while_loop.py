@@ -49,6 +49,7 @@ from tlf.dialects.tile.loop_attributes import (
     Mapping,
     MappingAttr,
 )
+from tlf.dialects.tile.scatter import ScatterOp
 from tlf.dialects.tile.slice_ops import DesliceOp
 from tlf.dialects.types import format_types
 
@@ -77,9 +78,10 @@ class WhileOp(IRDLOperation):
     Counted loop nest over tiles, outermost loop first, with carried values.
 
     Iterations of a *parallel* nest are independent: a carried value is a shared
-    destination that iterations write with `tile.deslice`, at disjoint elements, and
-    never read. Iterations of a *sequential* nest run in order, each with the values
-    that the previous one yielded.
+    destination that iterations write with `tile.deslice`, at disjoint elements, or
+    combine elements with by `tile.scatter`, in any order, and never read. Iterations of
+    a *sequential* nest run in order, each with the values that the previous one
+    yielded.
 
     `mapping` is the mapping of iterations, `order` the order of axes in which they run,
     `stages` the number of iterations in flight, and `warps` the number of warps that
@@ -271,6 +273,8 @@ class WhileOp(IRDLOperation):
             match use.operation:
                 case DesliceOp() if use.operation.destination is destination:
                     continue
+                case ScatterOp() as op if _only_combines_with(op, use.index):
+                    continue
                 case WhileOp() as loop:
                     first = len(loop.lower) + len(loop.upper)
                     if loop.is_parallel or loop.is_only_written(use.index - first):
@@ -360,6 +364,13 @@ class WhileOp(IRDLOperation):
             print_entry_block_args=False,
             print_block_terminators=bool(self.carried_values),
         )
+
+
+def _only_combines_with(op: ScatterOp, operand_index: int) -> bool:
+    """Return `True` if a scatter combines elements with an operand, in any order."""
+    operand = op.operands[operand_index]
+    others = (op.source, op.indices)
+    return op.combine is not None and all(each is not operand for each in others)
 
 
 def _parse_optional_count(parser: Parser, keyword: str) -> int | None:

@@ -27,10 +27,12 @@ from tlf.dialects.located_rewriting import rewrite_module
 from tlf.dialects.shared_attributes import share_tile_type
 from tlf.dialects.target import TargetSpec
 from tlf.dialects.types import tensor_type
+from tlf.lowering.graph_to_tile.combined_write_lowering import CombinedWritePattern
 from tlf.lowering.graph_to_tile.concat_lowering import ConcatOperandInsertionPattern
 from tlf.lowering.graph_to_tile.group_loop_builder import GroupLoopBuilder
 from tlf.lowering.graph_to_tile.in_place_destinations import find_in_place_destinations
 from tlf.lowering.graph_to_tile.scatter_lowering import ScatterPattern
+from tlf.lowering.graph_to_tile.sort_lowering import SortPattern
 from tlf.planner.cost.npu.iterations_in_flight import IterationsInFlight
 
 
@@ -189,7 +191,8 @@ class ConvertGraphToTilePass(ModulePass):
     loop. Every group must have a plan.
 
     Operations outside groups are unchanged, except concats, whose operands are inserted
-    into the result, and scatters, whose update tiles are moved in order.
+    into the result, and scatters: their update tiles are moved in order, or combined
+    with elements of memory by the programs of a grid. Programs of a grid sort rows.
     """
 
     name = "convert-graph-to-tile"
@@ -198,5 +201,7 @@ class ConvertGraphToTilePass(ModulePass):
         target = TargetSpec.read_from_module(op)
         rewrite_module(op, ConcatOperandInsertionPattern())
         rewrite_module(op, ScatterPattern(target))
+        rewrite_module(op, CombinedWritePattern(target))
+        rewrite_module(op, SortPattern(target))
         rewrite_module(op, TileGroupPattern(target), is_recursive=False)
         erase_dead_operations(op.body)

@@ -150,8 +150,8 @@ class _ScatterLoops:
         index_tile = self._slice_tile_to_level(builder, indices, offsets, shared)
         update_tile = self._slice_tile_to_level(builder, updates, offsets, ())
         maps = (
-            _identity_map_with_zeros(rank, (axis,)),
-            _identity_map_with_zeros(rank, shared),
+            identity_map_with_zeros(rank, (axis,)),
+            identity_map_with_zeros(rank, shared),
         )
         starts = [0 if n == axis else each for n, each in enumerate(offsets)]
         adds = bool(self.op.is_scatter_add)
@@ -182,7 +182,7 @@ class _ScatterLoops:
         return builder.insert(slice_op).result
 
 
-def _identity_map_with_zeros(rank: int, zero_axes: Sequence[int]) -> AffineMap:
+def identity_map_with_zeros(rank: int, zero_axes: Sequence[int]) -> AffineMap:
     """Return the identity map with 0 as the result for `zero_axes`."""
     zero = AffineConstantExpr(0)
     dims = (AffineExpr.dimension(each) for each in range(rank))

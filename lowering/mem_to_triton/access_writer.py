@@ -103,6 +103,15 @@ class AccessWriter:
         self.greatest = 0
         self.views: dict[SSAValue, PointerView] = {}
 
+    def define_view_pointer(
+        self, op: memref.SubviewOp | memref.ReinterpretCastOp
+    ) -> None:
+        """Record the pointer, offset, shape and strides of the result of a view."""
+        if isinstance(op, memref.SubviewOp):
+            self.define_subview_pointer(op)
+        else:
+            self.define_reinterpret_cast_pointer(op)
+
     def define_subview_pointer(self, op: memref.SubviewOp) -> None:
         """Record the pointer, offset, shape and strides of a subview's result."""
         if op.sizes or op.strides:

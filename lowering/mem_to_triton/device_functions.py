@@ -17,10 +17,12 @@ from tlf.analysis.work.vector_step_costs import is_approximate_function
 from tlf.dialects import mem
 from tlf.dialects.types import is_16_bit_float
 from tlf.lowering.mem_to_triton.element_types import bit_width
+from tlf.lowering.mem_to_triton.row_sorts import ROW_SORTS
 from tlf.lowering.mem_to_triton.sine_and_cosine import SINE_AND_COSINE
 
 DEVICE_FUNCTIONS: Mapping[str, str] = {
     **SINE_AND_COSINE,
+    **ROW_SORTS,
     "tanh_f32": """\
 @triton.jit
 def tanh_f32(x):
@@ -121,6 +123,23 @@ def {name}_{suffix}(x, y):
             ("minimum", "nan", "ALL", "min.NaN"),
             ("maximum", "num", "NONE", "max"),
             ("minimum", "num", "NONE", "min"),
+        )
+    },
+    **{
+        f"atomic_{name}_f32": f"""\
+@triton.jit
+def atomic_{name}_f32(pointer, value, mask):
+    bits = tl.where(value == value, value.to(tl.int32, bitcast=True), {nan_bits})
+    signed = pointer.to(tl.pointer_type(tl.int32), bitcast=True)
+    tl.atomic_{name}(signed, bits, mask=mask & (bits >= 0), sem="relaxed")
+    negative = mask & (bits < 0)
+    bits = bits.to(tl.uint32, bitcast=True)
+    unsigned = pointer.to(tl.pointer_type(tl.uint32), bitcast=True)
+    tl.atomic_{opposite}(unsigned, bits, mask=negative, sem="relaxed")
+"""
+        for name, opposite, nan_bits in (
+            ("max", "min", 0x7FC00000),
+            ("min", "max", 0xFFC00000 - 2**32),
         )
     },
     "awaited": """\

@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import i32
 from tlf.dialects import mem
 from tlf.lowering.mem_to_triton.access_writer import (
     AccessWriter,
+    PointerView,
     ValidExtents,
     masked_load,
 )
@@ -28,11 +29,27 @@ def gather_load_expression(access: AccessWriter, op: mem.GatherOp, indices: str)
     Return the expression that loads the value of `op`; `indices` is the variable of its
     indices. Out-of-bounds indices are masked.
     """
-    view, tile_shape, axis = (
-        access.views[op.source],
-        shape_of(op.value),
-        op.axis.value.data,
+    view = access.views[op.source]
+    extents = ValidExtents(op.box_sizes, view.shape)
+    address, condition = indexed_address_and_condition(
+        access, op, view, extents, indices
     )
+    return masked_load(op, address, condition)
+
+
+def indexed_address_and_condition(
+    access: AccessWriter,
+    op: mem.GatherOp | mem.ScatterOp,
+    view: PointerView,
+    extents: ValidExtents,
+    indices: str,
+) -> tuple[str, str]:
+    """
+    Return the expressions of the pointers to the elements of the table of `op`, with
+    the shape of its value, and of the condition that they are in bounds; `indices` is
+    the variable of its indices.
+    """
+    tile_shape, axis = shape_of(op.value), op.indexed_axis
     extent = view.shape[axis]
     dims = domain_dims_of(op.index_map, tile_shape)
     index, _ = align_tile_to_domain(
@@ -51,11 +68,11 @@ def gather_load_expression(access: AccessWriter, op: mem.GatherOp, indices: str)
     if not _has_address_full_shape(positions, dims if extent > 1 else ()):
         # Broadcast the pointers, and thereby the condition, to the shape of the value.
         address = f"tl.broadcast_to({address}, {list(tile_shape)})"
-    in_bounds = access.mask_condition(positions, ValidExtents(op.box_sizes, view.shape))
+    in_bounds = access.mask_condition(positions, extents)
     condition = (
         is_valid_index if in_bounds is None else f"{is_valid_index} & {in_bounds}"
     )
-    return masked_load(op, address, condition)
+    return address, condition
 
 
 def _has_address_full_shape(

@@ -32,6 +32,7 @@ _STRUCTURAL = (
 )
 
 _COMPUTE = (
+    mem.ArgsortOp,
     mem.ContractOp,
     mem.FillOp,
     mem.GatherOp,
@@ -41,6 +42,7 @@ _COMPUTE = (
     mem.MaskOp,
     mem.ReduceOp,
     mem.ScanOp,
+    mem.ScatterOp,
     mem.StoreOp,
 )
 
@@ -69,8 +71,8 @@ def _check_operation_is_supported(op: Operation) -> None:
         )
     if isinstance(op, mem.StructuredOp):
         _check_structured_compute(op)
-    elif isinstance(op, mem.GatherOp):
-        _check_gather_indices(op)
+    elif isinstance(op, mem.GatherOp | mem.ScatterOp):
+        _check_index_map(op)
     elif isinstance(op, INDEX_OPERATIONS):
         if not isinstance(op.results[0].type, IndexType):
             raise PassFailedException(
@@ -106,8 +108,10 @@ def _check_value_type(op: Operation, type_: Attribute) -> None:
         )
 
 
-def _check_gather_indices(op: mem.GatherOp) -> None:
-    """Raise `PassFailedException` if the index map of a gather is not supported."""
+def _check_index_map(op: mem.GatherOp | mem.ScatterOp) -> None:
+    """
+    Raise `PassFailedException` if the index map of an indexed access is not supported.
+    """
     try:
         domain_dims_of(op.index_map, shape_of(op.value))
     except DiagnosticException as error:

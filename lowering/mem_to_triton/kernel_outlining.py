@@ -47,11 +47,13 @@ from tlf.lowering.mem_to_triton.program_grid import (
 from tlf.planner.cost.gpu.gpu_parameters import Chip
 
 _DEVICE_OPERATIONS = (
+    mem.ArgsortOp,
     mem.DmaOp,
     mem.GatherOp,
     mem.Im2colOp,
     mem.LoadOp,
     mem.MaskOp,
+    mem.ScatterOp,
     mem.StoreOp,
     mem.StructuredOp,
 )

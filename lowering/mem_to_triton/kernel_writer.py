@@ -19,6 +19,7 @@ from tlf.lowering.mem_to_triton.access_writer import (
     AccessWriter,
     PointerView,
 )
+from tlf.lowering.mem_to_triton.atomic_writer import write_combination
 from tlf.lowering.mem_to_triton.compute_writer import COMBINERS, ComputeWriter
 from tlf.lowering.mem_to_triton.contraction_writer import write_contraction
 from tlf.lowering.mem_to_triton.descriptor_loads import (
@@ -52,6 +53,7 @@ from tlf.lowering.mem_to_triton.program_grid import (
     persistent_program_count_of,
 )
 from tlf.lowering.mem_to_triton.python_source import INDENT, PythonSource
+from tlf.lowering.mem_to_triton.row_sorts import argsort_expression
 from tlf.planner.settings.gpu_calibration import TRITON_CALIBRATION
 
 HEADER = """\
@@ -159,8 +161,13 @@ class KernelWriter:
         match op:
             case mem.LoadOp() | mem.GatherOp() | mem.Im2colOp():
                 self.compute.bind_result_variable(op.value, self._load_expression(op))
+            case mem.ArgsortOp():
+                text = argsort_expression(op, self.names[op.source])
+                self.compute.bind_result_variable(op.result, text)
             case mem.StoreOp():
                 self._write_store_between_barriers(op)
+            case mem.ScatterOp():
+                write_combination(self.access, op, self.names)
             case mem.MaskOp() if op.result is not None:
                 text = self.access.mask_expression(op, self.names[op.source])
                 self.compute.bind_result_variable(op.result, text)
@@ -174,10 +181,8 @@ class KernelWriter:
                 self.compute.write_scan(op)
             case mem.ContractOp() if not op.is_on_buffers:
                 write_contraction(self.compute, op)
-            case memref.SubviewOp():
-                self.access.define_subview_pointer(op)
-            case memref.ReinterpretCastOp():
-                self.access.define_reinterpret_cast_pointer(op)
+            case memref.SubviewOp() | memref.ReinterpretCastOp():
+                self.access.define_view_pointer(op)
             case scf.ForOp():
                 self._write_for_loop(op)
             case scf.ParallelOp() if is_grid_loop(op):

@@ -203,6 +203,8 @@ class FunctionConverter:
                 indexed_conversion.convert_im2col(scope, op)
             case tile.ScatterOp():
                 indexed_conversion.convert_scatter(scope, op)
+            case tile.ArgsortOp():
+                tile_conversion.convert_argsort(scope, op)
             case tile.DesliceOp():
                 tile_conversion.convert_deslice(scope, op)
             case tile.MaskOp():
@@ -261,6 +263,7 @@ COMPUTE_INTERFACES = (
     ScanInterface,
 )
 TILE_OPERATIONS = (
+    tile.ArgsortOp,
     tile.DesliceOp,
     tile.EmptyOp,
     tile.FillOp,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tlf.analysis.buffers.tile_liveness import SharedStorage
 from tlf.dialects import mem, tile
+from tlf.dialects.combining_kind import CombiningKind
 from tlf.dialects.types import scalar_value, tensor_type
 from tlf.lowering.tile_to_mem.buffer_copies import acquire_writable_buffer
 from tlf.lowering.tile_to_mem.bufferization_error import BufferizationError
@@ -83,7 +84,13 @@ def convert_im2col(state: BufferizationState, op: tile.Im2colOp) -> None:
 
 
 def convert_scatter(state: BufferizationState, op: tile.ScatterOp) -> None:
-    """Convert a scatter to a move that updates the destination in place."""
+    """
+    Convert a scatter to a combination of a value with its destination, or to a move
+    that updates the destination in place.
+    """
+    if op.combining_kind is not None:
+        _convert_combination(state, op, op.combining_kind)
+        return
     _check_scatter_is_move(state, op)
     destination, storage = acquire_writable_buffer(state, op, op.destination)
     source, indices = (
@@ -103,6 +110,33 @@ def convert_scatter(state: BufferizationState, op: tile.ScatterOp) -> None:
     token = state.builder.insert(move).token
     for read in (op.source, op.indices):
         state.moves.record_move_in_flight(token, state.storages[read], storage)
+    state.bind_lowered_value(op.result, destination, storage)
+
+
+def _convert_combination(
+    state: BufferizationState, op: tile.ScatterOp, kind: CombiningKind
+) -> None:
+    """Convert a combination of a tile of registers with its destination in memory."""
+    for tile_operand in (op.source, op.indices):
+        if not state.is_lowered_to_value(tile_operand.type):
+            raise BufferizationError(
+                op, "expected updates and indices that are tiles of registers"
+            )
+    destination, storage = state.values[op.destination], state.storages[op.destination]
+    if not storage.is_writable and not storage.is_destination:
+        raise BufferizationError(
+            op, "expected a writable destination: arguments are read-only"
+        )
+    combination = mem.ScatterOp(
+        state.lowered_operand_of(op.source),
+        destination,
+        state.convert_index_operands(op.mixed_offsets),
+        op.indexed_axis,
+        state.lowered_operand_of(op.indices),
+        (op.table_map, op.index_map),
+        kind,
+    )
+    state.builder.insert(combination)
     state.bind_lowered_value(op.result, destination, storage)
 
 

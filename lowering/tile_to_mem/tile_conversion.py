@@ -162,6 +162,18 @@ def convert_deslice(state: BufferizationState, op: tile.DesliceOp) -> None:
     state.bind_lowered_value(op.result, destination, storage)
 
 
+def convert_argsort(state: BufferizationState, op: tile.ArgsortOp) -> None:
+    """Convert a sort of the rows of a tile of registers."""
+    if not state.is_lowered_to_value(op.source.type):
+        raise BufferizationError(op, "expected a tile of registers to sort")
+    source = state.lowered_operand_of(op.source)
+    count, type_ = op.sorted_count, tensor_type(op.result)
+    sort = mem.ArgsortOp(source, count, op.is_descending, type_)
+    state.bind_lowered_value(
+        op.result, state.builder.insert(sort).result, SharedStorage()
+    )
+
+
 def convert_mask(state: BufferizationState, op: tile.MaskOp) -> None:
     """Convert a mask; it is applied in place if the unmasked tile is dead."""
     offsets = state.convert_index_operands(op.mixed_offsets)

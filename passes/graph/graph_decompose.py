@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias, TypeGuard
@@ -35,9 +35,12 @@ from tlf.dialects.interfaces import (
     ScanInterface,
 )
 from tlf.dialects.located_rewriting import rewrite_module
+from tlf.dialects.sort_interface import SortInterface
 from tlf.dialects.target import TargetSpec
 from tlf.dialects.types import tensor_type, tensor_type_like
 from tlf.passes.op_replacement import build_operations_before, is_in_planned_group
+from tlf.planner.cost.gpu.combined_write_cost import CombinedWriteCost
+from tlf.planner.cost.gpu.sort_cost import SortCost
 from tlf.planner.cost.npu.indexed_costs import IndexedCosts
 
 NativeOperations: TypeAlias = Sequence[tuple[Callable[[Operation], bool], str]]
@@ -97,6 +100,15 @@ def _native_operations_of(op: ModuleOp) -> NativeOperations:
         native.append(
             (indexed.is_indexed_move_cheaper, "the target moves by indices natively")
         )
+    if (combined := CombinedWriteCost.from_target(target)) is not None:
+        native.append(
+            (
+                combined.is_combination_cheaper,
+                "the target combines elements of memory natively",
+            )
+        )
+    if (sorts := SortCost.from_target(target)) is not None:
+        native.append((sorts.is_network_cheaper, "the target sorts tiles natively"))
     if target.can_concat_in_place:
         native.append(
             (
@@ -230,12 +242,12 @@ class PromoteIndexedWritePattern(RewritePattern):
     Let indexed writes accumulate in a type that moves can add, and cast the result.
     """
 
-    native_operations: NativeOperations
+    costs: IndexedCosts
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if not isinstance(op, IndexedWriteInterface) or is_in_planned_group(op):
             return
-        if not any(is_native(op) for is_native, _ in self.native_operations):
+        if not self.costs.is_indexed_move_cheaper(op):
             return
         wide = op.element_type_of_moves
         if wide in (None, tensor_type(op.results[0]).element_type):
@@ -246,6 +258,82 @@ class PromoteIndexedWritePattern(RewritePattern):
             op, rewriter, partial(op.build_with_element_type, element_type=wide)
         )
         rewriter.replace(op, [], results)
+
+
+@dataclass
+class CombineIndexedWritePattern(RewritePattern):
+    """
+    Let indexed writes combine updates in any order, in a type that the target combines,
+    where that takes less time than comparisons.
+    """
+
+    costs: CombinedWriteCost
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        if not isinstance(op, IndexedWriteInterface) or is_in_planned_group(op):
+            return
+        if op.combining_kind is not None or not self.costs.is_combination_cheaper(op):
+            return
+        text = f"{_mnemonic_of(op)} combines its updates in any order"
+        graph.add_remark(op, GraphDecomposePass.name, "passed", text)
+        _, results = build_operations_before(op, rewriter, op.build_combined_writes)
+        rewriter.replace(op, [], results)
+
+
+@dataclass
+class SortAlongLastAxisPattern(RewritePattern):
+    """
+    Let sorts that take less time in tiles than by comparisons sort along the last axis.
+    """
+
+    costs: SortCost
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        if not isinstance(op, SortInterface) or is_in_planned_group(op):
+            return
+        if op.is_along_last_axis or not self.costs.is_network_cheaper(op):
+            return
+        text = f"{_mnemonic_of(op)} sorts along the last axis of a transposed tensor"
+        graph.add_remark(op, GraphDecomposePass.name, "passed", text)
+        _, results = build_operations_before(op, rewriter, op.build_along_last_axis)
+        rewriter.replace(op, [], results)
+
+
+@dataclass
+class SplitSortPattern(RewritePattern):
+    """Let sorts for whose rows a tile has no room select from the firsts of chunks."""
+
+    costs: SortCost
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        if not isinstance(op, SortInterface) or is_in_planned_group(op):
+            return
+        if not op.is_along_last_axis or not self.costs.is_network_cheaper(op):
+            return
+        if (chunk := self.costs.find_chunk_extent(op)) is None:
+            return
+        text = (
+            f"{_mnemonic_of(op)} selects from the first elements of chunks of {chunk}"
+        )
+        graph.add_remark(op, GraphDecomposePass.name, "passed", text)
+        _, results = build_operations_before(
+            op, rewriter, partial(op.build_from_chunks, chunk_extent=chunk)
+        )
+        rewriter.replace(op, [], results)
+
+
+def _patterns_of_native_forms(op: ModuleOp) -> Iterator[RewritePattern]:
+    """Yield the patterns that build forms of operations that the target performs."""
+    if not TargetSpec.is_attached_to(op):
+        return
+    target = TargetSpec.read_from_module(op)
+    if (indexed := IndexedCosts.from_target(target)) is not None:
+        yield PromoteIndexedWritePattern(indexed)
+    if (writes := CombinedWriteCost.from_target(target)) is not None:
+        yield CombineIndexedWritePattern(writes)
+    if (sorts := SortCost.from_target(target)) is not None:
+        yield SortAlongLastAxisPattern(sorts)
+        yield SplitSortPattern(sorts)
 
 
 def _remark_not_decomposed(
@@ -299,7 +387,7 @@ class GraphDecomposePass(ModulePass):
         patterns: list[RewritePattern] = [
             DecomposePattern(self.keep, native),
             PromoteAccumulatorPattern(self.keep),
-            PromoteIndexedWritePattern(native),
+            *_patterns_of_native_forms(op),
         ]
         rewrite_module(op, GreedyRewritePatternApplier(patterns))
         for each in op.walk():

@@ -20,6 +20,7 @@ from tlf.planner.fusion.remark_collector import RemarkCollector
 from tlf.planner.layout.concat_in_place import in_place_objection
 
 HAS_OTHER_USERS = "it has other users"
+IS_CONSTANT = "it is a constant"
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,11 @@ class GraphCopyWrittenPass(ModulePass):
 
     name = "graph-copy-written"
 
+    constants: bool = False
+    """
+    Copy splat constants too, for targets that write them by the kernels of groups.
+    """
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         remarks = RemarkCollector(self.name)
         for each in list(op.walk()):
@@ -42,26 +48,25 @@ class GraphCopyWrittenPass(ModulePass):
                 continue
             if isinstance(each.parent_op(), GroupOp):
                 continue
-            if (reason := _reason_not_overwritable(each)) is not None:
+            if (reason := self._reason_not_overwritable(each)) is not None:
                 insert_operand_copy(each, 0)
                 remarks.add_remark(
                     each, "missed", f"its destination is copied: {reason}"
                 )
         attach_remarks(remarks)
 
-
-def _reason_not_overwritable(op: IndexedWriteInterface) -> str | None:
-    """
-    Return the reason why an operation cannot overwrite its destination operand; None if
-    it can.
-    """
-    value: SSAValue = op.operands[0]
-    if value.uses.get_length() > 1:
-        return HAS_OTHER_USERS
-    owner, block = value.owner, op.parent
-    if splat_attribute_of(value) is not None:
-        return None
-    if isinstance(owner, Operation) and isinstance(owner, IndexedWriteInterface):
-        return None
-    assert block is not None
-    return in_place_objection(value, block)
+    def _reason_not_overwritable(self, op: IndexedWriteInterface) -> str | None:
+        """
+        Return the reason why an operation cannot overwrite its destination operand;
+        None if it can.
+        """
+        value: SSAValue = op.operands[0]
+        if value.uses.get_length() > 1:
+            return HAS_OTHER_USERS
+        owner, block = value.owner, op.parent
+        if splat_attribute_of(value) is not None:
+            return IS_CONSTANT if self.constants else None
+        if isinstance(owner, Operation) and isinstance(owner, IndexedWriteInterface):
+            return None
+        assert block is not None
+        return in_place_objection(value, block)

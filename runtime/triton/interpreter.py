@@ -6,8 +6,8 @@ As released, the interpreter of Triton 3.6 operates on the bit patterns of bfloa
 if they were integers, truncates when it rounds to bfloat16, ignores `input_precision`,
 rejects those of bfloat16, lets NaN through `maxnum`, has no libdevice and no assembly,
 reduces with a user's function one element at a time, splats the result of a scalar
-comparison as a number, fails in loops with numpy 2.4, and copies arguments in host
-memory onto themselves.
+comparison as a number, fails in loops with numpy 2.4, combines only the first element
+of a broadcast atomically, and copies arguments in host memory onto themselves.
 Import this module only after Triton's mode was selected (see `device_selection`).
 """
 
@@ -173,6 +173,19 @@ class RepairedBuilder(_Builder):
     ) -> Any:
         sanitizers.check_store(ptrs, mask, self.grid_idx)
         return _Builder.create_masked_store(self, ptrs, value, mask, *options)
+
+    def create_atomic_rmw(
+        self, operation: Any, ptr: Any, val: Any, mask: Any, sem: Any, scope: Any
+    ) -> Any:
+        """Check the addresses and combine; the interpreter ignores broadcasts."""
+        sanitizers.check_atomic(ptr, mask, self.grid_idx)
+        dense = (_to_dense_handle(each) for each in (ptr, val, mask))
+        return _Builder.create_atomic_rmw(self, operation, *dense, sem, scope)
+
+
+def _to_dense_handle(handle: Any) -> Any:
+    """Return a handle whose values are contiguous, with a copy for each repetition."""
+    return _Handle(np.asarray(handle.data, order="C"), handle.dtype)
 
 
 def _decode_dot_operand(

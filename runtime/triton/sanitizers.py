@@ -4,7 +4,8 @@ Launch of Triton kernels in the interpreter: sanitizers for poison, bounds and r
 - *poison*: masked-off lanes of a load without `other=` become NaN, not zero, unless the
   load has a single lane.
 - *bounds*: no access may be outside of the tensor arguments of the kernel.
-- *races*: no program may access an element that another program of the launch writes.
+- *races*: no program may access an element that another program of the launch writes,
+  unless both access it by atomic operations.
 
     with sanitize():
         executable(inputs)
@@ -37,6 +38,8 @@ class _TrackedTensor:
     itemsize: int
     writer: np.ndarray
     reader: np.ndarray
+    combiner: np.ndarray
+    """Programs that combined each element with a value, by atomic operations."""
 
 
 @dataclass
@@ -129,14 +132,20 @@ def check_store(pointers: Any, mask: Any, program: tuple[int, int, int]) -> None
     _check_addresses(pointers, mask, program, "store", _record_write_by_program)
 
 
+def check_atomic(pointers: Any, mask: Any, program: tuple[int, int, int]) -> None:
+    """
+    Check the addresses of the active lanes of an atomic operation.
+    """
+    _check_addresses(pointers, mask, program, "atomic", _record_combination_by_program)
+
+
 def _track_tensor(value: Any) -> _TrackedTensor:
     """Return the address range of a tensor, with no access to its elements so far."""
     first, itemsize = cast(int, value.data_ptr()), cast(int, value.element_size())
     count = cast(int, value.numel())
     owners = np.full(count if _state.is_checking_races else 0, _NOBODY)
-    return _TrackedTensor(
-        first, first + count * itemsize, itemsize, owners, owners.copy()
-    )
+    end = first + count * itemsize
+    return _TrackedTensor(first, end, itemsize, owners, owners.copy(), owners.copy())
 
 
 def _check_addresses(
@@ -178,12 +187,12 @@ def _record_read_by_program(
 ) -> None:
     """Record a program as reader. Raises `KernelError` if another one has written."""
     own = _linear_program_id(program_index)
-    writers = tensor.writer[elements]
-    if ((writers != _NOBODY) & (writers != own)).any():
-        raise KernelError(f"program {program_index} loads what another program stores")
-    readers = tensor.reader[elements]
-    is_exclusive = (readers == _NOBODY) | (readers == own)
-    tensor.reader[elements] = np.where(is_exclusive, own, _SEVERAL)
+    for writers in (tensor.writer, tensor.combiner):
+        if _has_other_program(writers[elements], own):
+            raise KernelError(
+                f"program {program_index} loads what another program stores"
+            )
+    _add_program(tensor.reader, elements, own)
 
 
 def _record_write_by_program(
@@ -191,12 +200,42 @@ def _record_write_by_program(
 ) -> None:
     """Record a program as writer. Raises `KernelError` if another one has accessed."""
     own = _linear_program_id(program_index)
-    writers = tensor.writer[elements]
-    if ((writers != _NOBODY) & (writers != own)).any():
-        raise KernelError(
-            f"program {program_index} stores where another program stores"
-        )
-    readers = tensor.reader[elements]
-    if ((readers != _NOBODY) & (readers != own)).any():
+    for writers in (tensor.writer, tensor.combiner):
+        if _has_other_program(writers[elements], own):
+            raise KernelError(
+                f"program {program_index} stores where another program stores"
+            )
+    if _has_other_program(tensor.reader[elements], own):
         raise KernelError(f"program {program_index} stores what another program loads")
     tensor.writer[elements] = own
+
+
+def _record_combination_by_program(
+    tensor: _TrackedTensor, elements: np.ndarray, program_index: tuple[int, int, int]
+) -> None:
+    """
+    Record a program as combiner. Raises `KernelError` if another one has accessed an
+    element other than by atomic operations.
+    """
+    own = _linear_program_id(program_index)
+    if _has_other_program(tensor.writer[elements], own):
+        raise KernelError(
+            f"program {program_index} combines with what another program stores"
+        )
+    if _has_other_program(tensor.reader[elements], own):
+        raise KernelError(
+            f"program {program_index} combines with what another program loads"
+        )
+    _add_program(tensor.combiner, elements, own)
+
+
+def _has_other_program(programs: np.ndarray, own: int) -> bool:
+    """Return `True` if one of the recorded programs is another one."""
+    return bool(((programs != _NOBODY) & (programs != own)).any())
+
+
+def _add_program(programs: np.ndarray, elements: np.ndarray, own: int) -> None:
+    """Record a program at elements that several programs may access."""
+    known = programs[elements]
+    is_exclusive = (known == _NOBODY) | (known == own)
+    programs[elements] = np.where(is_exclusive, own, _SEVERAL)

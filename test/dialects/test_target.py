@@ -56,6 +56,14 @@ def test_indexed_loads(tmp_path: Path):
     assert not load_target_spec(written(tmp_path, text)).has_indexed_loads
 
 
+def test_sorts(tmp_path: Path):
+    assert load_target_spec("h200").sortable_extent == 4096
+    assert load_target_spec("npu").sortable_extent == 0
+    text = chip(1024, 2048).replace("burst = 32", "burst = 32\nsorts = 64", 1)
+    with pytest.raises(DiagnosticException, match="expected sorts in a level of val"):
+        load_target_spec(written(tmp_path, text))
+
+
 def test_scans(tmp_path: Path):
     assert load_target_spec("h200").has_scans
     assert not load_target_spec("npu").has_scans

@@ -16,21 +16,22 @@ def slow_chip(folder: Path) -> Callable[..., str]:
     """
     Return a function that writes the description of a slow chip, and returns its path.
 
-    The engine has one lane, so that comparisons take much longer than moves, and the
-    memories have no latency.
+    The engine has one lane, so that comparisons take much longer than moves and atomic
+    operations, and memories and launches have no latency.
     """
 
-    def slow(name: str, row: str = "indexed_row = 0") -> str:
+    def slow(name: str, row: str = "indexed_row = 0", sorts: int = 4096) -> str:
         text = (PRESETS / f"{name}.toml").read_text()
+        figures = {
+            "lanes": "lanes = 1",
+            "latency": "latency = 0",
+            "launch": "launch = 0",
+            "atomics": "atomics = 1000000",
+            "indexed_row": row,
+            "sorts": f"sorts = {sorts}",
+        }
         lines = [
-            "lanes = 1"
-            if line.startswith("lanes")
-            else "latency = 0"
-            if line.startswith("latency")
-            else row
-            if line.startswith("indexed_row")
-            else line
-            for line in text.splitlines()
+            figures.get(line.partition(" ")[0], line) for line in text.splitlines()
         ]
         path = folder / f"{name}.toml"
         path.write_text("\n".join(lines))

@@ -34,3 +34,15 @@ func.func @apart(%x: tensor<8xf32>, %n: tensor<4xi64>, %u: tensor<4xf32>) {
       : tensor<4xf32, #tile.encoding<L2>>, tensor<4xi64, #tile.encoding<L1>> into tensor<8xf32>
   func.return
 }
+
+// -----
+
+// CHECK: error: tile.scatter: expected updates and indices that are tiles of registers
+// VALUE: error: tile.scatter: expected a writable destination: arguments are read-only
+func.func @combined(%x: tensor<8xf32>, %n: tensor<4xi64>, %u: tensor<4xf32>) {
+  %m = tile.slice %n[0] : tensor<4xi64> -> tensor<4xi64, #tile.encoding<L1>>
+  %v = tile.slice %u[0] : tensor<4xf32> -> tensor<4xf32, #tile.encoding<L1>>
+  %y = tile.scatter %v into %x[0] axis 0 at %m maps [affine_map<(d0) -> (0)>, affine_map<(d0) -> (d0)>] combine <add>
+      : tensor<4xf32, #tile.encoding<L1>>, tensor<4xi64, #tile.encoding<L1>> into tensor<8xf32>
+  func.return
+}

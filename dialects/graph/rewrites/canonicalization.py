@@ -235,7 +235,8 @@ class FoldBroadcastOfScatterIndicesPattern(RewritePattern):
         if len(source) != len(shape) or source[axis] != shape[axis]:
             return
         operands = (op.operand, broadcast.operand, op.updates)
-        rewriter.replace(op, ScatterOp(*operands, axis, op.kind.data))
+        combined = op.combined is not None
+        rewriter.replace(op, ScatterOp(*operands, axis, op.kind.data, combined))
 
 
 class FoldTransposeOfUnfoldPattern(RewritePattern):

@@ -11,7 +11,8 @@ from tlf.dialects.target import TargetSpec, load_target_spec
     [
         *[(kind, load_target_spec("npu"), True) for kind in ("set", "add")],
         *[(kind, load_target_spec("npu"), False) for kind in ("max", "mul")],
-        ("add", load_target_spec("h200"), False),
+        *[(kind, load_target_spec("h200"), True) for kind in ("set", "add", "max")],
+        ("mul", load_target_spec("h200"), False),
     ],
 )
 def test_moves_write_where_indices_say(kind: str, chip: TargetSpec, is_moved: bool):

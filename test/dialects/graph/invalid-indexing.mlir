@@ -81,3 +81,21 @@
 %x, %i, %u = "test.op"() : () -> (tensor<4x8xf32>, tensor<5x8xi32>, tensor<5x8xf32>)
 // expected-error@+1 {{expected `set`, `add`, `mul`, `max`, or `min`}}
 %0 = graph.scatter %x, %i, %u axis 0 <sub> : (tensor<4x8xf32>, tensor<5x8xi32>, tensor<5x8xf32>) -> tensor<4x8xf32>
+
+// -----
+
+%x, %i, %u = "test.op"() : () -> (tensor<4x8xf32>, tensor<5x8xi32>, tensor<5x8xf32>)
+// expected-error@+1 {{expected a sum or an extremum to combine, got set}}
+%0 = graph.scatter %x, %i, %u axis 0 <set> combined : (tensor<4x8xf32>, tensor<5x8xi32>, tensor<5x8xf32>) -> tensor<4x8xf32>
+
+// -----
+
+%x, %i, %u = "test.op"() : () -> (tensor<4x8xf32>, tensor<5x8xi32>, tensor<5x8xf16>)
+// expected-error@+1 {{expected operands of one element type, got f32 and f16}}
+%0 = graph.scatter %x, %i, %u axis 0 <add> : (tensor<4x8xf32>, tensor<5x8xi32>, tensor<5x8xf16>) -> tensor<4x8xf32>
+
+// -----
+
+%x, %i, %u = "test.op"() : () -> (tensor<4x8xf16>, tensor<5x8xi32>, tensor<5x8xf16>)
+// expected-error@+1 {{expected elements of f32, i32 or i64 to combine, got f16}}
+%0 = graph.scatter %x, %i, %u axis 0 <add> combined : (tensor<4x8xf16>, tensor<5x8xi32>, tensor<5x8xf16>) -> tensor<4x8xf16>

@@ -173,6 +173,8 @@
 %49 = graph.scatter %a, %places, %updates axis 1 <set> {test.note} : (tensor<4x8xf32>, tensor<3x9xi32>, tensor<3x9xf32>) -> tensor<4x8xf32>
 // CHECK: graph.scatter %a, %places, %updates axis 1 <mul> : (tensor<4x8xf32>, tensor<3x9xi32>, tensor<3x9xf32>) -> tensor<4x8xf32>
 %50 = graph.scatter %a, %places, %updates axis 1 <mul> : (tensor<4x8xf32>, tensor<3x9xi32>, tensor<3x9xf32>) -> tensor<4x8xf32>
+// CHECK: graph.scatter %a, %places, %updates axis 1 <add> combined : (tensor<4x8xf32>, tensor<3x9xi32>, tensor<3x9xf32>) -> tensor<4x8xf32>
+%combined = graph.scatter %a, %places, %updates axis 1 <add> combined : (tensor<4x8xf32>, tensor<3x9xi32>, tensor<3x9xf32>) -> tensor<4x8xf32>
 // CHECK: graph.cumulate %h <prod> axis 2 : (tensor<2x4x8xbf16>) -> tensor<2x4x8xbf16>
 %51 = graph.cumulate %h <prod> axis 2 : (tensor<2x4x8xbf16>) -> tensor<2x4x8xbf16>
 // CHECK: graph.cumulate %h <max> axis 0 reverse {test.hint} : (tensor<2x4x8xbf16>) -> tensor<2x4x8xbf16>

@@ -4,6 +4,7 @@ and their decompositions against the references, on infinities, NaN, zeros of bo
 and the limits of integers.
 """
 
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any, TypeAlias
 
@@ -14,14 +15,14 @@ from graph_numerics import FLOATS, check, double, numbers, some, values
 from numpy.random import Generator
 from numpy.typing import NDArray
 from xdsl.builder import Builder
-from xdsl.dialects.builtin import i1, i32, i64
+from xdsl.dialects.builtin import f64, i1, i32, i64
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from tlf.dialects import graph
 from tlf.dialects.graph.tensor_types import shape_of
 from tlf.dialects.interfaces import Array, DecompositionInterface, ReferenceInterface
-from tlf.dialects.types import ELEMENT_TYPES, dtype_of, element_type_of
+from tlf.dialects.types import ELEMENT_TYPES, dtype_of, element_type_of, tensor_type
 
 Floats: TypeAlias = NDArray[np.float64]
 
@@ -56,8 +57,17 @@ def decomposed(
 ) -> list[Array]:
     """Return the results of the decomposition of an operation."""
     assert isinstance(op, DecompositionInterface)
+    return built_by(op.decompose, op, arrays)
+
+
+def built_by(
+    build: Callable[[Builder], Sequence[SSAValue]],
+    op: Operation,
+    arrays: tuple[Array, ...],
+) -> list[Array]:
+    """Return the results of the operations that a method of an operation builds."""
     block = Block()
-    results = op.decompose(Builder(InsertPoint.at_end(block)))
+    results = build(Builder(InsertPoint.at_end(block)))
     known = dict(zip(op.operands, arrays, strict=True))
     for step in block.ops:
         step.verify()
@@ -228,6 +238,36 @@ def test_scatter_of_slices(
     op.decompose(Builder(InsertPoint.at_end(block)))
     taken = sum(isinstance(each, graph.TakeOp) for each in block.ops)
     assert taken == (kind == "set")
+
+
+@every_element
+@every_index
+@every_axis
+@pytest.mark.parametrize("kind", SCATTERS)
+def test_combined_writes(
+    element: Attribute, index: Attribute, axis: int, kind: str, rng: Generator
+):
+    """Updates that are combined in memory, with indices that are shared or not."""
+    if element == i1 and kind == "add":
+        return
+    array, updates = special(rng, SHAPE, element), special(rng, part_of(axis), element)
+    for shared in ((), (0,), (1,), (2,), (0, 1, 2)):
+        shape = [1 if n in shared else each for n, each in enumerate(part_of(axis))]
+        shape[axis] = part_of(axis)[axis]
+        chosen = rng.integers(-2, SHAPE[axis] + 1, shape).astype(dtype_of(index))
+        arrays = array, chosen, updates
+        start, names, added = operands(*arrays)
+        op = graph.ScatterOp(start, names, added, axis, kind)
+        assert (op.combined_writes is None) == (kind == "mul" or dropped(op))
+        if op.combined_writes is not None:
+            (found,) = built_by(op.build_combined_writes, op, arrays)
+            check_alike(found, op.compute_reference(*arrays)[0], kind == "set")
+
+
+def dropped(op: graph.ScatterOp) -> bool:
+    """Return `True` for sums and extrema of f64, which are not combined in memory."""
+    is_replaced = op.kind.data is graph.ScatterKind.SET
+    return not is_replaced and tensor_type(op.operand).element_type == f64
 
 
 def test_the_last_update_counts():

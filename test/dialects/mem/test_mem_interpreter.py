@@ -379,3 +379,25 @@ func.func @main(%x: memref<3x4xf32, "L3">, %y: memref<3x4xf32, "L3">) {{
     run(text, x, y)
     x, y = (x[::-1], y[::-1]) if direction else (x, y)
     np.testing.assert_array_equal(y, np.maximum.accumulate(x, axis=0))
+
+
+@pytest.mark.parametrize("kind", ["add", "max", "min"])
+def test_scatter_combines(kind: str):
+    text = f"""
+    func.func @main(%x: memref<3x4xf32, "L3">, %n: memref<5xi64, "L3">,
+                    %y: memref<5x2xf32, "L3">) {{
+      %i = mem.load %n[0] size [5] : memref<5xi64, "L3"> -> tensor<5xi64>
+      %v = mem.load %y[0, 0] size [5, 2] : memref<5x2xf32, "L3"> -> tensor<5x2xf32>
+      mem.scatter %v to %x[0, 3] axis 0 at %i
+          maps [affine_map<(d0, d1) -> (0, d1)>, affine_map<(d0, d1) -> (d0)>] <{kind}>
+          : tensor<5x2xf32>, tensor<5xi64> to memref<3x4xf32, "L3">
+      func.return
+    }}"""
+    x = np.zeros((3, 4), np.float32)
+    updates = np.array([[1, 9], [2, 9], [-3, 9], [4, 9], [np.nan, 9]], np.float32)
+    run(text, x, np.array([1, 1, 1, 3, 2]), updates)
+    expected = np.zeros((3, 4), np.float32)
+    expected[1:, 3] = {"add": (0, np.nan), "max": (2, np.nan), "min": (-3, np.nan)}[
+        kind
+    ]
+    np.testing.assert_array_equal(x, expected)

@@ -50,3 +50,25 @@
   %1 = tile.scatter %t into %o[0, 0] axis 0 at %n maps [affine_map<(d0, d1) -> (0, d1)>, affine_map<(d0, d1) -> (d0)>] : tensor<16x8xf32>, tensor<16xi64> into tensor<100x64xf32>
   tile.yield %1 : tensor<100x64xf32>
 }
+
+// -----
+
+%x, %n, %t = "test.op"() : () -> (tensor<100x64xf32>, tensor<16xi64>, tensor<16x8xf32>)
+// expected-error@+1 {{expected `accumulate` or `combine`, got both of them}}
+%0 = tile.scatter %t into %x[0, 0] axis 0 at %n maps [affine_map<(d0, d1) -> (0, d1)>, affine_map<(d0, d1) -> (d0)>] accumulate combine <add> : tensor<16x8xf32>, tensor<16xi64> into tensor<100x64xf32>
+
+// -----
+
+%x, %n, %t = "test.op"() : () -> (tensor<100x64xi8>, tensor<16xi64>, tensor<16x8xi8>)
+// expected-error@+1 {{expected elements of f32, i32 or i64 to combine, got i8}}
+%0 = tile.scatter %t into %x[0, 0] axis 0 at %n maps [affine_map<(d0, d1) -> (0, d1)>, affine_map<(d0, d1) -> (d0)>] combine <add> : tensor<16x8xi8>, tensor<16xi64> into tensor<100x64xi8>
+
+// -----
+
+%x, %n = "test.op"() : () -> (tensor<16x8xi64>, tensor<16xi64>)
+// Iterations that combine with a tensor do not read it.
+// expected-error@+1 {{expected a destination of a parallel loop to be only written, got a use in tile.scatter}}
+%0 = tile.while (%k = 0 to 3 step 1) parallel mapping(loop) into(%o = %x : tensor<16x8xi64>) {
+  %1 = tile.scatter %o into %o[0, 0] axis 0 at %n maps [affine_map<(d0, d1) -> (0, d1)>, affine_map<(d0, d1) -> (d0)>] combine <add> : tensor<16x8xi64>, tensor<16xi64> into tensor<16x8xi64>
+  tile.yield %1 : tensor<16x8xi64>
+}

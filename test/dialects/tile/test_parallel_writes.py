@@ -105,3 +105,29 @@ def test_nests_in_nests(kind: str):
         return
     with pytest.raises(InterpretationError, match=r"\(%j = 4\) and \(%j = 6\)"):
         outcome(8, "0")
+
+
+@pytest.mark.parametrize(("kind", "expected"), [("add", 66), ("max", 11), ("min", 0)])
+def test_iterations_combine_with_one_element(kind: str, expected: int):
+    text = f"""
+    func.func @f(%x: tensor<3xi32>, %n: tensor<12xi64>, %u: tensor<12xi32>)
+        -> tensor<3xi32> {{
+      %r = tile.while (%i = 0 to 12 step 4) parallel into(%o = %x : tensor<3xi32>) {{
+        %m = tile.slice %n[%i]
+            : tensor<12xi64> -> tensor<4xi64, #tile.encoding<L1>>
+        %t = tile.slice %u[%i]
+            : tensor<12xi32> -> tensor<4xi32, #tile.encoding<L1>>
+        %d = tile.scatter %t into %o[0] axis 0 at %m
+            maps [affine_map<(d0) -> (0)>, affine_map<(d0) -> (d0)>] combine <{kind}>
+            : tensor<4xi32, #tile.encoding<L1>>, tensor<4xi64, #tile.encoding<L1>>
+            into tensor<3xi32>
+        tile.yield %d : tensor<3xi32>
+      }}
+      func.return %r : tensor<3xi32>
+    }}"""
+    module = parse_module(new_context(), Source(text, "nest.mlir"))
+    updates = np.arange(12, dtype=np.int32)
+    names = np.ones(12, np.int64)
+    x = np.array([7, {"add": 0, "max": -1, "min": 99}[kind], 7], np.int32)
+    (found,) = interpret(module, {"x": x, "n": names, "u": updates})
+    assert found.tolist() == [7, expected, 7]

@@ -1,5 +1,6 @@
 // RUN: tlf-opt %s --target npu -p graph-copy-written | filecheck %s
 // RUN: tlf-opt %s --target npu-tiny -p "graph-copy-written,graph-group{level=L2},graph-select-tile-sizes{level=L2},dce,convert-graph-to-tile" | filecheck %s --check-prefix=TILES
+// RUN: tlf-opt %s --target h200 -p "graph-copy-written{constants=true}" | filecheck %s --check-prefix=CONSTANTS
 
 // What is computed here and needed by nothing else is written to where it is, and so is
 // what was written to before.
@@ -15,6 +16,11 @@ func.func @own(%a: tensor<9x8xf32>, %n: tensor<5x1xi64>, %u: tensor<5x8xf32>) ->
 }
 
 // Equal numbers are put where they are written to.
+// CONSTANTS-LABEL: func.func @zeros
+// CONSTANTS-SAME:    "its destination is copied: it is a constant"
+// CONSTANTS-NEXT:    [[X:%.*]] = graph.constant
+// CONSTANTS-NEXT:    [[C:%.*]] = graph.transpose [[X]] permutation [0, 1]
+// CONSTANTS-NEXT:    graph.scatter [[C]]
 // CHECK-LABEL: func.func @zeros
 // CHECK-NEXT:    graph.constant
 // CHECK-NEXT:    graph.scatter

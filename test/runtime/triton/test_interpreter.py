@@ -258,6 +258,41 @@ def test_race_of_a_load_and_a_store() -> None:
         launch(lines, {"x": x}, np.dtype(np.float32), [2], grid=2)
 
 
+def test_repeated_operands_of_a_combination() -> None:
+    """A pointer, a value or a mask that repeats stands for each of its elements."""
+    lines = """r = tl.arange(0, 4)
+        tl.store(p1 + r, 0.0)
+        pointers = tl.broadcast_to(p1 + r[None, :], [2, 4])
+        tl.atomic_add(pointers, tl.load(p0), mask=(r < 3)[None, :])"""
+    x = np.array([2.5], np.float32)
+    with sanitize():
+        sums = launch(lines, {"x": x}, np.dtype(np.float32), [4])
+    assert sums.tolist() == [5, 5, 5, 0]
+
+
+def test_programs_combine_with_the_same_elements() -> None:
+    with sanitize():
+        launch("tl.atomic_add(p0, 1.0)", {}, np.dtype(np.float32), [1], grid=3)
+
+
+ATOMIC = "tl.atomic_add(p0, 1.0, mask=p == 1)"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "message"),
+    [
+        ("tl.store(p0, 1.0, mask=p == 0)", ATOMIC, "combines with .* stores"),
+        ("tl.load(p0, mask=p == 0)", ATOMIC, "combines with .* loads"),
+        (ATOMIC, "tl.store(p0, 1.0, mask=p == 2)", "stores where another"),
+        (ATOMIC, "tl.load(p0, mask=p == 2)", "loads what another"),
+    ],
+)
+def test_races_with_a_combination(first: str, second: str, message: str) -> None:
+    lines = f"p = tl.program_id(0)\n{first}\n{second}"
+    with sanitize(), pytest.raises(KernelError, match=message):
+        launch(lines, {}, np.dtype(np.float32), [1], grid=3)
+
+
 def test_failing_kernel_is_named() -> None:
     with pytest.raises(KernelError, match="kernel 'kernel': NameError"):
         launch("unknown(p0)", {}, np.dtype(np.float32), [1])
