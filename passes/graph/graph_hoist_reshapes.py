@@ -38,7 +38,7 @@ from tlf.passes.graph.permutations import (
     non_unit_extents,
     reshape_to,
 )
-from tlf.passes.graph.refined_regions import refine_regions_of_block
+from tlf.passes.graph.region_rebuilding import refine_regions_of_block
 from tlf.passes.graph.reshape_broadcasts import SplitBroadcastPattern
 from tlf.passes.graph.reshape_for_residency import (
     SplitBeforeSlicePattern,

@@ -1,6 +1,6 @@
 """
-Part of the pass `graph-hoist-reshapes` that computes elementwise operations and
-reductions on both sides of reshapes under one shape.
+Regions of elementwise operations and reductions on both sides of reshapes, which the
+pass `graph-hoist-reshapes` computes under one shape.
 
 A group normalization reshapes images to rows, one per group of channels, and the
 normalized rows to images again. Its reductions and its elementwise operations have one
@@ -16,45 +16,20 @@ from heapq import heappop, heappush
 from itertools import accumulate, pairwise
 from operator import mul
 
-from xdsl.builder import Builder
-from xdsl.ir import Block, Operation, SSAValue
-from xdsl.rewriter import InsertPoint
+from xdsl.ir import Operation, SSAValue
 
 from tlf.dialects import graph
-from tlf.dialects.interfaces import ElementwiseInterface
-from tlf.dialects.located_rewriting import located_rewriter_at
 from tlf.dialects.types import tensor_type
-from tlf.passes.graph.permutations import reshape_to
-from tlf.passes.graph.pointwise import is_pointwise, rebuild_elementwise
+from tlf.passes.graph.pointwise import is_pointwise
 from tlf.passes.graph.split_axes import (
     AxisFactors,
-    factor_indices_of_axes,
     has_several_factors,
-    remark_split_before_op,
     split_factors_of_shapes,
-    split_shape_of_broadcast,
 )
 from tlf.passes.op_replacement import is_in_planned_group
 
 MAX_OPERATIONS = 256
 """Maximum number of operations of a region."""
-
-
-def refine_regions_of_block(block: Block) -> None:
-    """
-    Compute what is computed between and behind reshapes on the common refinement of
-    their shapes, where a reduction reduces axes that a reshape merged, and elementwise
-    operations compute the same elements under another shape.
-    """
-    order = {op: index for index, op in enumerate(block.ops)}
-    for op in order:
-        if op.parent is None or not isinstance(op, graph.ReshapeOp):
-            continue
-        if is_in_planned_group(op):
-            return
-        region = _RefinedRegion.behind_reshape(op, order)
-        if region is not None and region.is_worth_refining(op):
-            region.rebuild(op)
 
 
 def find_common_refinement(
@@ -70,9 +45,9 @@ def find_common_refinement(
 
 
 @dataclass
-class _RefinedRegion:
+class RefinedRegion:
     """
-    Elementwise operations, reductions and reshapes behind a reshape, which can be
+    Elementwise operations, reductions and reshapes around a reshape, which can be
     computed under another shape.
     """
 
@@ -80,12 +55,15 @@ class _RefinedRegion:
     factors: dict[SSAValue, AxisFactors]
     """Factors of the axes of the tensors with all elements, in order."""
     operations: list[Operation] = field(default_factory=list[Operation])
+    """Operations in program order."""
+    starts_from_memory: bool = False
+    """True if the region has all operations that compute its first operand."""
 
     @staticmethod
-    def behind_reshape(
+    def around_reshape(
         op: graph.ReshapeOp, order: Mapping[Operation, int]
-    ) -> _RefinedRegion | None:
-        """Return the region behind a reshape; None if shapes have no refinement."""
+    ) -> RefinedRegion | None:
+        """Return the region of a reshape; None if its shapes have no refinement."""
         before, after = (
             tensor_type(value).get_shape() for value in (op.operand, op.result)
         )
@@ -97,14 +75,29 @@ class _RefinedRegion:
             or not any(map(has_several_factors, factors))
         ):
             return None
-        region = _RefinedRegion(shape, {op.result: factors})
-        region._collect_operations(op, order)
+        region = RefinedRegion(shape, {op.result: factors})
+        region._collect_producers(op, order)
+        region._collect_readers(op, order)
         return region
 
-    def _collect_operations(
+    def _collect_producers(
+        self, op: graph.ReshapeOp, order: Mapping[Operation, int]
+    ) -> None:
+        """Collect the operations that compute the operand from tensors in memory."""
+        producers = _find_producers_from_memory(op.operand)
+        if producers is not None and all(each in order for each in producers):
+            self.starts_from_memory = True
+            self.operations = sorted(producers, key=order.__getitem__)
+        shape = tensor_type(op.operand).get_shape()
+        factors = split_factors_of_shapes(shape, self.shape)
+        assert factors is not None
+        self.factors.update((each.results[0], factors) for each in self.operations)
+        self.operations.append(op)
+
+    def _collect_readers(
         self, first: graph.ReshapeOp, order: Mapping[Operation, int]
     ) -> None:
-        """Collect the operations of the region, in program order."""
+        """Collect the operations behind a reshape, in program order."""
         pending = list[tuple[int, Operation]]()
         seen: set[Operation] = {first}
 
@@ -142,7 +135,7 @@ class _RefinedRegion:
             return None
         others = [each for each in op.operands if each not in self.factors]
         has_own_producer = any(
-            tensor_type(each).get_shape() == shape and _is_computed_once(each)
+            tensor_type(each).get_shape() == shape and is_computed_once(each)
             for each in others
         )
         return None if has_own_producer else self.factors[value]
@@ -165,7 +158,7 @@ class _RefinedRegion:
             for each in self.operations
             if is_pointwise(each)
         }
-        if _is_computed_once(op.operand) and is_pointwise(op.operand.owner):
+        if is_computed_once(op.operand) and is_pointwise(op.operand.owner):
             shapes.add(tensor_type(op.operand).get_shape())
         reduced = {
             tensor_type(each.operand).get_shape()
@@ -174,83 +167,30 @@ class _RefinedRegion:
         }
         return merged and len(shapes | reduced) > 1
 
-    def rebuild(self, op: graph.ReshapeOp) -> None:
-        """Rebuild the operations on the refined shape, after the operand of `op`."""
-        source = reshape_to(op.operand, self.shape, _builder_at(op))
-        refined: dict[SSAValue, SSAValue] = {op.result: source}
-        for each in self.operations:
-            builder = _builder_at(each)
-            if isinstance(each, graph.ReshapeOp):
-                refined[each.result] = refined[each.operand]
-            elif isinstance(each, graph.ReduceOp):
-                self._rebuild_reduction(each, refined[each.operand], builder)
-            else:
-                assert is_pointwise(each)
-                remark_split_before_op(each)
-                operands = self._split_operands(each, refined, builder)
-                rebuilt = rebuild_elementwise(each, operands, self.shape, builder)
-                rebuilt.name_hint = each.results[0].name_hint
-                refined[each.results[0]] = rebuilt
-        self._replace_results(refined)
-        for each in reversed([op, *self.operations]):
-            if not any(result.uses for result in each.results):
-                each.detach()
-                each.erase()
 
-    def _split_operands(
-        self,
-        op: ElementwiseInterface,
-        refined: Mapping[SSAValue, SSAValue],
-        builder: Builder,
-    ) -> list[SSAValue]:
-        """Return the operands of an elementwise operation with their axes split."""
-        factors = self.factors[op.results[0]]
-        return [
-            refined.get(each)
-            or reshape_to(each, split_shape_of_broadcast(each, factors), builder)
-            for each in op.operands
-        ]
-
-    def _rebuild_reduction(
-        self, op: graph.ReduceOp, operand: SSAValue, builder: Builder
-    ) -> None:
-        """Reduce the factors of axes, and replace the result."""
-        axes = factor_indices_of_axes(self.factors[op.operand], op.axis_list)
-        reduction = graph.ReduceOp(
-            operand,
-            op.reduce_kind,
-            axes,
-            keepdims=op.keepdims is not None,
-            acc=op.acc,
-            element=tensor_type(op.result).element_type,
-        )
-        reduction.location = op.location
-        result = builder.insert(reduction).result
-        shape = tensor_type(op.result).get_shape()
-        op.result.replace_all_uses_with(reshape_to(result, shape, builder))
-
-    def _replace_results(self, refined: Mapping[SSAValue, SSAValue]) -> None:
-        """Let the readers outside of the region read reshapes of what is refined."""
-        members = {*self.operations}
-        for op in self.operations:
-            readers = [
-                use for use in op.results[0].uses if use.operation not in members
-            ]
-            if isinstance(op, graph.ReduceOp) or not readers:
-                continue
-            shape = tensor_type(op.results[0]).get_shape()
-            merged = reshape_to(refined[op.results[0]], shape, _builder_at(op))
-            for use in readers:
-                use.operation.operands[use.index] = merged
+def _find_producers_from_memory(value: SSAValue) -> set[Operation] | None:
+    """
+    Return the elementwise operations that compute a value from tensors that are stored
+    in any case; None if it is computed from others.
+    """
+    producers, pending = set[Operation](), [value]
+    shape = tensor_type(value).get_shape()
+    while pending:
+        each = pending.pop()
+        owner = each.owner
+        if isinstance(owner, graph.ReshapeOp):
+            each, owner = owner.operand, owner.operand.owner
+            if is_computed_once(each):
+                return None
+        if not is_computed_once(each) or isinstance(owner, graph.ConstantOp):
+            continue
+        if not is_pointwise(owner) or is_in_planned_group(owner):
+            return None
+        producers.add(owner)
+        pending += [o for o in owner.operands if tensor_type(o).get_shape() == shape]
+    return producers
 
 
-def _builder_at(op: Operation) -> Builder:
-    """Return a builder before an operation, whose operations take its location."""
-    rewriter = located_rewriter_at(op)
-    rewriter.insertion_point = InsertPoint.before(op)
-    return rewriter
-
-
-def _is_computed_once(value: SSAValue) -> bool:
+def is_computed_once(value: SSAValue) -> bool:
     """Return `True` if an operation computes a tensor for one reader alone."""
     return isinstance(value.owner, Operation) and value.has_one_use()
