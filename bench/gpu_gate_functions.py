@@ -46,6 +46,31 @@ def add_norm(x: Any, residual: Any, scale: Any, shift: Any) -> Any:
     return x + residual, norm(x + residual, scale, shift)
 
 
+def group_norm(x: Any, scale: Any, shift: Any) -> Any:
+    """SiLU of a group norm of images, with 32 groups of channels."""
+    return F.silu(F.group_norm(x, 32, scale, shift))
+
+
+def index_add(x: Any, indices: Any, values: Any) -> Any:
+    """Sums of elements and of the values at their indices."""
+    return x.index_add(0, indices, values)
+
+
+def index_put(x: Any, indices: Any, values: Any) -> Any:
+    """Elements, replaced by the values at their indices."""
+    return x.index_put((indices,), values)
+
+
+def sort(x: Any) -> Any:
+    """Sorted rows."""
+    return x.sort(-1).values
+
+
+def topk(x: Any) -> Any:
+    """The 16 greatest elements of each row."""
+    return x.topk(16).values
+
+
 def linear_relu(x: Any, weight: Any, bias: Any) -> Any:
     """Matrix product with a bias and ReLU."""
     return F.relu(x @ weight + bias)

@@ -105,6 +105,20 @@ def elementwise(
     return RowWork(function, random_tensors(device, *shapes))
 
 
+def indexed(function: Callable[..., Any], count: int, device: str) -> RowWork:
+    """Return a function of f32 elements, of indices that differ, and of values."""
+    elements, values = random_tensors(device, (count,), (count // 2,), dtype="f32")
+    indices = T.randperm(count, device=device)[: count // 2]
+    return RowWork(function, (elements, indices, values))
+
+
+def rows_of_f32(
+    function: Callable[..., Any], shape: Sequence[int], device: str
+) -> RowWork:
+    """Return a function of random rows of f32."""
+    return RowWork(function, random_tensors(device, shape, dtype="f32"))
+
+
 def product(
     rows: int, columns: int, depth: int, device: str, *, last: str = "relu"
 ) -> RowWork:
@@ -273,6 +287,7 @@ RELAXED = ("transformer layer bf16", "bert block bf16", "mixer block bf16")
 
 def _pointwise_rows() -> Iterator[GateRow]:
     wide, rows, weights = (16384, 8192), (32768, 4096), ((4096,), (4096,))
+    images = 16, 320, 64, 64
     table: Sequence[tuple[str, str, Callable[..., Any], Sequence[Sequence[int]]]] = (
         ("gelu", CORE, functions.gelu, [wide]),
         ("sin + cos", CORE, functions.sin_cos, [wide, wide]),
@@ -281,13 +296,28 @@ def _pointwise_rows() -> Iterator[GateRow]:
         ("softmax", CORE, functions.softmax, [rows]),
         ("layer norm", CORE, functions.norm, [rows, *weights]),
         ("add + layer norm", CORE, functions.add_norm, [rows, rows, *weights]),
+        ("group norm", CORE, functions.group_norm, [images, (320,), (320,)]),
     )
     for name, tier, function, shapes in table:
         yield GateRow(f"{name} bf16", tier, partial(elementwise, function, shapes))
 
 
+def _indexed_rows() -> Iterator[GateRow]:
+    for name, tier, function in (
+        ("index add", CORE, functions.index_add),
+        ("index put", FULL, functions.index_put),
+    ):
+        yield GateRow(f"{name} f32", tier, partial(indexed, function, 2**20))
+    for name, tier, function, shape in (
+        ("sort", CORE, functions.sort, (4096, 1000)),
+        ("topk", FULL, functions.topk, (4096, 32000)),
+    ):
+        yield GateRow(f"{name} f32", tier, partial(rows_of_f32, function, shape))
+
+
 def _suite_rows() -> Iterator[GateRow]:
     yield from _pointwise_rows()
+    yield from _indexed_rows()
     for sizes in ((4096, 4096, 4096), (8192, 8192, 8192), (8192, 4096, 1024)):
         yield GateRow(f"matmul {_format_sizes(sizes)}", CORE, partial(product, *sizes))
     for sizes in ((8192, 1024, 4096), (128, 4096, 4096)):
