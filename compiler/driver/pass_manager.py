@@ -18,7 +18,6 @@ from tlf.compiler.driver.gc_tuning import reduce_garbage_collections
 from tlf.compiler.driver.module_verifier import IncrementalVerifier
 from tlf.compiler.driver.timing import Timing
 from tlf.dialects.located_rewriting import propagate_locations
-from tlf.lowering.pipelines import PIPELINES
 from tlf.support.call_stack import reserve_stack
 from tlf.support.progress import report_step
 
@@ -49,9 +48,10 @@ class VerifyEach(StrEnum):
 CONVERSION_PREFIX = "convert-"
 """Start of the names of passes that convert a program to another level."""
 
-CLEAN_UP = frozenset(PIPELINES["tidy"].split(","))
+CLEAN_UP = ("canonicalize", "tlf-cse", "dce")
 """
-Names of passes that have no effect but on the program, and that pipelines repeat.
+Names of the passes of `tidy`, which have no effect but on the program, and which
+pipelines repeat.
 """
 
 

@@ -18,8 +18,9 @@ from xdsl.rewriter import Rewriter
 from tlf.compiler.driver import module_verifier
 from tlf.compiler.driver.driver import new_context
 from tlf.compiler.driver.module_verifier import IncrementalVerifier, verify_module
-from tlf.compiler.driver.pass_manager import PassManager, VerifyEach
+from tlf.compiler.driver.pass_manager import CLEAN_UP, PassManager, VerifyEach
 from tlf.dialects.target import load_target_spec
+from tlf.lowering.pipelines import PIPELINES
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 
@@ -244,3 +245,7 @@ def test_inner_operations_are_verified_first(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(Operation, "verify", record)
     assert verifier.verify_changes(module)
     assert verified == list(module.walk(region_first=True))
+
+
+def test_clean_up_passes_are_those_of_the_pipeline():
+    assert ",".join(CLEAN_UP) == PIPELINES["tidy"]
