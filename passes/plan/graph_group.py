@@ -29,6 +29,7 @@ from tlf.dialects.target import TargetSpec
 from tlf.dialects.target.level_lookup import find_tile_level
 from tlf.dialects.topological_order import sort_topologically
 from tlf.passes.plan.cascade_step_attributes import CascadeStepAttributes
+from tlf.passes.plan.widened_results import copy_widened_results
 from tlf.passes.remark_attributes import attach_remarks
 from tlf.planner.context import memo_of
 from tlf.planner.estimator_selection import select_estimator
@@ -121,10 +122,25 @@ def _splat_constants_of(operations: Sequence[TilingInterface]) -> list[Operation
     )
 
 
+def _partition_block(
+    block: Block, grouping: BlockGrouping
+) -> list[list[TilingInterface]]:
+    """
+    Split the operations of a block into groups. On targets that compute in registers,
+    groups store results before these are widened for several others.
+    """
+    remarks = {key: [*ops] for key, ops in grouping.remarks.operations.items()}
+    groups = grouping.partition_block(block)
+    if not grouping.target.computes_in_registers or not copy_widened_results(groups):
+        return groups
+    grouping.remarks.operations = remarks
+    return grouping.partition_block(block)
+
+
 def group_operations_of_block(block: Block, grouping: BlockGrouping) -> None:
     """Move the operations of a block into new groups, as `grouping` partitions them."""
     copy_returned_values(block)
-    groups = grouping.partition_block(block)
+    groups = _partition_block(block, grouping)
     apart = _untileable_splat_constants(groups, grouping)
     grouped = {op for operations in groups for op in operations}
     groups += [[op] for op in apart if op not in grouped]

@@ -28,6 +28,7 @@ from tlf.dialects.interfaces import (
     ViewInterface,
 )
 from tlf.dialects.slice_views import is_stored_slice
+from tlf.dialects.storage_attributes import is_loaded_by_copy
 from tlf.dialects.target import Level, LevelKind, TargetSpec
 from tlf.dialects.tensor_copies import is_tensor_copy
 from tlf.dialects.tile import level_of
@@ -435,9 +436,13 @@ class BlockGrouping:
     ) -> list[Operation]:
         """
         Return the operations in `groups` that compute the operands of `op`, in operand
-        order.
+        order. A copy of an operation for its reader loads what others compute.
         """
-        owners = [operand.owner for operand in op.operands]
+        owners = [
+            operand.owner
+            for operand in op.operands
+            if not is_loaded_by_copy(operand, op)
+        ]
         return [
             each for each in owners if isinstance(each, Operation) and each in groups
         ]
