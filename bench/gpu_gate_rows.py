@@ -105,7 +105,7 @@ def elementwise(
     return RowWork(function, random_tensors(device, *shapes))
 
 
-def indexed(function: Callable[..., Any], count: int, device: str) -> RowWork:
+def random_updates(function: Callable[..., Any], count: int, device: str) -> RowWork:
     """Return a function of f32 elements, of indices that differ, and of values."""
     elements, values = random_tensors(device, (count,), (count // 2,), dtype="f32")
     indices = T.randperm(count, device=device)[: count // 2]
@@ -307,7 +307,7 @@ def _indexed_rows() -> Iterator[GateRow]:
         ("index add", CORE, functions.index_add),
         ("index put", FULL, functions.index_put),
     ):
-        yield GateRow(f"{name} f32", tier, partial(indexed, function, 2**20))
+        yield GateRow(f"{name} f32", tier, partial(random_updates, function, 2**20))
     for name, tier, function, shape in (
         ("sort", CORE, functions.sort, (4096, 1000)),
         ("topk", FULL, functions.topk, (4096, 32000)),
