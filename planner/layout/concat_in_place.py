@@ -60,41 +60,52 @@ def in_place_objection(value: SSAValue, block: Block) -> str | None:
     Return the reason why a value cannot be computed in place in the result of a
     concatenation, or None if it can.
     """
-    users = [use.operation for use in value.uses]
-    owner = value.owner
-    if isinstance(owner, Operation) and is_axis_merge(owner):
-        (value,) = owner.operands
-        users += [use.operation for use in value.uses if use.operation is not owner]
-        owner = value.owner
+    owner, users = _producer_and_users_of(value)
     if (
         isinstance(owner, Block)
         or owner.parent is not block
         or not _has_new_result_buffer(owner)
     ):
         return VIEW if isinstance(owner, Operation) and _is_view(owner) else GIVEN
-    if any(isinstance(user, func.ReturnOp) for user in users):
+    if any(map(_returns, users)):
         return RETURNED
     return VIEWED if any(map(_is_view, users)) else None
 
 
+def _producer_and_users_of(
+    value: SSAValue,
+) -> tuple[Operation | Block, list[Operation]]:
+    """
+    Return the owner of a value, or of the operand whose axes it merges, and the users
+    of both.
+    """
+    users = [use.operation for use in value.uses]
+    owner = value.owner
+    if not isinstance(owner, Operation) or not is_axis_merge(owner):
+        return owner, users
+    (operand,) = owner.operands
+    users += [use.operation for use in operand.uses if use.operation is not owner]
+    return operand.owner, users
+
+
 def _has_only_axis_splits(value: SSAValue) -> bool:
     """Return `True` if all views of a value only split axes, and none is returned."""
-    owner = value.owner
-    if isinstance(owner, Operation) and is_axis_merge(owner):
-        (value,) = owner.operands
-    views = [
-        use.operation
-        for use in value.uses
-        if use.operation is not owner and _is_view(use.operation)
-    ]
-    return all(
-        is_axis_split(view)
-        and _has_only_axis_splits(view.results[0])
-        and not any(
-            isinstance(use.operation, func.ReturnOp) for use in view.results[0].uses
-        )
-        for view in views
+    _, users = _producer_and_users_of(value)
+    return all(_only_splits_axes(user) for user in users if _is_view(user))
+
+
+def _only_splits_axes(view: Operation) -> bool:
+    """Return `True` if a view and its views only split axes, and none is returned."""
+    users = [use.operation for use in view.results[0].uses]
+    return is_axis_split(view) and all(
+        _only_splits_axes(user) if _is_view(user) else not _returns(user)
+        for user in users
     )
+
+
+def _returns(op: Operation) -> bool:
+    """Return `True` if an operation returns its operands."""
+    return isinstance(op, func.ReturnOp)
 
 
 def _has_new_result_buffer(op: Operation) -> bool:

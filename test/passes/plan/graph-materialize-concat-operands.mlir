@@ -28,6 +28,25 @@ func.func @split(%x: tensor<6x4xf32>, %y: tensor<6x2xf32>)
   func.return %c, %r : tensor<6x6xf32>, tensor<2x4xf32>
 }
 
+// Other readers merge axes of what is split, or merged, before.
+// CHECK-LABEL: func.func @merged_again
+// CHECK-SAME:    "operand 0 is copied: it has views" at "%c"
+// CHECK-SAME:    "operand 1 is copied: it has views" at "%c"
+func.func @merged_again(%x: tensor<6x4xf32>, %y: tensor<2x3x2xf32>)
+    -> (tensor<6x6xf32>, tensor<f32>, tensor<f32>, tensor<2x3xf32>) {
+  %a = graph.neg %x : tensor<6x4xf32>
+  %s = graph.reshape %a : (tensor<6x4xf32>) -> tensor<2x3x4xf32>
+  %u = graph.reshape %s : (tensor<2x3x4xf32>) -> tensor<24xf32>
+  %p = graph.reduce %u <max> axes [0] : (tensor<24xf32>) -> tensor<f32>
+  %e = graph.exp %y : tensor<2x3x2xf32>
+  %b = graph.reshape %e : (tensor<2x3x2xf32>) -> tensor<6x2xf32>
+  %v = graph.reshape %b : (tensor<6x2xf32>) -> tensor<12xf32>
+  %q = graph.reduce %v <max> axes [0] : (tensor<12xf32>) -> tensor<f32>
+  %r = graph.reduce %e <max> axes [2] : (tensor<2x3x2xf32>) -> tensor<2x3xf32>
+  %c = graph.concat %a, %b axis 1 : (tensor<6x4xf32>, tensor<6x2xf32>) -> tensor<6x6xf32>
+  func.return %c, %p, %q, %r : tensor<6x6xf32>, tensor<f32>, tensor<f32>, tensor<2x3xf32>
+}
+
 // Arguments, what is joined already, what is returned, and views are copied.
 // CHECK-LABEL: func.func @elsewhere
 // CHECK-SAME:    "operand 1 is copied: no operation here computes it" at "%c"
