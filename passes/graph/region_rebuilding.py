@@ -25,6 +25,7 @@ from tlf.passes.graph.split_axes import (
     remark_split_before_op,
     split_shape_of_broadcast,
 )
+from tlf.passes.graph.split_axis_reductions import rebuild_reduction
 from tlf.passes.op_replacement import is_in_planned_group
 
 
@@ -128,16 +129,9 @@ class RegionRebuilder:
     def _rebuild_reduction(self, op: graph.ReduceOp, builder: Builder) -> None:
         """Reduce the factors of axes, and replace the result."""
         axes = factor_indices_of_axes(self.region.factors[op.operand], op.axis_list)
-        reduction = graph.ReduceOp(
-            self._refine(op.operand, builder),
-            op.reduce_kind,
-            [n for n, span in enumerate(self.spans) if span.start in axes],
-            keepdims=op.keepdims is not None,
-            acc=op.acc,
-            element=tensor_type(op.result).element_type,
-        )
-        reduction.location = op.location
-        result = builder.insert(reduction).result
+        spans = [n for n, span in enumerate(self.spans) if span.start in axes]
+        operand = self._refine(op.operand, builder)
+        result = rebuild_reduction(op, operand, spans, builder)
         shape = tensor_type(op.result).get_shape()
         op.result.replace_all_uses_with(reshape_to(result, shape, builder))
 

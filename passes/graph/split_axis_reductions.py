@@ -5,8 +5,10 @@ tensor together with its reductions.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from xdsl.builder import Builder
 from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from xdsl.rewriter import InsertPoint
@@ -76,28 +78,29 @@ def replace_reshape_by_split_tensor(
             continue
         assert isinstance(user, graph.ReduceOp)
         rewriter.insertion_point = InsertPoint.before(user)
-        reduced = _rebuild_reduction_on_split(user, split, factors, rewriter)
+        axes = factor_indices_of_axes(factors, user.axis_list)
+        reduced = rebuild_reduction(user, split, axes, rewriter)
         shape = tensor_type(user.result).get_shape()
         rewriter.replace(user, [], [reshape_to(reduced, shape, rewriter)])
 
 
-def _rebuild_reduction_on_split(
-    op: graph.ReduceOp, split: SSAValue, factors: AxisFactors, rewriter: PatternRewriter
+def rebuild_reduction(
+    op: graph.ReduceOp, operand: SSAValue, axes: Sequence[int], builder: Builder
 ) -> SSAValue:
     """
-    Insert a reduction like `op` of `split`, its operand with axes split into factors,
-    and return the result; `op` remains.
+    Build a reduction like `op` of another operand along other axes, and return the
+    result.
     """
     reduction = graph.ReduceOp(
-        split,
+        operand,
         op.reduce_kind,
-        factor_indices_of_axes(factors, op.axis_list),
+        axes,
         keepdims=op.keepdims is not None,
         acc=op.acc,
         element=tensor_type(op.result).element_type,
     )
     reduction.location = op.location
-    return rewriter.insert(reduction).result
+    return builder.insert(reduction).result
 
 
 @dataclass
@@ -126,9 +129,8 @@ class SplitReductionPattern(RewritePattern):
             return
         remark_split_before_op(before)
         rewriter.insertion_point = InsertPoint.before(before)
-        reduced = _rebuild_reduction_on_split(
-            before, collapse.operand, factors, rewriter
-        )
+        axes = factor_indices_of_axes(factors, before.axis_list)
+        reduced = rebuild_reduction(before, collapse.operand, axes, rewriter)
         result = tensor_type(op.result).get_shape()
         rewriter.replace(op, [], [reshape_to(reduced, result, rewriter)])
         rewriter.erase(before)
