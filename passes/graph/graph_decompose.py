@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias, TypeGuard
 
+from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
@@ -236,6 +237,19 @@ class PromoteAccumulatorPattern(RewritePattern):
         rewriter.replace(op, [widened, rounded])
 
 
+def _build_native_form(
+    op: Operation,
+    rewriter: PatternRewriter,
+    build: Callable[[Builder], Sequence[SSAValue]],
+    text: str,
+) -> None:
+    """Replace an operation by a form of it that the target performs, with a remark."""
+    remark = f"{_mnemonic_of(op)} {text}"
+    graph.add_remark(op, GraphDecomposePass.name, "passed", remark)
+    _, results = build_operations_before(op, rewriter, build)
+    rewriter.replace(op, [], results)
+
+
 @dataclass
 class PromoteIndexedWritePattern(RewritePattern):
     """
@@ -252,12 +266,8 @@ class PromoteIndexedWritePattern(RewritePattern):
         wide = op.element_type_of_moves
         if wide in (None, tensor_type(op.results[0]).element_type):
             return
-        text = f"{_mnemonic_of(op)} adds in {wide}, and a cast rounds it"
-        graph.add_remark(op, GraphDecomposePass.name, "passed", text)
-        _, results = build_operations_before(
-            op, rewriter, partial(op.build_with_element_type, element_type=wide)
-        )
-        rewriter.replace(op, [], results)
+        build = partial(op.build_with_element_type, element_type=wide)
+        _build_native_form(op, rewriter, build, f"adds in {wide}, and a cast rounds it")
 
 
 @dataclass
@@ -274,10 +284,8 @@ class CombineIndexedWritePattern(RewritePattern):
             return
         if op.combining_kind is not None or not self.costs.is_combination_cheaper(op):
             return
-        text = f"{_mnemonic_of(op)} combines its updates in any order"
-        graph.add_remark(op, GraphDecomposePass.name, "passed", text)
-        _, results = build_operations_before(op, rewriter, op.build_combined_writes)
-        rewriter.replace(op, [], results)
+        text = "combines its updates in any order"
+        _build_native_form(op, rewriter, op.build_combined_writes, text)
 
 
 @dataclass
@@ -293,10 +301,8 @@ class SortAlongLastAxisPattern(RewritePattern):
             return
         if op.is_along_last_axis or not self.costs.is_network_cheaper(op):
             return
-        text = f"{_mnemonic_of(op)} sorts along the last axis of a transposed tensor"
-        graph.add_remark(op, GraphDecomposePass.name, "passed", text)
-        _, results = build_operations_before(op, rewriter, op.build_along_last_axis)
-        rewriter.replace(op, [], results)
+        text = "sorts along the last axis of a transposed tensor"
+        _build_native_form(op, rewriter, op.build_along_last_axis, text)
 
 
 @dataclass
@@ -312,14 +318,9 @@ class SplitSortPattern(RewritePattern):
             return
         if (chunk := self.costs.find_chunk_extent(op)) is None:
             return
-        text = (
-            f"{_mnemonic_of(op)} selects from the first elements of chunks of {chunk}"
-        )
-        graph.add_remark(op, GraphDecomposePass.name, "passed", text)
-        _, results = build_operations_before(
-            op, rewriter, partial(op.build_from_chunks, chunk_extent=chunk)
-        )
-        rewriter.replace(op, [], results)
+        build = partial(op.build_from_chunks, chunk_extent=chunk)
+        text = f"selects from the first elements of chunks of {chunk}"
+        _build_native_form(op, rewriter, build, text)
 
 
 def _patterns_of_native_forms(op: ModuleOp) -> Iterator[RewritePattern]:
