@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import (
     TensorType,
     i64,
 )
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue, Use
 from xdsl.ir.affine import AffineConstantExpr, AffineExpr, AffineMap
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -101,6 +101,7 @@ class _UnitDimFolding:
     def _preserve_rank_by_copies(self, op: Operation) -> None:
         """
         Copy the operands and results of an operation, so that their rank is preserved.
+        Structured operations read a result as it is.
         """
         for index, operand in enumerate(op.operands):
             if _has_unit_dims(operand):
@@ -112,11 +113,11 @@ class _UnitDimFolding:
         for result in op.results:
             if _has_unit_dims(result):
                 self.unfolded_values.add(result)
-                copy = _insert_copy_of_value(Builder(InsertPoint.after(op)), result)
-                owner = copy.owner
-                result.replace_uses_with_if(
-                    copy, lambda use: use.operation is not owner
-                )
+                others = [use for use in result.uses if not _reads_through_map(use)]
+                if others:
+                    copy = _insert_copy_of_value(Builder(InsertPoint.after(op)), result)
+                    for use in others:
+                        use.operation.operands[use.index] = copy
 
     def _retained_axes_of(self, value: SSAValue) -> RetainedAxes:
         """Return the original axes that `value` keeps; all axes if it is not folded."""
@@ -185,6 +186,17 @@ def non_unit_axes(shape: Sequence[int]) -> RetainedAxes:
     """Return the axes of extents other than 1, or the last axis if all are 1."""
     non_unit = tuple(axis for axis, extent in enumerate(shape) if extent != 1)
     return non_unit or tuple(range(len(shape)))[-1:]
+
+
+def _reads_through_map(use: Use) -> bool:
+    """Return `True` if an operation on values reads a use through an indexing map."""
+    op = use.operation
+    return (
+        isinstance(op, StructuredOp)
+        and not op.is_on_buffers
+        and use.index < len(op.input_operands)
+        and _can_fold_unit_dims_of(op)
+    )
 
 
 def _has_unit_dims(value: SSAValue) -> bool:

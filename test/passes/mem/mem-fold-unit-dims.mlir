@@ -97,3 +97,23 @@ func.func @unit_scan(%x: memref<4x1xf32, "L3">, %y: memref<4x1xf32, "L3">) {
   mem.store %s to %y[0, 0] : tensor<4x1xf32> to memref<4x1xf32, "L3">
   func.return
 }
+
+// -----
+
+// A product reads pixels as they are loaded, without a copy.
+// CHECK-LABEL: func.func @pixels
+// CHECK:         [[X:%.*]] = mem.im2col %x
+// CHECK-SAME:      -> tensor<1x2x4x8xf32>
+// CHECK-NEXT:    [[W:%.*]] = mem.load %w
+// CHECK-NEXT:    [[A:%.*]] = mem.fill
+// CHECK-NEXT:    [[Y:%.*]] = mem.contract ins([[X]], [[W]] :
+// CHECK-SAME:      domain [2, 4, 8, 8] maps [affine_map<(d0, d1, d2, d3) -> (0, d0, d1, d3)>
+func.func @pixels(%x: memref<3x4x4x8xf32, "L3">, %w: memref<8x8xf32, "L3">, %y: memref<3x2x4x8xf32, "L3">) {
+  %0 = mem.im2col %x[1, 0, 0, 0] map affine_map<(d0, d1, d2, d3) -> (d0, (d1 + 1), d2, d3)> basis [[3], [3], [4], [8]] size [1, 2, 4, 8] : memref<3x4x4x8xf32, "L3"> -> tensor<1x2x4x8xf32>
+  %1 = mem.load %w[0, 0] map affine_map<(d0, d1) -> (d0, d1)> size [8, 8] : memref<8x8xf32, "L3"> -> tensor<8x8xf32>
+  %2 = mem.fill 0.0 -> tensor<1x2x4x8xf32>
+  %3 = mem.contract ins(%0, %1 : tensor<1x2x4x8xf32>, tensor<8x8xf32>) outs(%2 : tensor<1x2x4x8xf32>) domain [1, 2, 4, 8, 8]
+      maps [affine_map<(b, h, w, n, k) -> (b, h, w, k)>, affine_map<(b, h, w, n, k) -> (k, n)>, affine_map<(b, h, w, n, k) -> (b, h, w, n)>] -> tensor<1x2x4x8xf32>
+  mem.store %3 to %y[1, 0, 0, 0] : tensor<1x2x4x8xf32> to memref<3x2x4x8xf32, "L3">
+  func.return
+}
