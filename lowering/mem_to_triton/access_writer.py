@@ -13,15 +13,15 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
 from tlf.dialects import mem
-from tlf.dialects.types import memref_type
+from tlf.dialects.types import itemsize_of, memref_type
 from tlf.lowering.mem_to_triton.element_positions import ElementPositions, Position
 from tlf.lowering.mem_to_triton.element_types import (
-    bit_width,
     element_type_of,
     python_literal_of,
     shape_of,
     triton_type_name,
 )
+from tlf.lowering.mem_to_triton.flat_axes import FlatAxes
 from tlf.lowering.mem_to_triton.index_expressions import IndexExpr, IndexTable
 from tlf.lowering.mem_to_triton.python_source import PythonSource
 from tlf.lowering.mem_to_triton.thread_order import (
@@ -163,15 +163,14 @@ class AccessWriter:
             view.pointer, start, type_.get_shape(), strides
         )
 
-    def load_expression(self, op: mem.LoadOp) -> str:
+    def load_expression(self, op: mem.LoadOp, axes: FlatAxes) -> str:
         """
         Return the `tl.load` expression of a `mem.load`, masked if it may be out of
-        bounds, with the shape of its tile.
+        bounds, as a tile with some axes.
         """
-        view, tile_shape = self.views[op.source], shape_of(op.value)
         offsets = self.index_expressions_of(op.mixed_offsets)
-        positions = ElementPositions.from_offsets(offsets, tile_shape, op.source_map)
-        return self._load_at(op, view, positions, op.box_sizes)
+        positions = ElementPositions.from_offsets(offsets, axes, op.source_map)
+        return self._load_at(op, self.views[op.source], positions, op.box_sizes)
 
     def merged_load_expression(self, op: mem.LoadOp, axis: int) -> str:
         """
@@ -190,8 +189,8 @@ class AccessWriter:
             (*view.strides[:axis], *view.strides[axis + 1 :]),
         )
         offsets[axis : axis + 2] = [offsets[axis] * row]
-        shape = _merge_extents(shape_of(op.value), axis)
-        positions = ElementPositions.from_offsets(offsets, shape)
+        axes = FlatAxes.of_dims(_merge_extents(shape_of(op.value), axis))
+        positions = ElementPositions.from_offsets(offsets, axes)
         return self._load_at(op, merged, positions, _merge_extents(op.box_sizes, axis))
 
     def can_merge_loaded_axes(self, op: mem.LoadOp, axis: int) -> bool:
@@ -220,40 +219,44 @@ class AccessWriter:
         tile_shape = positions.tile_shape
         address = self.pointer_expression(view, positions)
         mask = self.mask_condition(positions, ValidExtents(box_sizes, view.shape))
-        invariant_dims = positions.invariant_dims
-        if mask is not None and len(invariant_dims) == len(tile_shape) > 0:
+        invariant_axes = positions.invariant_axes
+        if mask is not None and len(invariant_axes) == len(tile_shape) > 0:
             # A scalar pointer requires a scalar condition.
-            address, invariant_dims = (
+            address, invariant_axes = (
                 f"tl.broadcast_to({address}, {list(tile_shape)})",
                 [],
             )
-        if invariant_dims:
-            text = load_in_order(op, address, mask)
+        if invariant_axes:
+            text = load_in_order(op, address, mask, positions.axes)
             return f"tl.broadcast_to({text}, {list(tile_shape)})"
         steps = positions.steps_in_memory(view.strides)
-        order = find_thread_order(tile_shape, steps)
+        item = itemsize_of(op.value)
+        order = find_thread_order(tile_shape, steps, item)
         if self.is_unrolled and any(step.is_contiguous for step in steps.values()):
-            item = bit_width(element_type_of(op.value)) // 8
             known = math.gcd(VECTOR_BYTES, item * _known_alignment(view, positions))
             address = _limit_alignment(address, known, len(tile_shape))
-        return load_in_order(op, address, mask, order)
+        return load_in_order(op, address, mask, positions.axes, order)
 
     def write_store(self, op: mem.StoreOp, value: str) -> None:
         """Write a `tl.store` of `value`, masked unless all elements are in bounds."""
         view, tile_shape = self.views[op.destination], shape_of(op.value)
         positions = ElementPositions.from_offsets(
-            self.index_expressions_of(op.mixed_offsets), tile_shape
+            self.index_expressions_of(op.mixed_offsets), FlatAxes.of_dims(tile_shape)
         )
         address = self.pointer_expression(view, positions)
         mask = self.mask_condition(positions, ValidExtents(op.box, view.shape))
-        mask_argument = "" if mask is None else f", mask={mask}"
-        self.source.add_line(f"tl.store({address}, {value}{mask_argument})")
+        steps = positions.steps_in_memory(view.strides)
+        order = find_thread_order(tile_shape, steps, itemsize_of(op.value))
+        arguments = [permute_text(each, order) for each in (address, value)]
+        if mask is not None:
+            arguments.append(f"mask={_permute_mask(mask, tile_shape, order)}")
+        self.source.add_line(f"tl.store({', '.join(arguments)})")
 
     def mask_expression(self, op: mem.MaskOp, value: str) -> str:
         """Return the expression of a masked value; `value` if it is fully in bounds."""
         shape = shape_of(op.source)
         positions = ElementPositions.from_offsets(
-            self.index_expressions_of(op.mixed_offsets), shape
+            self.index_expressions_of(op.mixed_offsets), FlatAxes.of_dims(shape)
         )
         condition = self.mask_condition(
             positions, ValidExtents(op.valid_box_extents, op.upper_bounds)
@@ -281,50 +284,59 @@ class AccessWriter:
         steps = f"tl.arange(0, {extent})"
         return f"{steps}.to(tl.int64)" if self.wide else steps
 
-    def _position_tile_expression(
-        self, position: Position, tile_shape: Sequence[int]
-    ) -> str:
+    def _steps_along(self, axes: FlatAxes, dim: int) -> str:
+        """Return the variable of the indices along a dim, in 32 bits."""
+        numbers = f"tl.arange(0, {axes.extents[axes.axis_of(dim)]})"
+        return self.source.assign_variable_once("r", axes.index_along(dim, numbers))
+
+    def vector_along(self, axes: FlatAxes, dim: int) -> str:
+        """Return the variable of the indices along a dim, a vector along its axis."""
+        numbers = self.arange_expression(axes.extents[axes.axis_of(dim)])
+        return self.source.assign_variable_once("r", axes.index_along(dim, numbers))
+
+    def broadcast_along(self, axes: FlatAxes, dim: int, vector: str) -> str:
+        """Return a vector along the axis of a dim, with unit axes up to their rank."""
+        return broadcast_vector_along_dim(vector, axes.axis_of(dim), len(axes.extents))
+
+    def _position_tile_expression(self, position: Position, axes: FlatAxes) -> str:
         """Return the positions along one dim of a buffer, as a broadcastable tile."""
         self.record_offset_magnitude(
-            max(abs(end) for end in position.position_range(tile_shape))
+            max(abs(end) for end in position.position_range(axes.shape))
         )
         if not position.terms:
             return position.offset.parenthesised_text
         terms = [] if position.offset.constant == 0 else [position.offset.text]
         if len(position.terms) == 1:
             ((dim, factor),) = position.terms
-            terms.append(
-                _scale_expression(self.arange_expression(tile_shape[dim]), factor)
-            )
+            numbers = self.arange_expression(axes.extents[axes.axis_of(dim)])
+            index = axes.index_along(dim, numbers)
+            if factor != 1 and index != numbers:
+                index = self.vector_along(axes, dim)
+            terms.append(_scale_expression(index, factor))
             vector = self.source.assign_variable_once("r", " + ".join(terms))
-            return broadcast_vector_along_dim(vector, dim, len(tile_shape))
-        terms += self._scaled_offset_terms(position, tile_shape, 1)
+            return self.broadcast_along(axes, dim, vector)
+        terms += self._scaled_offset_terms(position, axes, 1)
         return self.source.assign_variable_once("r", " + ".join(terms))
 
     def _scaled_offset_terms(
-        self, position: Position, tile_shape: Sequence[int], stride: int
+        self, position: Position, axes: FlatAxes, stride: int
     ) -> list[str]:
         """Return the contribution of each term to an offset, scaled by `stride`."""
-        terms: list[str] = []
-        for dim, factor in position.terms:
-            vector = self.source.assign_variable_once(
-                "r", self.arange_expression(tile_shape[dim])
+        return [
+            _scale_expression(
+                self.broadcast_along(axes, dim, self.vector_along(axes, dim)),
+                factor * stride,
             )
-            terms.append(
-                _scale_expression(
-                    broadcast_vector_along_dim(vector, dim, len(tile_shape)),
-                    factor * stride,
-                )
-            )
-        return terms
+            for dim, factor in position.terms
+        ]
 
     def pointer_expression(self, view: PointerView, positions: ElementPositions) -> str:
         """Return the expression of the pointers to the elements of a value."""
-        start, shape = view.offset, positions.tile_shape
+        start, axes = view.offset, positions.axes
         reach = max(abs(start.low), abs(start.high))
         for position, stride in zip(positions.along, view.strides, strict=True):
             reach += abs(stride) * max(
-                abs(end) for end in position.position_range(shape)
+                abs(end) for end in position.position_range(axes.shape)
             )
         self.record_offset_magnitude(reach)
         terms: list[str] = []
@@ -332,12 +344,12 @@ class AccessWriter:
             if len(position.terms) == 1:
                 terms.append(
                     _scale_expression(
-                        self._position_tile_expression(position, shape), stride
+                        self._position_tile_expression(position, axes), stride
                     )
                 )
                 continue
             start += position.offset * IndexExpr.of_constant(stride)
-            terms += self._scaled_offset_terms(position, shape, stride)
+            terms += self._scaled_offset_terms(position, axes, stride)
         if start.constant != 0:
             terms.insert(0, start.text)
         return f"{view.pointer} + {' + '.join(terms)}" if terms else view.pointer
@@ -354,24 +366,20 @@ class AccessWriter:
         `[0, limit)`, or `None` if it always holds.
         """
         conditions: list[str] = []
-        shape, rank = positions.tile_shape, len(positions.tile_shape)
-        valid_shape = list(shape)
+        axes = positions.axes
+        valid_shape = list(axes.shape)
         for dim, valid in enumerate(extents.valid):
-            if valid < shape[dim] and not _is_validity_implied_by_bounds(
+            if valid < axes.shape[dim] and not _is_validity_implied_by_bounds(
                 positions, extents, dim
             ):
-                steps = self.source.assign_variable_once(
-                    "r", f"tl.arange(0, {shape[dim]})"
-                )
-                conditions.append(
-                    broadcast_vector_along_dim(f"({steps} < {valid})", dim, rank)
-                )
+                condition = f"({self._steps_along(axes, dim)} < {valid})"
+                conditions.append(self.broadcast_along(axes, dim, condition))
                 valid_shape[dim] = valid
         for position, limit in zip(positions.along, extents.limits, strict=True):
             low, high = position.position_range(valid_shape)
             if low >= 0 and high < limit:
                 continue
-            tile = self._position_tile_expression(position, shape)
+            tile = self._position_tile_expression(position, axes)
             if position.offset.constant is not None and not position.terms:
                 tile = f"tl.full([], {tile}, {'tl.int64' if self.wide else 'tl.int32'})"
             if low < 0:
@@ -429,18 +437,27 @@ def load_in_order(
     op: mem.LoadOp | mem.Im2colOp,
     address: str,
     mask: str | None,
+    axes: FlatAxes,
     order: Sequence[int] | None = None,
 ) -> str:
     """
     Return the expression of a load, masked if there is a mask, whose tile the threads
-    fill in an order of its dims, if given.
+    fill in an order of its axes, if given.
     """
     address = permute_text(address, order)
     if mask is None:
         text = f"tl.load({address})"
     else:
-        text = masked_load(op, address, permute_text(mask, order))
+        mask = _permute_mask(mask, axes.extents, order)
+        text = masked_load(op, address, mask)
     return text if order is None else permute_text(text, inverse_order(tuple(order)))
+
+
+def _permute_mask(mask: str, shape: Sequence[int], order: Sequence[int] | None) -> str:
+    """Return a condition, which may be a scalar, with the dims of its tile in order."""
+    if order is None:
+        return mask
+    return permute_text(f"tl.broadcast_to({mask}, {list(shape)})", order)
 
 
 def masked_load(

@@ -14,6 +14,7 @@ from tlf.lowering.mem_to_triton.element_types import (
     shape_of,
     triton_type_name,
 )
+from tlf.lowering.mem_to_triton.flat_axes import FlatAxes
 from tlf.lowering.mem_to_triton.python_source import PythonSource
 from tlf.lowering.mem_to_triton.scalar_expressions import ScalarTile, scalar_expression
 from tlf.lowering.mem_to_triton.scalar_regions import (
@@ -52,8 +53,8 @@ class ComputeWriter:
     Writer of Triton statements for `mem` maps, reductions, scans and fills on tiles.
 
     `names` gives the variable of each value. Accumulators in `matrices` have the shape
-    of the matrix product instead of the tile. Loaded factors in `merged_axes` have an
-    axis and the next one as one axis.
+    of the matrix product instead of the tile. Loaded factors in `flat_axes` are tiles
+    with these axes.
     """
 
     def __init__(self, source: PythonSource, names: dict[SSAValue, str]) -> None:
@@ -61,7 +62,7 @@ class ComputeWriter:
         self.names = names
         self.combiners: set[str] = set()
         self.matrices: set[SSAValue] = set()
-        self.merged_axes: dict[SSAValue, int] = {}
+        self.flat_axes: dict[SSAValue, FlatAxes] = {}
 
     def write_map(self, op: mem.MapOp) -> None:
         """Write the scalar body of a map on tiles, and bind results to variables."""

@@ -61,10 +61,8 @@ class DotOperand:
             compute.names[value],
             ContractionRoles.classify_dims(op).one_sided,
         )
-        if (merged := compute.merged_axes.get(value)) is not None:
-            extent = shape[merged] * shape[merged + 1]
-            shape = (*shape[:merged], extent, *shape[merged + 2 :])
-            dims = (*dims[: merged + 1], *dims[merged + 2 :])
+        if (flat := compute.flat_axes.get(value)) is not None:
+            shape, dims = flat.extents, flat.first_dims(dims)
         axes = [axis for axis, dim in enumerate(dims) if dim in one_sided]
         if not axes:
             return DotOperand(text, shape, dims, dtype)

@@ -23,6 +23,7 @@ from tlf.lowering.mem_to_triton.element_types import element_type_of
 from tlf.lowering.mem_to_triton.loop_carried_values import (
     carried_argument_and_yielded_value,
 )
+from tlf.lowering.mem_to_triton.merged_factors import is_loaded_as_matrix
 from tlf.lowering.mem_to_triton.tile_broadcasting import domain_dims_of
 
 MIN_FOLDED_COLUMNS = 8
@@ -83,8 +84,10 @@ def _has_short_column_axis(
 ) -> bool:
     """
     Return `True` if the columns of the right matrix are several axes and the last one
-    is shorter than `MIN_FOLDED_COLUMNS`.
+    is shorter than `MIN_FOLDED_COLUMNS`. A load may yield them as one axis.
     """
+    if is_loaded_as_matrix(op.input_operands[1 - left_index]):
+        return False
     columns = [
         roles.extents[dim]
         for dim in domain_dims_of(op.input_maps[1 - left_index], op.domain_extents)
@@ -97,24 +100,24 @@ def _is_left_input_recomputed(
     op: mem.ContractOp, roles: ContractionRoles, left_index: int
 ) -> bool:
     """
-    Return `True` if an input is computed in registers and would be recomputed as the
-    left factor: for other uses, for another element order, or because several narrow
-    matrix instructions read the same rows. Triton 3.6 then takes up to twice as long as
-    with the input as the right factor, in shared memory.
+    Return `True` if several narrow matrix instructions would read the same rows of an
+    input as the left factor, or if it is computed in registers and would be recomputed:
+    for other uses, or for another element order. Triton 3.6 then takes up to twice as
+    long as with the input as the right factor, in shared memory.
     """
     value = op.input_operands[left_index]
-    if (
-        roles.batch
-        or not is_16_bit_float(element_type_of(value))
-        or not _is_computed_from_loads(value)
-    ):
+    if roles.batch or not is_16_bit_float(element_type_of(value)):
         return False
-    if (
-        roles.iteration_count_along(roles.rows)
-        < MAX_MMA_ROWS
-        <= roles.iteration_count_along(roles.columns)
-    ):
-        return True
+    is_computed = _is_computed_from_loads(value)
+    if is_computed or is_loaded_as_matrix(value):
+        if (
+            roles.iteration_count_along(roles.rows)
+            < MAX_MMA_ROWS
+            <= roles.iteration_count_along(roles.columns)
+        ):
+            return True
+    if not is_computed:
+        return False
     is_shared = any(
         not is_contraction_lowered_to_dot(use.operation) for use in value.uses
     )

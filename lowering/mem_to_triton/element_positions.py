@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from xdsl.ir.affine import AffineMap
 
 from tlf.dialects import mem
+from tlf.lowering.mem_to_triton.flat_axes import FlatAxes
 from tlf.lowering.mem_to_triton.index_expressions import IndexExpr
 from tlf.lowering.mem_to_triton.thread_order import DimStep
 from tlf.support.affine.index_access import IndexAccess
@@ -36,15 +37,28 @@ class Position:
 
 @dataclass(frozen=True)
 class ElementPositions:
-    """Positions of a value of shape `tile_shape`, one per dim of the buffer."""
+    """
+    Positions of the elements of a value, one per dim of the buffer, in a tile with axes
+    that enumerate the dims of the value.
+    """
 
-    tile_shape: tuple[int, ...]
+    axes: FlatAxes
     along: tuple[Position, ...]
+
+    @property
+    def value_shape(self) -> tuple[int, ...]:
+        """Shape of the value."""
+        return self.axes.shape
+
+    @property
+    def tile_shape(self) -> tuple[int, ...]:
+        """Shape of the tile."""
+        return self.axes.extents
 
     @staticmethod
     def from_offsets(
         offsets: Sequence[IndexExpr],
-        tile_shape: Sequence[int],
+        axes: FlatAxes,
         indexing: AffineMap | None = None,
     ) -> "ElementPositions":
         """
@@ -52,9 +66,9 @@ class ElementPositions:
 
         Unit dims of the value are dropped, as their index is 0, unless all dims are.
         """
-        rank = len(tile_shape)
+        rank = len(axes.shape)
         indexing = AffineMap.identity(rank) if indexing is None else indexing
-        nonunit = [dim for dim in range(rank) if tile_shape[dim] > 1] or list(
+        nonunit = [dim for dim in range(rank) if axes.shape[dim] > 1] or list(
             range(rank)
         )
         along: list[Position] = []
@@ -63,23 +77,34 @@ class ElementPositions:
         ):
             terms = tuple(term for term in access.terms if term[0] in nonunit)
             along.append(Position(offset + IndexExpr.of_constant(access.offset), terms))
-        return ElementPositions(tuple(tile_shape), tuple(along))
+        return ElementPositions(axes, tuple(along))
 
     def steps_in_memory(self, strides: Sequence[int]) -> dict[int, DimStep]:
-        """Return the steps along the tile's dims, given the strides of the buffer."""
+        """
+        Return the steps along the tile's axes, which are those of their innermost dims,
+        given the strides of the buffer.
+        """
         steps: dict[int, int] = {}
         for position, stride in zip(self.along, strides, strict=True):
             for dim, factor in position.terms:
                 steps[dim] = steps.get(dim, 0) + factor * stride
-        return {dim: DimStep(step, self.tile_shape[dim]) for dim, step in steps.items()}
+        return {
+            axis: DimStep(steps[dim], self.value_shape[dim])
+            for axis, dim in self.axes.innermost_dims().items()
+            if dim in steps
+        }
 
     @property
-    def invariant_dims(self) -> list[int]:
+    def invariant_axes(self) -> list[int]:
         """
-        Tile dims along which no position varies; unit dims are included only if none
-        varies.
+        Axes of the tile along which no position varies; unit axes are included only if
+        none varies.
         """
-        used = {dim for position in self.along for dim, _ in position.terms}
+        used = {
+            self.axes.axis_of(dim)
+            for position in self.along
+            for dim, _ in position.terms
+        }
         if used:
-            used |= {dim for dim, extent in enumerate(self.tile_shape) if extent == 1}
-        return [dim for dim in range(len(self.tile_shape)) if dim not in used]
+            used |= {axis for axis, extent in enumerate(self.tile_shape) if extent == 1}
+        return [axis for axis in range(len(self.tile_shape)) if axis not in used]

@@ -17,6 +17,7 @@ from tlf.lowering.mem_to_triton.access_writer import (
 )
 from tlf.lowering.mem_to_triton.element_positions import ElementPositions, Position
 from tlf.lowering.mem_to_triton.element_types import element_type_of, shape_of
+from tlf.lowering.mem_to_triton.flat_axes import FlatAxes
 from tlf.lowering.mem_to_triton.index_expressions import IndexExpr
 from tlf.lowering.mem_to_triton.tile_broadcasting import (
     align_tile_to_domain,
@@ -59,7 +60,9 @@ def indexed_address_and_condition(
     if access.wide and element_type_of(op.indices) == i32:
         index = f"{index}.to(tl.int64)"
     positions = ElementPositions.from_offsets(
-        access.index_expressions_of(op.mixed_offsets), tile_shape, op.table_map
+        access.index_expressions_of(op.mixed_offsets),
+        FlatAxes.of_dims(tile_shape),
+        op.table_map,
     )
     indexed_position = Position(IndexExpr(index, 0, extent - 1), ())
     along = (*positions.along[:axis], indexed_position, *positions.along[axis + 1 :])

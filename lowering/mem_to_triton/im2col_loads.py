@@ -14,12 +14,13 @@ from functools import cached_property
 from math import gcd
 
 from tlf.dialects import mem
+from tlf.dialects.types import itemsize_of
 from tlf.lowering.mem_to_triton.access_writer import (
     AccessWriter,
     broadcast_vector_along_dim,
     load_in_order,
 )
-from tlf.lowering.mem_to_triton.element_types import shape_of
+from tlf.lowering.mem_to_triton.flat_axes import FlatAxes
 from tlf.lowering.mem_to_triton.index_expressions import IndexExpr
 from tlf.lowering.mem_to_triton.thread_order import DimStep, find_thread_order
 from tlf.lowering.mem_to_triton.tile_sums import TileSum
@@ -28,18 +29,21 @@ from tlf.support.affine.delinearized_access import DelinearizedAccess, Digit
 ZERO = IndexExpr.of_constant(0)
 
 
-def im2col_load_expression(access: AccessWriter, op: mem.Im2colOp) -> str:
+def im2col_load_expression(
+    access: AccessWriter, op: mem.Im2colOp, axes: FlatAxes
+) -> str:
     """
     Return the `tl.load` expression of a `mem.im2col`, masked if it may be out of
-    bounds, with the shape of its tile.
+    bounds, as a tile with some axes.
     """
-    return _WindowLoad(access, op).load_expression()
+    return _WindowLoad(access, op, axes).load_expression()
 
 
 @dataclass(frozen=True)
 class _WindowLoad:
     access: AccessWriter
     op: mem.Im2colOp
+    axes: FlatAxes
 
     @cached_property
     def window(self) -> DelinearizedAccess:
@@ -47,19 +51,15 @@ class _WindowLoad:
         return self.op.delinearized_access
 
     @cached_property
-    def tile_shape(self) -> tuple[int, ...]:
-        """Shape of the loaded value."""
-        return shape_of(self.op.value)
-
-    @cached_property
     def indices(self) -> list[TileSum]:
-        """Index of the tile's elements along each dim."""
+        """Index of the tile's elements along each dim of the value."""
         offsets = self.access.index_expressions_of(self.op.mixed_offsets)
+        sizes = enumerate(zip(offsets, self.axes.shape, strict=True))
         return [
-            TileSum(offset, {dim: self._steps(dim)} if size > 1 else {})
-            for dim, (offset, size) in enumerate(
-                zip(offsets, self.tile_shape, strict=True)
+            TileSum(
+                offset, {self.axes.axis_of(dim): self._steps(dim)} if size > 1 else {}
             )
+            for dim, (offset, size) in sizes
         ]
 
     @cached_property
@@ -75,13 +75,14 @@ class _WindowLoad:
             *self._conditions_within_source(),
         ]
         mask = " & ".join(dict.fromkeys(conditions)) or None
-        order = find_thread_order(self.tile_shape, self._steps_in_memory())
-        return load_in_order(self.op, address, mask, order)
+        item = itemsize_of(self.op.value)
+        order = find_thread_order(self.axes.extents, self._steps_in_memory(), item)
+        return load_in_order(self.op, address, mask, self.axes, order)
 
     def _value_of_digit(self, digit: Digit) -> TileSum:
         """Return the value of a digit for the tile's elements, as a scalar if known."""
         dim, index = digit.axis, self.indices[digit.axis]
-        size, offset = self.tile_shape[dim], index.scalar
+        size, offset, axis = self.axes.shape[dim], index.scalar, self.axes.axis_of(dim)
         is_aligned = offset.divisor % size == 0
         if size == 1 or (is_aligned and digit.stride % size == 0):
             return TileSum.of_scalar(self._assign(_digit_of_index(offset, digit)))
@@ -89,24 +90,25 @@ class _WindowLoad:
             start = self._assign(_digit_of_index(offset, digit))
             return TileSum(start, index.vectors)
         is_periodic = offset.divisor % (digit.stride * digit.extent) == 0
-        along = index.vectors[dim] if is_periodic else self._vector_of_index(dim)
+        along = index.vectors[axis] if is_periodic else self._vector_of_index(dim)
         value = _digit_of_index(along, digit)
         if value.constant is not None:
             return TileSum.of_scalar(value)
-        return TileSum(ZERO, {dim: self._assign_vector(value)})
+        return TileSum(ZERO, {axis: self._assign_vector(value)})
 
     def _steps(self, dim: int) -> IndexExpr:
         """Return the numbers of the tile's elements along a dim."""
-        size = self.tile_shape[dim]
-        steps = IndexExpr(self.access.arange_expression(size), 0, size - 1, False)
-        return self._assign_vector(steps)
+        text = self.access.vector_along(self.axes, dim)
+        return IndexExpr(text, 0, self.axes.shape[dim] - 1)
 
     def _vector_of_index(self, dim: int) -> IndexExpr:
         """Return the index of the tile's elements along a dim as a variable."""
         index = self.indices[dim]
         self.access.record_offset_magnitude(index.magnitude)
         return self._assign_vector(
-            IndexExpr.of_sum([(index.scalar, 1), (index.vectors[dim], 1)])
+            IndexExpr.of_sum(
+                [(index.scalar, 1), (index.vectors[self.axes.axis_of(dim)], 1)]
+            )
         )
 
     def _assign(self, index: IndexExpr) -> IndexExpr:
@@ -136,8 +138,8 @@ class _WindowLoad:
         if offset.scalar.constant != 0:
             texts.append(offset.scalar.parenthesised_text)
         address = " + ".join([*texts, *self._broadcast_vectors(offset.vectors)])
-        shape = self.tile_shape
-        varying = {dim for dim, size in enumerate(shape) if size > 1}
+        shape = self.axes.extents
+        varying = {axis for axis, size in enumerate(shape) if size > 1}
         if shape and (not offset.vectors or varying - set(offset.vectors)):
             return f"tl.broadcast_to({address}, {list(shape)})"
         return address
@@ -152,36 +154,41 @@ class _WindowLoad:
         return strides
 
     def _steps_in_memory(self) -> dict[int, DimStep]:
-        """Return the steps along the tile's dims, which are those of inner digits."""
+        """
+        Return the steps along the tile's axes, which are those of the inner digits of
+        their innermost dims.
+        """
         steps: dict[int, DimStep] = {}
+        innermost = {dim: axis for axis, dim in self.axes.innermost_dims().items()}
         for digit, stride in zip(
             self.window.digits, self._digit_strides(), strict=True
         ):
-            size = self.tile_shape[digit.axis]
-            if size > 1 and digit.stride == 1 and digit.extent > 1:
+            if digit.axis in innermost and digit.stride == 1 and digit.extent > 1:
+                size = self.axes.shape[digit.axis]
                 run = size if digit.is_outermost else gcd(size, digit.extent)
-                steps[digit.axis] = DimStep(stride, run)
+                steps[innermost[digit.axis]] = DimStep(stride, run)
         return steps
 
     def _broadcast_vectors(self, vectors: Mapping[int, IndexExpr]) -> list[str]:
         """Return vectors as variables that are broadcast to the rank of the tile."""
         return [
-            self._broadcast_vector(self._assign_vector(vector).text, dim)
-            for dim, vector in vectors.items()
+            self._broadcast_vector(self._assign_vector(vector).text, axis)
+            for axis, vector in vectors.items()
         ]
 
-    def _broadcast_vector(self, text: str, dim: int) -> str:
-        return broadcast_vector_along_dim(text, dim, len(self.tile_shape))
+    def _broadcast_vector(self, text: str, axis: int) -> str:
+        return broadcast_vector_along_dim(text, axis, len(self.axes.extents))
 
     def _conditions_within_value(self) -> list[str]:
         """Return the conditions that elements are in the loaded box and the value."""
         conditions: list[str] = []
         for dim, extent in enumerate(self.window.shape):
-            size, valid = self.tile_shape[dim], self.op.box_sizes[dim]
+            size, valid = self.axes.shape[dim], self.op.box_sizes[dim]
             offset = self.indices[dim].scalar
             if valid < size and offset.low + valid < extent:
                 steps = f"({self._steps(dim).text} < {valid})"
-                conditions.append(self._broadcast_vector(steps, dim))
+                axis = self.axes.axis_of(dim)
+                conditions.append(self._broadcast_vector(steps, axis))
             is_beyond = offset.high + valid > extent
             if is_beyond or (valid < size and offset.low + valid >= extent):
                 conditions += self._compare(self.indices[dim], [f"< {extent}"])
@@ -207,20 +214,20 @@ class _WindowLoad:
     def _compare(self, index: TileSum, comparisons: Sequence[str]) -> list[str]:
         """Return comparisons of indices, made before they are broadcast if possible."""
         self.access.record_offset_magnitude(index.magnitude)
-        scalar, rank = index.scalar, len(self.tile_shape)
+        scalar, rank = index.scalar, len(self.axes.extents)
         if not index.vectors:
             type_ = "tl.int64" if self.access.wide else "tl.int32"
             full = f"tl.full({[1] * rank}, {scalar.text}, {type_})"
             return [f"({full} {comparison})" for comparison in comparisons]
-        (dim, vector), *others = index.vectors.items()
+        (axis, vector), *others = index.vectors.items()
         start = IndexExpr.of_sum([(self._assign(scalar), 1), (vector, 1)])
-        vectors = self._broadcast_vectors({dim: start, **dict(others)})
+        vectors = self._broadcast_vectors({axis: start, **dict(others)})
         if others:
             name = self.access.source.assign_variable_once("r", " + ".join(vectors))
             return [f"({name} {comparison})" for comparison in comparisons]
         name = self._assign_vector(start).text
         return [
-            self._broadcast_vector(f"({name} {comparison})", dim)
+            self._broadcast_vector(f"({name} {comparison})", axis)
             for comparison in comparisons
         ]
 

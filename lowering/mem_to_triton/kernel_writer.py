@@ -33,6 +33,8 @@ from tlf.lowering.mem_to_triton.dot_expressions import (
     MatrixProduct,
     find_product_accumulated_in_loop,
 )
+from tlf.lowering.mem_to_triton.element_types import shape_of
+from tlf.lowering.mem_to_triton.flat_axes import FlatAxes
 from tlf.lowering.mem_to_triton.gather_loads import gather_load_expression
 from tlf.lowering.mem_to_triton.im2col_loads import im2col_load_expression
 from tlf.lowering.mem_to_triton.index_expressions import (
@@ -43,7 +45,7 @@ from tlf.lowering.mem_to_triton.index_expressions import (
 from tlf.lowering.mem_to_triton.loop_carried_values import (
     carried_argument_and_yielded_value,
 )
-from tlf.lowering.mem_to_triton.merged_factors import find_merged_axis
+from tlf.lowering.mem_to_triton.merged_factors import find_flat_axes, find_merged_axis
 from tlf.lowering.mem_to_triton.program_grid import (
     axis_order_of,
     grid_trip_counts,
@@ -206,13 +208,22 @@ class KernelWriter:
             case mem.LoadOp():
                 axis = find_merged_axis(self.access, op)
                 if axis is None:
-                    return self.access.load_expression(op)
-                self.compute.merged_axes[op.value] = axis
+                    return self.access.load_expression(op, self._flatten_axes(op))
+                self.compute.flat_axes[op.value] = FlatAxes.of_merged_axis(
+                    shape_of(op.value), axis
+                )
                 return self.access.merged_load_expression(op, axis)
             case mem.GatherOp():
                 return gather_load_expression(self.access, op, self.names[op.indices])
             case mem.Im2colOp():
-                return im2col_load_expression(self.access, op)
+                return im2col_load_expression(self.access, op, self._flatten_axes(op))
+
+    def _flatten_axes(self, op: mem.LoadOp | mem.Im2colOp) -> FlatAxes:
+        """Return the axes with which a value is loaded, and record flat ones."""
+        axes = find_flat_axes(op)
+        if len(axes.groups) < len(axes.shape):
+            self.compute.flat_axes[op.value] = axes
+        return axes
 
     def _write_store_between_barriers(self, op: mem.StoreOp) -> None:
         """Write a store, with barriers if the buffer is also loaded."""

@@ -1,16 +1,20 @@
 """
-Order in which the threads of a program fill a loaded tile.
+Order in which the threads of a program access the elements of a tile in memory.
 
-Triton assigns neighbouring threads to the dim along which a thread could load several
-elements at once, and to the first dim if there is none (`argSort` of the contiguity in
-`Coalesce.cpp`, Triton 3.6). The threads of a warp should load neighbouring elements in
-either case, so such a tile is loaded with its dims in the order of their steps.
+Triton assigns neighbouring threads to the dim along which a thread could access several
+elements at once, then to the other dims in their order (`argSort` of the contiguity in
+`Coalesce.cpp`, Triton 3.6). The threads of a warp should access neighbouring elements.
+Where the contiguous elements do not fill a sector, or there are none, a tile is loaded
+or stored with its dims in the order of their steps.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+
+SECTOR_BYTES = 32
+"""Bytes of the smallest transfer from or to memory, which a warp should use up."""
 
 
 @dataclass(frozen=True)
@@ -23,21 +27,26 @@ class DimStep:
 
     @property
     def is_contiguous(self) -> bool:
-        """True if a thread could load several elements at once."""
+        """True if a thread could access several elements at once."""
         return self.elements == 1 and self.run > 1
 
 
 def find_thread_order(
-    shape: Sequence[int], steps: Mapping[int, DimStep]
+    shape: Sequence[int], steps: Mapping[int, DimStep], item_bytes: int
 ) -> list[int] | None:
     """
     Return the order of a tile's dims by their steps, with the dim of the least step
-    first; `None` if threads fill the tile in this order anyway, or load several
-    elements at once. Dims without a step load the same element.
+    first and contiguous elements last; `None` if threads access the tile in this order
+    anyway, or whole sectors. Dims without a step have the same element.
     """
-    if any(step.is_contiguous for step in steps.values()):
+    contiguous = [dim for dim, step in steps.items() if step.is_contiguous]
+    if any(steps[dim].run * item_bytes >= SECTOR_BYTES for dim in contiguous):
         return None
-    dims = [dim for dim, extent in enumerate(shape) if extent > 1 and dim in steps]
+    dims = [
+        dim
+        for dim, extent in enumerate(shape)
+        if extent > 1 and dim in steps and dim not in contiguous
+    ]
     by_step = sorted(dims, key=lambda dim: (abs(steps[dim].elements), -dim))
     if by_step == dims:
         return None
