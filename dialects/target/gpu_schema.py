@@ -101,6 +101,11 @@ class GpuProcessor(Struct, frozen=True, forbid_unknown_fields=True):
     Elements of memory that all processors together combine with values per cycle, one
     by one and in any order; 0 if there are no such instructions.
     """
+    retains_loads: bool = False
+    """
+    True if kernels that load and store more than the cache holds are faster with the
+    loaded lines retained over the stored ones.
+    """
     reached: AchievableShares = AchievableShares()
     boxes: BoxCopies | None = None
     """Copies of boxes by tensor descriptors, if the GPU has them."""

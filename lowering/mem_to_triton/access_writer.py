@@ -14,6 +14,7 @@ from xdsl.utils.exceptions import DiagnosticException
 
 from tlf.dialects import mem
 from tlf.dialects.types import itemsize_of, memref_type
+from tlf.lowering.mem_to_triton.cache_retention import eviction_argument
 from tlf.lowering.mem_to_triton.element_positions import ElementPositions, Position
 from tlf.lowering.mem_to_triton.element_types import (
     element_type_of,
@@ -446,7 +447,7 @@ def load_in_order(
     """
     address = permute_text(address, order)
     if mask is None:
-        text = f"tl.load({address})"
+        text = f"tl.load({address}{eviction_argument(op)})"
     else:
         mask = _permute_mask(mask, axes.extents, order)
         text = masked_load(op, address, mask)
@@ -470,17 +471,19 @@ def masked_load(
     Triton 3.6 repeats a negative 8-bit or 16-bit constant with the bits of its sign
     extension, so that masked elements of a vectorized load are -1.
     """
+    hint = eviction_argument(op)
     if op.fill_value is None:
-        return f"tl.load({address}, mask={mask})"
+        return f"tl.load({address}, mask={mask}{hint})"
     type_ = element_type_of(op.value)
     text = python_literal_of(op.fill_value, type_)
     if str(type_) in ("i8", "i16") and op.fill_value < 0:
         fill = f"tl.full([], {text}, {triton_type_name(type_)})"
-        return f"tl.where({mask}, tl.load({address}, mask={mask}, other=0), {fill})"
+        text = f"tl.load({address}, mask={mask}, other=0{hint})"
+        return f"tl.where({mask}, {text}, {fill})"
     if str(type_) == "f64":
         # Triton rounds a Python literal to f32.
         text = f"tl.full([], {text}, tl.float64)"
-    return f"tl.load({address}, mask={mask}, other={text})"
+    return f"tl.load({address}, mask={mask}, other={text}{hint})"
 
 
 def _scale_expression(text: str, factor: int) -> str:

@@ -11,6 +11,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from tlf.dialects import triton
 from tlf.dialects.target import TargetSpec
+from tlf.lowering.mem_to_triton.cache_retention import select_retained_loads
 from tlf.lowering.mem_to_triton.descriptor_selection import select_descriptor_loads
 from tlf.lowering.mem_to_triton.kernel_legality import check_kernel_is_supported
 from tlf.lowering.mem_to_triton.kernel_outlining import KernelOutliner
@@ -85,12 +86,19 @@ class ConvertMemToTritonPass(ModulePass):
                 Rewriter.insert_op(kernel, InsertPoint.before(function))
             outlined += kernels
         _deduplicate_kernels(op, outlined)
-        boxes = None if target is None or target.gpu is None else target.gpu.boxes
         for kernel in op.ops:
             if isinstance(kernel, func.FuncOp) and triton.KERNEL in kernel.attributes:
                 check_kernel_is_supported(kernel)
-                if boxes is not None and kernel in outlined:
-                    select_descriptor_loads(kernel, boxes)
+                if chip is not None and kernel in outlined:
+                    _select_kinds_of_loads(kernel, chip)
+
+
+def _select_kinds_of_loads(kernel: func.FuncOp, chip: Chip) -> None:
+    """Mark the loads of a kernel that the GPU has better instructions for."""
+    if chip.gpu.boxes is not None:
+        select_descriptor_loads(kernel, chip.gpu.boxes)
+    if chip.gpu.retains_loads:
+        select_retained_loads(kernel, chip.cache.capacity)
 
 
 def _target_of(module: ModuleOp) -> TargetSpec | None:
