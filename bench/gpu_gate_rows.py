@@ -352,7 +352,8 @@ def _suite_rows() -> Iterator[GateRow]:
     yield GateRow("attention f32", CORE, partial(attention, sizes, dtype="f32"))
     for sizes in ((1, 128, 1024), (8, 1024, 1024), (8, 2048, 4096)):
         tier = FULL if sizes[2] == 4096 else CORE
-        yield GateRow(f"layer {_format_sizes(sizes)}", tier, partial(layer, *sizes))
+        row = GateRow(f"layer {_format_sizes(sizes)}", tier, partial(layer, *sizes))
+        yield from (row, row.with_relaxed_numerics())
     for sizes in ((32, 256, 56), (32, 1024, 14), (4, 256, 256)):
         yield GateRow(
             f"bottleneck {_format_sizes(sizes)}", CORE, partial(bottleneck, *sizes)
