@@ -44,9 +44,10 @@ def _append_contents(
             tuple(op.operands),
             results,
             tuple([each.type for each in results]),
-            tuple(op.properties.items()),
-            tuple(op.attributes.items()),
-            tuple(op.successors),
+            tuple(op.properties.items()) if op.properties else (),
+            tuple(op.attributes.items()) if op.attributes else (),
+            # Only terminators have successors.
+            tuple(op.successors) if is_last else (),
             is_last,
             *map(_region_contents_of, regions),
         )
