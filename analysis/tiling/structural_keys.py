@@ -22,21 +22,24 @@ def structural_key_of(
     ids: dict[SSAValue, int] = {}
     splats = label_arbitrary_splats(operations)
 
-    def number_value(value: SSAValue) -> tuple[int, str]:
-        number = ids.setdefault(value, len(ids))
-        return number, text_of_attribute(value.type)
+    def number_value(value: SSAValue) -> int | str:
+        """Return the number of a value, or its type where it occurs first."""
+        if (number := ids.get(value)) is None:
+            ids[value] = len(ids)
+            return text_of_attribute(value.type)
+        return number
 
     return (
         tuple(
             (
                 op.name,
                 splats.get(op) or _describe_properties(op),
-                tuple(number_value(operand) for operand in op.operands),
-                tuple(number_value(result) for result in op.results),
+                tuple([number_value(operand) for operand in op.operands]),
+                tuple([number_value(result) for result in op.results]),
             )
             for op in operations
         ),
-        tuple(number_value(result) for result in results),
+        tuple([number_value(result) for result in results]),
     )
 
 
