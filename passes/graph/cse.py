@@ -1,8 +1,11 @@
 """Pass `tlf-cse`: common subexpression elimination, also of operations with regions."""
 
+from __future__ import annotations
+
 from collections.abc import Generator, Hashable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 
 from xdsl.context import Context
 from xdsl.dialects import func
@@ -13,13 +16,16 @@ from xdsl.rewriter import Rewriter
 from xdsl.traits import (
     IsolatedFromAbove,
     IsTerminator,
+    MemoryEffect,
     MemoryEffectKind,
+    NoMemoryEffect,
     get_effects,
 )
-from xdsl.transforms.dead_code_elimination import is_trivially_dead
+from xdsl.transforms.dead_code_elimination import would_be_trivially_dead
 
 from tlf.analysis.buffers.lifetimes import needs_longer_lifetime
 from tlf.dialects import graph
+from tlf.dialects.dead_operations import has_uses
 from tlf.dialects.interfaces import ViewInterface
 
 Numbering = dict[SSAValue | Block, int]
@@ -113,21 +119,25 @@ class _SubexpressionElimination:
     def _eliminate_in_block(self, block: Block) -> None:
         """Simplify each operation of `block` in order, its nested regions first."""
         for op in list(block.ops):
-            if op.has_trait(IsolatedFromAbove, value_if_unregistered=True):
-                _SubexpressionElimination().eliminate_in_regions(op)
-            else:
-                self.eliminate_in_regions(op)
+            if op.regions:
+                self._walk_inside_of(op).eliminate_in_regions(op)
             self._erase_dead_or_merge_equivalent(op)
             self.visited.add(op)
+
+    def _walk_inside_of(self, op: Operation) -> _SubexpressionElimination:
+        """Return the walk over the regions of `op`, a new one if they see no values."""
+        if op.has_trait(IsolatedFromAbove, value_if_unregistered=True):
+            return _SubexpressionElimination()
+        return self
 
     def _erase_dead_or_merge_equivalent(self, op: Operation) -> None:
         """
         Erase `op` if it is unused or an equivalent operation is available; otherwise
         make it available.
         """
-        if op.has_trait(IsTerminator):
+        if _is_terminator(type(op)):
             return
-        if is_trivially_dead(op):
+        if not has_uses(op) and would_be_trivially_dead(op):
             _remark_on_whole_tensor_op(op, "dropped, because nothing uses it")
             Rewriter.erase_op(op)
             return
@@ -166,6 +176,10 @@ class _SubexpressionElimination:
         block without a write between them, for which `write_count` counts the
         operations that may write.
         """
+        # Few operations share operands, but many have none.
+        operands = tuple(op.operands)
+        if _is_pure(type(op)):
+            return (op.name, operands) if operands else structural_key(op)
         effects = get_effects(op)
         kinds = None if effects is None else {effect.kind for effect in effects}
         if kinds is None or kinds - {MemoryEffectKind.READ, MemoryEffectKind.ALLOC}:
@@ -173,10 +187,21 @@ class _SubexpressionElimination:
             return None
         if MemoryEffectKind.ALLOC in kinds:
             return None
-        # Few operations share operands, but many have none.
-        operands = tuple(op.operands)
         key = (op.name, operands) if operands else structural_key(op)
         return (op.parent, self.write_count, key) if kinds else key
+
+
+@cache
+def _is_terminator(kind: type[Operation]) -> bool:
+    """Return `True` if operations of a class end blocks."""
+    return kind.has_trait(IsTerminator)
+
+
+@cache
+def _is_pure(kind: type[Operation]) -> bool:
+    """Return `True` if no operation of a class has effects."""
+    effects = kind.get_traits_of_type(MemoryEffect)
+    return bool(effects) and all(isinstance(each, NoMemoryEffect) for each in effects)
 
 
 def _remark_on_whole_tensor_op(op: Operation, remark_text: str) -> None:
