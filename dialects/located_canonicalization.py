@@ -20,6 +20,7 @@ from xdsl.transforms.canonicalize import CanonicalizePass
 
 from tlf.dialects.dead_operations import erase_dead_operations, has_uses
 from tlf.dialects.located_rewriting import LocatedPattern
+from tlf.dialects.reporting_pass import ReportingPass
 
 
 class _Canonicalization(RewritePattern):
@@ -116,13 +117,13 @@ class _CanonicalizationWalker(PatternRewriteWalker):
             self._changed_parents.add(parent)
 
 
-class LocatedCanonicalizePass(CanonicalizePass):
+class LocatedCanonicalizePass(ReportingPass, CanonicalizePass):
     """
     Pass `canonicalize` of xDSL, which also gives new operations the location of the
     operation that they were built for.
     """
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
+    def rewrite(self, ctx: Context, op: ModuleOp) -> bool:
         located = LocatedPattern(_Canonicalization(ctx))
         walker = _CanonicalizationWalker(located, listener=located.listener)
-        walker.rewrite_module(op)
+        return walker.rewrite_module(op)

@@ -11,7 +11,6 @@ from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp, UnregisteredOp
 from xdsl.ir import Block, Operation, Region, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 from xdsl.traits import (
     IsolatedFromAbove,
@@ -27,6 +26,7 @@ from tlf.analysis.buffers.lifetimes import needs_longer_lifetime
 from tlf.dialects import graph
 from tlf.dialects.dead_operations import has_uses
 from tlf.dialects.interfaces import ViewInterface
+from tlf.dialects.reporting_pass import ReportingPass
 
 Numbering = dict[SSAValue | Block, int]
 
@@ -94,6 +94,8 @@ class _SubexpressionElimination:
     """Structural keys of available operations, as far as they are known."""
     visited: set[Operation] = field(default_factory=set[Operation])
     """Operations that the walk has simplified."""
+    is_changed: bool = False
+    """True if the walk merged or erased operations."""
     write_count: int = 0
     """Number of visited operations that may write."""
 
@@ -120,7 +122,9 @@ class _SubexpressionElimination:
         """Simplify each operation of `block` in order, its nested regions first."""
         for op in list(block.ops):
             if op.regions:
-                self._walk_inside_of(op).eliminate_in_regions(op)
+                walk = self._walk_inside_of(op)
+                walk.eliminate_in_regions(op)
+                self.is_changed |= walk.is_changed
             self._erase_dead_or_merge_equivalent(op)
             self.visited.add(op)
 
@@ -139,7 +143,7 @@ class _SubexpressionElimination:
             return
         if not has_uses(op) and would_be_trivially_dead(op):
             _remark_on_whole_tensor_op(op, "dropped, because nothing uses it")
-            Rewriter.erase_op(op)
+            self._erase(op)
             return
         if (key := self._necessary_key(op)) is None:
             return
@@ -153,7 +157,12 @@ class _SubexpressionElimination:
         for old, new in zip(op.results, existing.results, strict=True):
             old.replace_all_uses_with(new)
             new.name_hint = new.name_hint or old.name_hint
+        self._erase(op)
+
+    def _erase(self, op: Operation) -> None:
+        """Erase an operation without uses."""
         Rewriter.erase_op(op)
+        self.is_changed = True
 
     def _find_equivalent(
         self, op: Operation, candidates: Sequence[Operation]
@@ -212,7 +221,7 @@ def _remark_on_whole_tensor_op(op: Operation, remark_text: str) -> None:
 
 
 @dataclass(frozen=True)
-class CsePass(ModulePass):
+class CsePass(ReportingPass):
     """
     Merge equivalent operations, and erase unused ones.
 
@@ -228,5 +237,7 @@ class CsePass(ModulePass):
 
     name = "tlf-cse"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        _SubexpressionElimination().eliminate_in_regions(op)
+    def rewrite(self, ctx: Context, op: ModuleOp) -> bool:
+        walk = _SubexpressionElimination()
+        walk.eliminate_in_regions(op)
+        return walk.is_changed

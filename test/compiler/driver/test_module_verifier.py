@@ -19,7 +19,10 @@ from tlf.compiler.driver import module_verifier
 from tlf.compiler.driver.driver import new_context
 from tlf.compiler.driver.module_verifier import IncrementalVerifier, verify_module
 from tlf.compiler.driver.pass_manager import CLEAN_UP, PassManager, VerifyEach
+from tlf.compiler.driver.snapshot import take_snapshot
 from tlf.compiler.driver.verified_forms import VerifiedForms
+from tlf.dialects.dead_operations import DeadOperationErasurePass
+from tlf.dialects.reporting_pass import ReportingPass
 from tlf.dialects.target import load_target_spec
 from tlf.lowering.pipelines import PIPELINES
 
@@ -227,6 +230,36 @@ def test_clean_up_waits_for_changes(
     manager.run(new_context(), module)
     assert len(applied) == expected
     assert module.is_structurally_equivalent(applied[0])
+
+
+def test_reports_agree_with_snapshots():
+    target = load_target_spec("npu-tiny")
+    context, module = parsed((EXAMPLES / "residual_mlp.mlir").read_text())
+    target.attach_to_module(module)
+    reports: list[bool] = []
+    for each in steps_of(target):
+        before = take_snapshot(module)
+        if isinstance(each, ReportingPass):
+            reports.append(each.rewrite(context, module))
+            assert (take_snapshot(module) != before) == reports[-1], each.name
+        else:
+            each.apply(context, module)
+    assert {*reports} == {False, True}
+
+
+def test_passes_that_report_no_change_are_not_verified(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    verified: list[ModuleOp] = []
+
+    def record(_: IncrementalVerifier, module: ModuleOp) -> bool:
+        verified.append(module)
+        return True
+
+    monkeypatch.setattr(IncrementalVerifier, "verify_changes", record)
+    module = ModuleOp([])
+    PassManager([DeadOperationErasurePass(), Leave()]).run(new_context(), module)
+    assert len(verified) == 2
 
 
 def test_inner_operations_are_verified_first(monkeypatch: pytest.MonkeyPatch):
