@@ -20,14 +20,18 @@ def structural_key_of(
     the producers of their inputs, and in arbitrary splat constants.
     """
     ids: dict[SSAValue, int] = {}
+    texts: dict[int, str] = {}
     splats = label_arbitrary_splats(operations)
 
     def number_value(value: SSAValue) -> int | str:
         """Return the number of a value, or its type where it occurs first."""
-        if (number := ids.get(value)) is None:
-            ids[value] = len(ids)
-            return text_of_attribute(value.type)
-        return number
+        if (number := ids.get(value)) is not None:
+            return number
+        ids[value], type_ = len(ids), value.type
+        # Values share types, and the hash of a type takes long.
+        if (text := texts.get(id(type_))) is None:
+            text = texts[id(type_)] = text_of_attribute(type_)
+        return text
 
     return (
         tuple(

@@ -49,7 +49,8 @@ def _append_contents(
             # Only terminators have successors.
             tuple(op.successors) if is_last else (),
             is_last,
-            *map(_region_contents_of, regions),
+            # Most operations have no regions, which is found out quickly.
+            *(map(_region_contents_of, regions) if regions else ()),
         )
     )
     for region in regions:
@@ -64,5 +65,10 @@ def _append_contents(
 
 def _region_contents_of(region: Region) -> tuple[object, ...]:
     """Return a region, its blocks, and their arguments, types and last operations."""
-    blocks = [(each, each.args, each.arg_types, each.last_op) for each in region.blocks]
-    return (region, *blocks)
+    contents: list[object] = [region]
+    block = region.first_block
+    while block is not None:
+        types = tuple([each.type for each in block.args])
+        contents.append((block, block.args, types, block.last_op))
+        block = block.next_block
+    return tuple(contents)

@@ -15,9 +15,7 @@ from xdsl.rewriter import Rewriter
 from xdsl.traits import (
     IsolatedFromAbove,
     IsTerminator,
-    MemoryEffect,
     MemoryEffectKind,
-    NoMemoryEffect,
     get_effects,
 )
 from xdsl.transforms.dead_code_elimination import would_be_trivially_dead
@@ -26,6 +24,7 @@ from tlf.analysis.buffers.lifetimes import needs_longer_lifetime
 from tlf.dialects import graph
 from tlf.dialects.dead_operations import has_uses
 from tlf.dialects.interfaces import ViewInterface
+from tlf.dialects.pure_operations import is_pure
 from tlf.dialects.reporting_pass import ReportingPass
 
 Numbering = dict[SSAValue | Block, int]
@@ -187,7 +186,7 @@ class _SubexpressionElimination:
         """
         # Few operations share operands, but many have none.
         operands = tuple(op.operands)
-        if _is_pure(type(op)):
+        if is_pure(type(op)):
             return (op.name, operands) if operands else structural_key(op)
         effects = get_effects(op)
         kinds = None if effects is None else {effect.kind for effect in effects}
@@ -204,13 +203,6 @@ class _SubexpressionElimination:
 def _is_terminator(kind: type[Operation]) -> bool:
     """Return `True` if operations of a class end blocks."""
     return kind.has_trait(IsTerminator)
-
-
-@cache
-def _is_pure(kind: type[Operation]) -> bool:
-    """Return `True` if no operation of a class has effects."""
-    effects = kind.get_traits_of_type(MemoryEffect)
-    return bool(effects) and all(isinstance(each, NoMemoryEffect) for each in effects)
 
 
 def _remark_on_whole_tensor_op(op: Operation, remark_text: str) -> None:
