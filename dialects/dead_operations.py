@@ -52,7 +52,7 @@ def _has_dead_operation(region: Region) -> bool:
         if not (_is_always_live(type(op)) or has_uses(op)):
             if would_be_trivially_dead(op):
                 return True
-        if any(map(_has_dead_operation, op.regions)):
+        if op.regions and any(map(_has_dead_operation, op.regions)):
             return True
         op = op.next_op
     return False

@@ -99,7 +99,7 @@ class _CanonicalizationWalker(PatternRewriteWalker):
         is_changed = self._process_worklist(listener)
         while parents := self._changed_parents.copy():
             self._changed_parents.clear()
-            for op in reversed([each for each in region.walk() if each in parents]):
+            for op in reversed(_in_program_order(parents, region)):
                 self._worklist.push(op)
             is_changed |= self._process_worklist(listener)
         return erase_dead_operations(region, listener) or is_changed
@@ -115,6 +115,14 @@ class _CanonicalizationWalker(PatternRewriteWalker):
     def _record_parent(self, op: Operation) -> None:
         if (parent := op.parent_op()) is not None:
             self._changed_parents.add(parent)
+
+
+def _in_program_order(operations: set[Operation], region: Region) -> list[Operation]:
+    """Return those of some operations that are still in a region, in program order."""
+    inside = [op for op in operations if region.is_ancestor(op)]
+    if len(inside) < 2:
+        return inside
+    return [op for op in region.walk() if op in operations]
 
 
 class LocatedCanonicalizePass(ReportingPass, CanonicalizePass):
