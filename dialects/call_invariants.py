@@ -11,6 +11,7 @@ from xdsl.traits import is_side_effect_free
 from tlf.dialects.function_calls import callee_name, calls_in
 from tlf.dialects.interfaces import ReferenceInterface
 from tlf.dialects.parameter_attribute import is_parameter
+from tlf.dialects.pure_operations import is_pure
 
 
 def call_invariant_values_of(block: Block) -> set[SSAValue]:
@@ -67,9 +68,9 @@ class CallInvariantAnalysis:
 def is_hoistable(op: Operation) -> bool:
     """Return `True` if an operation is a side-effect-free function of its operands."""
     return (
-        isinstance(op, ReferenceInterface)
-        and not op.regions
-        and is_side_effect_free(op)
+        not op.regions
+        and isinstance(op, ReferenceInterface)
+        and (is_pure(type(op)) or is_side_effect_free(op))
     )
 
 

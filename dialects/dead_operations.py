@@ -15,6 +15,8 @@ from xdsl.transforms.dead_code_elimination import (
     would_be_trivially_dead,
 )
 
+from tlf.dialects.reporting_pass import ReportingPass
+
 
 def erase_dead_operations(
     region: Region, listener: PatternRewriterListener | None = None
@@ -50,7 +52,7 @@ def _has_dead_operation(region: Region) -> bool:
         if not (_is_always_live(type(op)) or has_uses(op)):
             if would_be_trivially_dead(op):
                 return True
-        if any(map(_has_dead_operation, op.regions)):
+        if op.regions and any(map(_has_dead_operation, op.regions)):
             return True
         op = op.next_op
     return False
@@ -66,8 +68,8 @@ def _is_always_live(kind: type[Operation]) -> bool:
     return not kind.has_trait(MemoryEffect, value_if_unregistered=True)
 
 
-class DeadOperationErasurePass(DeadCodeElimination):
+class DeadOperationErasurePass(ReportingPass, DeadCodeElimination):
     """Pass `dce` of xDSL, which is fast on modules without dead operations."""
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        erase_dead_operations(op.body)
+    def rewrite(self, ctx: Context, op: ModuleOp) -> bool:
+        return erase_dead_operations(op.body)

@@ -106,7 +106,10 @@ def level_of(type_: Attribute) -> str | None:
     if not isinstance(type_, TensorType):
         return None
     encoding = type_.encoding
-    return encoding.level_name if isinstance(encoding, EncodingAttr) else None
+    # Most types have none, which is found out quickly.
+    if isinstance(encoding, NoneAttr) or not isinstance(encoding, EncodingAttr):
+        return None
+    return encoding.level_name
 
 
 def layout_of(type_: Attribute) -> tuple[int, ...]:

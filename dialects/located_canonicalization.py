@@ -20,6 +20,7 @@ from xdsl.transforms.canonicalize import CanonicalizePass
 
 from tlf.dialects.dead_operations import erase_dead_operations, has_uses
 from tlf.dialects.located_rewriting import LocatedPattern
+from tlf.dialects.reporting_pass import ReportingPass
 
 
 class _Canonicalization(RewritePattern):
@@ -98,7 +99,7 @@ class _CanonicalizationWalker(PatternRewriteWalker):
         is_changed = self._process_worklist(listener)
         while parents := self._changed_parents.copy():
             self._changed_parents.clear()
-            for op in reversed([each for each in region.walk() if each in parents]):
+            for op in reversed(_in_program_order(parents, region)):
                 self._worklist.push(op)
             is_changed |= self._process_worklist(listener)
         return erase_dead_operations(region, listener) or is_changed
@@ -116,13 +117,21 @@ class _CanonicalizationWalker(PatternRewriteWalker):
             self._changed_parents.add(parent)
 
 
-class LocatedCanonicalizePass(CanonicalizePass):
+def _in_program_order(operations: set[Operation], region: Region) -> list[Operation]:
+    """Return those of some operations that are still in a region, in program order."""
+    inside = [op for op in operations if region.is_ancestor(op)]
+    if len(inside) < 2:
+        return inside
+    return [op for op in region.walk() if op in operations]
+
+
+class LocatedCanonicalizePass(ReportingPass, CanonicalizePass):
     """
     Pass `canonicalize` of xDSL, which also gives new operations the location of the
     operation that they were built for.
     """
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
+    def rewrite(self, ctx: Context, op: ModuleOp) -> bool:
         located = LocatedPattern(_Canonicalization(ctx))
         walker = _CanonicalizationWalker(located, listener=located.listener)
-        walker.rewrite_module(op)
+        return walker.rewrite_module(op)

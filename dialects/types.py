@@ -1,6 +1,6 @@
 """IR utility of the dialects: element types, tensor types and their numpy dtypes."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias, cast
 
 import ml_dtypes
@@ -49,6 +49,11 @@ DTYPES: dict[Attribute, np.dtype[np.generic]] = {
 }
 """Numpy dtype of every element type."""
 
+_FLOAT_SIZES: Mapping[type[Attribute], int] = {
+    type(each): each.size for each in (f64, f32, f16, bf16)
+}
+"""Bytes of floats by class, as instance checks of several classes take longer."""
+
 ELEMENT_TYPES = (f64, f32, f16, bf16, i64, i32, i8, i1)
 """Element types of the graph dialect."""
 
@@ -85,12 +90,12 @@ def element_type_of(dtype: DTypeLike) -> Attribute:
 
 def is_float(element: Attribute) -> bool:
     """Return `True` if the element type is a floating-point type."""
-    return isinstance(element, AnyFloat)
+    return type(element) in _FLOAT_SIZES or isinstance(element, AnyFloat)
 
 
 def is_16_bit_float(element: Attribute) -> bool:
     """Return `True` if the element type is a 16-bit floating-point type."""
-    return isinstance(element, Float16Type | BFloat16Type)
+    return _FLOAT_SIZES.get(type(element)) == 2
 
 
 def accumulator_type_of(element: Attribute) -> Attribute:
@@ -132,9 +137,9 @@ def element_count_of(value: SSAValue) -> int:
 def itemsize_of(value: SSAValue) -> int:
     """Return the bytes per element of a tensor."""
     element = tensor_type(value).element_type
-    if isinstance(element, AnyFloat):
-        return element.size
-    return dtype_of(element).itemsize
+    if (size := _FLOAT_SIZES.get(type(element))) is not None:
+        return size
+    return element.size if isinstance(element, AnyFloat) else dtype_of(element).itemsize
 
 
 def byte_count(type_: "AnyTensor | MemRefType[Attribute]") -> int:

@@ -454,13 +454,12 @@ class _BackwardAnalysis:
         is_looped = op is self.tiling.anchor and bool(self.tiling.inner_loops)
         inner = is_looped or self.tiling.is_cascade_step(op)
         is_moved = op in self.tiling.gathered_operations
+        outer = LoopLevel.NESTED if self.tiling.nested_loops_by_op.get(op) else scope
         for position, operand in enumerate(op.operands):
             box = reads[position]
             if box is None or (is_moved and position == 0):
                 continue
-            level = (
-                LoopLevel.NESTED if self.tiling.nested_loops_by_op.get(op) else scope
-            )
+            level = outer
             if inner and not is_initial_value_operand(op, position):
                 level = LoopLevel.INNER
             need = ReadDemand(op, position, box, level)

@@ -478,7 +478,7 @@ def can_tiles_fit(
     the tiles being loaded.
     """
     limit = target.tiling.max_elements
-    if limit is not None and tiling.max_tile_elements() > limit:
+    if limit is not None and tiling.max_tile_elements > limit:
         return False
     return _bytes_required_by_tiles(tiling, level, stages) <= level.capacity
 
@@ -506,7 +506,7 @@ def find_group_objection(
     if needed > level.capacity or limit is None:
         return describe_capacity_overflow(needed, level)
     return (
-        f"its smallest tiles have up to {tiling.max_tile_elements():,} elements, and "
+        f"its smallest tiles have up to {tiling.max_tile_elements:,} elements, and "
         f"{level.name} takes {limit:,}"
     )
 

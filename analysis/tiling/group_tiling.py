@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, auto
+from functools import cached_property
 from math import ceil
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -410,8 +411,9 @@ class GroupTiling:
         )
         return sum(ceil(size / alignment) * alignment for size in sizes)
 
+    @cached_property
     def max_tile_elements(self) -> int:
-        """Return the largest number of elements of a tile."""
+        """Largest number of elements of a tile."""
         return max(count_elements_of_box(box) for _, box in self.all_tiles())
 
 

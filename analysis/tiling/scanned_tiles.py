@@ -18,7 +18,7 @@ def check_scanned_tile(
     one if it is reversed, or follows the tile of the previous iteration of a loop of
     the root. Raises `TilingError`.
     """
-    if not isinstance(op, ScanInterface) or facts.scan_iterator is None:
+    if facts.scan_iterator is None or not isinstance(op, ScanInterface):
         return
     interval = box[facts.scan_iterator]
     is_whole = interval.size >= facts.extents[facts.scan_iterator]

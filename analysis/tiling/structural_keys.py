@@ -20,23 +20,30 @@ def structural_key_of(
     the producers of their inputs, and in arbitrary splat constants.
     """
     ids: dict[SSAValue, int] = {}
+    texts: dict[int, str] = {}
     splats = label_arbitrary_splats(operations)
 
-    def number_value(value: SSAValue) -> tuple[int, str]:
-        number = ids.setdefault(value, len(ids))
-        return number, text_of_attribute(value.type)
+    def number_value(value: SSAValue) -> int | str:
+        """Return the number of a value, or its type where it occurs first."""
+        if (number := ids.get(value)) is not None:
+            return number
+        ids[value], type_ = len(ids), value.type
+        # Values share types, and the hash of a type takes long.
+        if (text := texts.get(id(type_))) is None:
+            text = texts[id(type_)] = text_of_attribute(type_)
+        return text
 
     return (
         tuple(
             (
                 op.name,
                 splats.get(op) or _describe_properties(op),
-                tuple(number_value(operand) for operand in op.operands),
-                tuple(number_value(result) for result in op.results),
+                tuple([number_value(operand) for operand in op.operands]),
+                tuple([number_value(result) for result in op.results]),
             )
             for op in operations
         ),
-        tuple(number_value(result) for result in results),
+        tuple([number_value(result) for result in results]),
     )
 
 

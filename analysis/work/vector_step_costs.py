@@ -57,10 +57,11 @@ def is_fused_multiply_add(op: Operation) -> bool:
     Return `True` if a product of floats is contracted into one step with the only sum
     that uses it. The product must not be rounded to a narrower type in between.
     """
-    if not isinstance(inner := _find_only_scalar_operation(op), arith.MulfOp):
-        return False
     uses = list(op.results[0].uses)
-    if len(uses) != 1 or is_16_bit_float(inner.result.type):
+    if len(uses) != 1:
+        return False
+    inner = _find_only_scalar_operation(op)
+    if not isinstance(inner, arith.MulfOp) or is_16_bit_float(inner.result.type):
         return False
     return isinstance(
         _find_only_scalar_operation(uses[0].operation), arith.AddfOp | arith.SubfOp

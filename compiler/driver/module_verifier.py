@@ -5,7 +5,7 @@ since its last run.
 An operation is verified again if it, an operation inside of it, or the definition of an
 operand changed, or if an operation around it is new. Symbol users are verified whenever
 the module changed, because they refer to other operations by name. Dominance is
-verified for the whole module.
+verified for the whole module. Operations of the same form are verified once.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from xdsl.traits import SymbolUserOpInterface
 
 from tlf.compiler.driver.dominance import verify_dominance
 from tlf.compiler.driver.snapshot import Snapshot, take_snapshot
+from tlf.compiler.driver.verified_forms import FormReader, VerifiedForms
 from tlf.compiler.driver.verify_attributes import verify_no_stray_attributes
 
 
@@ -38,6 +39,7 @@ class IncrementalVerifier:
     """True if a module that changed is verified as a whole."""
     _snapshot: Snapshot = field(init=False, default=())
     """Snapshot of the module at its last verification."""
+    _forms: VerifiedForms = field(init=False, default_factory=VerifiedForms)
 
     def verify_changes(self, module: ModuleOp) -> bool:
         """
@@ -55,21 +57,32 @@ class IncrementalVerifier:
             added = [op for op in changed if op not in known]
             everything = [contents[0] for contents in snapshot]
             affected = _affected_operations(everything, changed, added)
-            _verify_operations(module, [op for op in everything if op in affected])
+            _verify_operations(
+                module, [op for op in everything if op in affected], self._forms
+            )
         self._snapshot = snapshot
         return True
 
 
-def _verify_operations(module: ModuleOp, operations: Sequence[Operation]) -> None:
+def _verify_operations(
+    module: ModuleOp, operations: Sequence[Operation], forms: VerifiedForms
+) -> None:
     """
-    Check some operations, given in program order, inner ones first, and the dominance
-    of all values.
+    Check some operations, given in program order, inner ones first, except those of
+    forms that verified, and the dominance of all values.
     """
+    reader, known = FormReader(forms), set[Operation]()
     for op in _inner_operations_first(operations):
         _verify_block_structure(op)
+        if (form := reader.form_of(op)) is not None and form in forms:
+            known.add(op)
+            continue
         op.verify(verify_nested_ops=False)
+        if form is not None:
+            forms.add(form)
     for op in operations:
-        verify_no_stray_attributes(op)
+        if op not in known:
+            verify_no_stray_attributes(op)
     verify_dominance(module)
 
 

@@ -18,6 +18,7 @@ from tlf.compiler.driver.gc_tuning import reduce_garbage_collections
 from tlf.compiler.driver.module_verifier import IncrementalVerifier
 from tlf.compiler.driver.timing import Timing
 from tlf.dialects.located_rewriting import propagate_locations
+from tlf.dialects.reporting_pass import ReportingPass
 from tlf.support.call_stack import reserve_stack
 from tlf.support.progress import report_step
 
@@ -112,16 +113,26 @@ class PassManager:
         for count, each in enumerate(self.passes, 1):
             step = f"pass `{each.name}`"
             with report_step(each.name, count, len(self.passes)):
-                if not (is_ineffective := each in self._ineffective):
-                    with self.timing.measure(each.name), locate_errors(module, step):
-                        each.apply(context, module)
-                    propagate_locations(module)
-                before = self._print_if_requested(each.name, module, before)
-                is_changed = not is_ineffective and self._verify_if_changed(
-                    module, step, count
+                may_differ = each not in self._ineffective and self._apply_pass(
+                    each, context, module
                 )
+                before = self._print_if_requested(each.name, module, before)
+                is_changed = may_differ and self._verify_if_changed(module, step, count)
                 self._record_effect(each, is_changed)
                 self.observer(count, module, is_changed)
+
+    def _apply_pass(
+        self, applied: ModulePass, context: Context, module: ModuleOp
+    ) -> bool:
+        """Apply a pass; return `False` if it reports that it changed nothing."""
+        step = f"pass `{applied.name}`"
+        with self.timing.measure(applied.name), locate_errors(module, step):
+            if not isinstance(applied, ReportingPass):
+                applied.apply(context, module)
+            elif not applied.rewrite(context, module):
+                return False
+        propagate_locations(module)
+        return True
 
     def _record_effect(self, applied: ModulePass, is_changed: bool) -> None:
         """Record whether a pass changed the module, which ends what is known of it."""

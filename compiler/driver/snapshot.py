@@ -44,11 +44,13 @@ def _append_contents(
             tuple(op.operands),
             results,
             tuple([each.type for each in results]),
-            tuple(op.properties.items()),
-            tuple(op.attributes.items()),
-            tuple(op.successors),
+            tuple(op.properties.items()) if op.properties else (),
+            tuple(op.attributes.items()) if op.attributes else (),
+            # Only terminators have successors.
+            tuple(op.successors) if is_last else (),
             is_last,
-            *map(_region_contents_of, regions),
+            # Most operations have no regions, which is found out quickly.
+            *(map(_region_contents_of, regions) if regions else ()),
         )
     )
     for region in regions:
@@ -63,5 +65,10 @@ def _append_contents(
 
 def _region_contents_of(region: Region) -> tuple[object, ...]:
     """Return a region, its blocks, and their arguments, types and last operations."""
-    blocks = [(each, each.args, each.arg_types, each.last_op) for each in region.blocks]
-    return (region, *blocks)
+    contents: list[object] = [region]
+    block = region.first_block
+    while block is not None:
+        types = tuple([each.type for each in block.args])
+        contents.append((block, block.args, types, block.last_op))
+        block = block.next_block
+    return tuple(contents)

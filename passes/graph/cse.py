@@ -1,14 +1,16 @@
 """Pass `tlf-cse`: common subexpression elimination, also of operations with regions."""
 
+from __future__ import annotations
+
 from collections.abc import Generator, Hashable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp, UnregisteredOp
 from xdsl.ir import Block, Operation, Region, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 from xdsl.traits import (
     IsolatedFromAbove,
@@ -16,11 +18,14 @@ from xdsl.traits import (
     MemoryEffectKind,
     get_effects,
 )
-from xdsl.transforms.dead_code_elimination import is_trivially_dead
+from xdsl.transforms.dead_code_elimination import would_be_trivially_dead
 
 from tlf.analysis.buffers.lifetimes import needs_longer_lifetime
 from tlf.dialects import graph
+from tlf.dialects.dead_operations import has_uses
 from tlf.dialects.interfaces import ViewInterface
+from tlf.dialects.pure_operations import is_pure
+from tlf.dialects.reporting_pass import ReportingPass
 
 Numbering = dict[SSAValue | Block, int]
 
@@ -88,6 +93,8 @@ class _SubexpressionElimination:
     """Structural keys of available operations, as far as they are known."""
     visited: set[Operation] = field(default_factory=set[Operation])
     """Operations that the walk has simplified."""
+    is_changed: bool = False
+    """True if the walk merged or erased operations."""
     write_count: int = 0
     """Number of visited operations that may write."""
 
@@ -113,23 +120,29 @@ class _SubexpressionElimination:
     def _eliminate_in_block(self, block: Block) -> None:
         """Simplify each operation of `block` in order, its nested regions first."""
         for op in list(block.ops):
-            if op.has_trait(IsolatedFromAbove, value_if_unregistered=True):
-                _SubexpressionElimination().eliminate_in_regions(op)
-            else:
-                self.eliminate_in_regions(op)
+            if op.regions:
+                walk = self._walk_inside_of(op)
+                walk.eliminate_in_regions(op)
+                self.is_changed |= walk.is_changed
             self._erase_dead_or_merge_equivalent(op)
             self.visited.add(op)
+
+    def _walk_inside_of(self, op: Operation) -> _SubexpressionElimination:
+        """Return the walk over the regions of `op`, a new one if they see no values."""
+        if op.has_trait(IsolatedFromAbove, value_if_unregistered=True):
+            return _SubexpressionElimination()
+        return self
 
     def _erase_dead_or_merge_equivalent(self, op: Operation) -> None:
         """
         Erase `op` if it is unused or an equivalent operation is available; otherwise
         make it available.
         """
-        if op.has_trait(IsTerminator):
+        if _is_terminator(type(op)):
             return
-        if is_trivially_dead(op):
+        if not has_uses(op) and would_be_trivially_dead(op):
             _remark_on_whole_tensor_op(op, "dropped, because nothing uses it")
-            Rewriter.erase_op(op)
+            self._erase(op)
             return
         if (key := self._necessary_key(op)) is None:
             return
@@ -143,7 +156,12 @@ class _SubexpressionElimination:
         for old, new in zip(op.results, existing.results, strict=True):
             old.replace_all_uses_with(new)
             new.name_hint = new.name_hint or old.name_hint
+        self._erase(op)
+
+    def _erase(self, op: Operation) -> None:
+        """Erase an operation without uses."""
         Rewriter.erase_op(op)
+        self.is_changed = True
 
     def _find_equivalent(
         self, op: Operation, candidates: Sequence[Operation]
@@ -166,6 +184,10 @@ class _SubexpressionElimination:
         block without a write between them, for which `write_count` counts the
         operations that may write.
         """
+        # Few operations share operands, but many have none.
+        operands = tuple(op.operands)
+        if is_pure(type(op)):
+            return (op.name, operands) if operands else structural_key(op)
         effects = get_effects(op)
         kinds = None if effects is None else {effect.kind for effect in effects}
         if kinds is None or kinds - {MemoryEffectKind.READ, MemoryEffectKind.ALLOC}:
@@ -173,10 +195,14 @@ class _SubexpressionElimination:
             return None
         if MemoryEffectKind.ALLOC in kinds:
             return None
-        # Few operations share operands, but many have none.
-        operands = tuple(op.operands)
         key = (op.name, operands) if operands else structural_key(op)
         return (op.parent, self.write_count, key) if kinds else key
+
+
+@cache
+def _is_terminator(kind: type[Operation]) -> bool:
+    """Return `True` if operations of a class end blocks."""
+    return kind.has_trait(IsTerminator)
 
 
 def _remark_on_whole_tensor_op(op: Operation, remark_text: str) -> None:
@@ -187,7 +213,7 @@ def _remark_on_whole_tensor_op(op: Operation, remark_text: str) -> None:
 
 
 @dataclass(frozen=True)
-class CsePass(ModulePass):
+class CsePass(ReportingPass):
     """
     Merge equivalent operations, and erase unused ones.
 
@@ -203,5 +229,7 @@ class CsePass(ModulePass):
 
     name = "tlf-cse"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        _SubexpressionElimination().eliminate_in_regions(op)
+    def rewrite(self, ctx: Context, op: ModuleOp) -> bool:
+        walk = _SubexpressionElimination()
+        walk.eliminate_in_regions(op)
+        return walk.is_changed

@@ -33,12 +33,11 @@ from tlf.planner.settings.search_budgets import REASSOCIATION
 
 def expose_cascades_of_block(block: Block, evaluator: ChangeEvaluator) -> None:
     """Reassociate the sums of a block where that saves time by the cost model."""
-    if not any(map(reassociation_rule_for, block.ops)):
+    candidates = {op for op in block.ops if reassociation_rule_for(op) is not None}
+    if not candidates:
         return
     groups = evaluator.groups_of_block(block)
-    pending = [
-        op for op in reversed(list(groups)) if reassociation_rule_for(op) is not None
-    ]
+    pending = [op for op in reversed(list(groups)) if op in candidates]
     while pending:
         group = groups[pending[0]]
         parts = producer_closure_of(

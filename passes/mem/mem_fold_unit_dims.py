@@ -87,11 +87,12 @@ class _UnitDimFolding:
             self._fold_unit_dims_of_operation(op)
         for value, shape in self.original_shapes.items():
             axes = non_unit_axes(shape)
+            if len(axes) == len(shape):
+                continue
             type_ = tensor_type(value)
             extents = [shape[axis] for axis in axes]
             narrow = TensorType(type_.element_type, extents, type_.encoding)
-            if narrow != type_:
-                Rewriter.replace_value_with_new_type(value, narrow)
+            Rewriter.replace_value_with_new_type(value, narrow)
 
     def _record_original_shapes(self, values: Sequence[SSAValue]) -> None:
         for value in values:

@@ -91,8 +91,9 @@ def _collect_producer_groups(
     while pending and len(closure) < PARTITION.max_closure_groups:
         value, depth = pending.popleft()
         owner = (reshape_source_of(value) if through_views else value).owner
-        if not isinstance(owner, Operation) or owner not in groups or owner in visited:
+        if owner in visited or owner not in groups:
             continue
+        assert isinstance(owner, Operation)
         visited.add(owner)
         part = groups[owner]
         if id(part) not in closure:
@@ -189,10 +190,14 @@ def _with_reshapes_between(parts: Sequence[Part]) -> set[Operation]:
     """Return all operations of parts, with the reshapes between them."""
     inside: set[Operation] = {op for part in parts for op in part}
     for part in parts:
-        for value in operands_of(part):
-            if isinstance(value.owner, graph.ReshapeOp):
-                if reshape_source_of(value).owner in inside:
-                    inside.update(_reshapes_before(value, inside))
+        for op in part:
+            for value in op.operands:
+                # Most operands have been found already.
+                if value.owner not in inside and isinstance(
+                    value.owner, graph.ReshapeOp
+                ):
+                    if reshape_source_of(value).owner in inside:
+                        inside.update(_reshapes_before(value, inside))
     return inside
 
 

@@ -189,7 +189,7 @@ class TileSizeSelector:
         return min(limits, default=None)
 
     def _largest_value_elements(self, sizes: TileSizes) -> int:
-        return self.tiling_with(sizes).max_tile_elements()
+        return self.tiling_with(sizes).max_tile_elements
 
     def _preferred_matrix_product_sizes(self, sizes: TileSizes) -> TileSizes | None:
         """

@@ -6,6 +6,7 @@ best first.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import TypeAlias
 
 from xdsl.ir import Operation
@@ -100,17 +101,17 @@ RULES_BY_OPERATION: Mapping[type[Operation], Sequence[SimplificationRule]] = {
 """Rules by operation, applied before the rules of its base classes."""
 
 
-def _simplification_rules_of(op: Operation) -> Iterator[SimplificationRule]:
-    """
-    Yield the rules for the type of `op`, then those for its elementwise base classes.
-    """
-    yield from RULES_BY_OPERATION.get(type(op), ())
-    if isinstance(op, elementwise.UnaryOperation):
-        yield from UNARY_RULES
-    if isinstance(op, elementwise.BinaryOperation):
-        yield from BINARY_RULES
-    if isinstance(op, elementwise.ElementwiseOperation):
-        yield from ELEMENTWISE_RULES
+@cache
+def _simplification_rules_of(kind: type[Operation]) -> Sequence[SimplificationRule]:
+    """Return the rules for a class, then those for its elementwise base classes."""
+    rules = [*RULES_BY_OPERATION.get(kind, ())]
+    if issubclass(kind, elementwise.UnaryOperation):
+        rules += UNARY_RULES
+    if issubclass(kind, elementwise.BinaryOperation):
+        rules += BINARY_RULES
+    if issubclass(kind, elementwise.ElementwiseOperation):
+        rules += ELEMENTWISE_RULES
+    return rules
 
 
 def is_outside_groups(op: Operation) -> bool:
@@ -126,6 +127,7 @@ def simplifications_of(op: Operation) -> Iterator[Simplification]:
     groups have none, because plans depend on their iteration domains. Operations on
     tiles have none, because they were simplified as operations on whole tensors.
     """
-    if is_outside_groups(op):
-        for rule in _simplification_rules_of(op):
+    rules = _simplification_rules_of(type(op))
+    if rules and is_outside_groups(op):
+        for rule in rules:
             yield from rule(op)

@@ -9,11 +9,11 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from xdsl.builder import Builder
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tlf.dialects import graph
-from tlf.dialects.call_invariants import call_invariant_values_of
+from tlf.dialects.call_invariants import CallInvariantAnalysis
 from tlf.dialects.graph.tensor_builder import TensorBuilder
 from tlf.dialects.located_rewriting import replace_op
 from tlf.dialects.types import accumulator_type_of, is_16_bit_float, tensor_type
@@ -357,12 +357,11 @@ def _combine_invariant_terms(value: SSAValue) -> None:
         return
     if len(uses) != 1 or not isinstance(outer := uses[0].operation, graph.AddOp):
         return
-    block = outer.parent
-    if not isinstance(block, Block) or outer.result.type != value.type:
+    if outer.result.type != value.type:
         return
-    invariant = call_invariant_values_of(block)
+    is_invariant = CallInvariantAnalysis().is_call_invariant
     other = outer.operands[1 - uses[0].index]
-    if inner.rhs not in invariant or other not in invariant or inner.lhs in invariant:
+    if not (is_invariant(inner.rhs) and is_invariant(other)) or is_invariant(inner.lhs):
         return
     builder = Builder(InsertPoint.before(outer))
     total = builder.insert(graph.AddOp(inner.rhs, other)).result

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation, OpResult, SSAValue
 
 from tlf.dialects import graph
 from tlf.dialects.graph.reduction import ReduceKind
@@ -153,9 +153,9 @@ class TermSplitter:
         Return the operation that computes a varying value, if it can be split into
         terms; else None.
         """
-        owner = value.owner
-        if not isinstance(owner, Operation) or not self.is_varying(value):
+        if not isinstance(value, OpResult) or not self.is_varying(value):
             return None
+        owner = value.op
         is_view = isinstance(owner, graph.ReshapeOp) and is_axis_preserved(
             owner, self.axis
         )

@@ -140,9 +140,9 @@ class ComputeModel:
 
     def matrix_product_of(self, tiled: TiledOperation) -> MatrixProduct:
         """Return the matrix product of a contraction's tile."""
-        if tiled.op not in self._products:
-            self._products[tiled.op] = self._make_product(tiled)
-        return self._products[tiled.op]
+        if (known := self._products.get(tiled.op)) is None:
+            known = self._products[tiled.op] = self._make_product(tiled)
+        return known
 
     def _make_product(self, tiled: TiledOperation) -> MatrixProduct:
         """
@@ -349,13 +349,13 @@ class ComputeModel:
 
     def _cycles_per_element(self, op: TilingInterface) -> UnitCycles:
         """Return the busy cycles per element of an elementwise operation."""
-        if op not in self.cycles_per_element_by_op:
-            self.cycles_per_element_by_op[op] = (
+        if (known := self.cycles_per_element_by_op.get(op)) is None:
+            known = self.cycles_per_element_by_op[op] = (
                 NO_CYCLES
                 if is_fused_multiply_add(op)
                 else self._estimate_cycles_per_element(op)
             )
-        return self.cycles_per_element_by_op[op]
+        return known
 
     def _estimate_cycles_per_element(self, op: TilingInterface) -> UnitCycles:
         """

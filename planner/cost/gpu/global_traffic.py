@@ -311,9 +311,9 @@ class TrafficModel:
         return self._limit_access_width(width, tiled.result, tensor.item_bytes)
 
     def _memoized_tensor_of(self, value: SSAValue) -> GlobalTensor:
-        if value not in self._tensors:
-            self._tensors[value] = global_tensor_of(tensor_type(value))
-        return self._tensors[value]
+        if (known := self._tensors.get(value)) is None:
+            known = self._tensors[value] = global_tensor_of(tensor_type(value))
+        return known
 
     def _limit_access_width(self, width: int, box: Box, item_bytes: int) -> int:
         """Limit an access width so that every thread gets a part of the tile."""

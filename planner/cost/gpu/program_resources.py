@@ -223,7 +223,8 @@ class ResourceDemand:
         reductions = [
             tiled
             for op, tiled in tiling.tiles.items()
-            if isinstance(op, ReductionInterface)
+            if tiled.facts.is_accumulating
+            and isinstance(op, ReductionInterface)
             and self._is_in_loop(op)
             and tiling.correction_of(op) is None
             and tiling.restart_of(op) is None
@@ -380,7 +381,7 @@ class ResourceDemand:
         Yield the elements of the largest tile, then the number of scalar products of
         each product whose shape does not suit matrix instructions.
         """
-        yield self.tiling.max_tile_elements()
+        yield self.tiling.max_tile_elements
         for product in self._matrix_products():
             if not self.compute_model.has_mma_shape(product):
                 yield count_scalar_products(product)

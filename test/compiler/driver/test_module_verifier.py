@@ -19,6 +19,10 @@ from tlf.compiler.driver import module_verifier
 from tlf.compiler.driver.driver import new_context
 from tlf.compiler.driver.module_verifier import IncrementalVerifier, verify_module
 from tlf.compiler.driver.pass_manager import CLEAN_UP, PassManager, VerifyEach
+from tlf.compiler.driver.snapshot import take_snapshot
+from tlf.compiler.driver.verified_forms import VerifiedForms
+from tlf.dialects.dead_operations import DeadOperationErasurePass
+from tlf.dialects.reporting_pass import ReportingPass
 from tlf.dialects.target import load_target_spec
 from tlf.lowering.pipelines import PIPELINES
 
@@ -160,7 +164,7 @@ def test_only_what_changed_is_verified(monkeypatch: pytest.MonkeyPatch):
     parts: list[Sequence[Operation]] = []
     monkeypatch.setattr(module_verifier, "verify_module", whole.append)
 
-    def record(_: ModuleOp, operations: Sequence[Operation]) -> None:
+    def record(_: ModuleOp, operations: Sequence[Operation], __: VerifiedForms) -> None:
         parts.append(operations)
 
     monkeypatch.setattr(module_verifier, "_verify_operations", record)
@@ -228,14 +232,51 @@ def test_clean_up_waits_for_changes(
     assert module.is_structurally_equivalent(applied[0])
 
 
+def test_reports_agree_with_snapshots():
+    target = load_target_spec("npu-tiny")
+    context, module = parsed((EXAMPLES / "residual_mlp.mlir").read_text())
+    target.attach_to_module(module)
+    reports: list[bool] = []
+    for each in steps_of(target):
+        before = take_snapshot(module)
+        if isinstance(each, ReportingPass):
+            reports.append(each.rewrite(context, module))
+            assert (take_snapshot(module) != before) == reports[-1], each.name
+        else:
+            each.apply(context, module)
+    assert {*reports} == {False, True}
+
+
+def test_passes_that_report_no_change_are_not_verified(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    verified: list[ModuleOp] = []
+
+    def record(_: IncrementalVerifier, module: ModuleOp) -> bool:
+        verified.append(module)
+        return True
+
+    monkeypatch.setattr(IncrementalVerifier, "verify_changes", record)
+    module = ModuleOp([])
+    PassManager([DeadOperationErasurePass(), Leave()]).run(new_context(), module)
+    assert len(verified) == 2
+
+
 def test_inner_operations_are_verified_first(monkeypatch: pytest.MonkeyPatch):
     module, verifier = (
         _module_after("convert-tile-to-mem").clone(),
         IncrementalVerifier(),
     )
     verifier.verify_changes(module)
-    for op in module.walk():
-        op.attributes["note.text"] = StringAttr("text")
+    for number, op in enumerate(module.walk()):
+        op.attributes["note.text"] = StringAttr(str(number))
+    verified = _record_verified_operations(monkeypatch)
+    assert verifier.verify_changes(module)
+    assert verified == list(module.walk(region_first=True))
+
+
+def _record_verified_operations(monkeypatch: pytest.MonkeyPatch) -> list[Operation]:
+    """Return a list of the operations that are verified from now on."""
     verified: list[Operation] = []
 
     def record(op: Operation, verify_nested_ops: bool) -> None:
@@ -243,8 +284,69 @@ def test_inner_operations_are_verified_first(monkeypatch: pytest.MonkeyPatch):
         verified.append(op)
 
     monkeypatch.setattr(Operation, "verify", record)
+    return verified
+
+
+LAYERS = """
+func.func @main(%x: tensor<8x8xf32>, %w: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  %y0 = graph.matmul %x, %w : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  %z0 = graph.relu %y0 : tensor<8x8xf32>
+  %y1 = graph.matmul %z0, %w : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  %z1 = graph.relu %y1 : tensor<8x8xf32>
+  %y2 = graph.matmul %z1, %w : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  %z2 = graph.relu %y2 : tensor<8x8xf32>
+  return %z2 : tensor<8x8xf32>
+}
+"""
+
+
+def test_repeated_layers_are_verified_once(monkeypatch: pytest.MonkeyPatch):
+    _, module = parsed(LAYERS)
+    verifier = IncrementalVerifier()
+    verifier.verify_changes(module)
+    for op in module.walk():
+        op.attributes["note.text"] = StringAttr("text")
+    verified = _record_verified_operations(monkeypatch)
     assert verifier.verify_changes(module)
-    assert verified == list(module.walk(region_first=True))
+    # The first product reads arguments, all others the result of a layer.
+    names = [op.name for op in verified if op.name.startswith("graph.")]
+    assert names == ["graph.matmul", "graph.relu", "graph.matmul"]
+
+
+def _give_operand_of_other_type(module: ModuleOp) -> None:
+    *_, last = (op for op in module.walk() if op.name == "graph.matmul")
+    Rewriter.replace_value_with_new_type(last.operands[1], TensorType(f16, [3]))
+
+
+def _swap_definition_and_use(module: ModuleOp) -> None:
+    *_, first, second, _ = (op for op in module.walk() if op.name.startswith("graph."))
+    first.detach()
+    assert second.parent is not None
+    second.parent.insert_op_after(first, second)
+
+
+def _end_body_without_terminator(module: ModuleOp) -> None:
+    *_, last = module.walk()
+    last.detach()
+
+
+@pytest.mark.parametrize(
+    "corrupt",
+    [
+        _give_operand_of_other_type,
+        _swap_definition_and_use,
+        _end_body_without_terminator,
+    ],
+)
+def test_changes_of_verified_forms_are_rejected(corrupt: Callable[[ModuleOp], None]):
+    _, module = parsed(LAYERS)
+    verifier = IncrementalVerifier()
+    verifier.verify_changes(module)
+    for op in module.walk():
+        op.attributes["note.text"] = StringAttr("text")
+    verifier.verify_changes(module)
+    corrupt(module)
+    assert _is_rejected(lambda: verifier.verify_changes(module))
 
 
 def test_clean_up_passes_are_those_of_the_pipeline():
