@@ -14,6 +14,7 @@ from xdsl.ir import Operation
 from tlf.dialects import npu
 from tlf.lowering.mem_to_npu.block_dependences import BlockDependences
 from tlf.lowering.mem_to_npu.instruction_tree import (
+    AccessedBytes,
     BlockItem,
     BufferAccess,
     EngineStream,
@@ -109,6 +110,7 @@ class LoopCarriedDependences:
         if iterations > 1:
             # Accesses without slots already conflict in the next iteration.
             leaves = [leaf for leaf in leaves if leaf.has_slots]
+        accessed = AccessedBytes.by(leaves)
         for position in range(count - 1, -1, -1) if leaves else ():
             item, time = self.items[position], position - iterations * count
             for stream, producers in item.leaves.items():
@@ -116,6 +118,8 @@ class LoopCarriedDependences:
                     is_ordered_by_engine(stream, waiting_stream)
                     or progress.get(stream, time - 1) >= time
                 ):
+                    continue
+                if not item.bytes_accessed_by(stream).can_conflict_with(accessed):
                     continue
                 if not self._has_unordered_conflict(producers, leaves, iterations):
                     continue
