@@ -224,6 +224,8 @@ class _HazardPlacement:
             attempt, self.overlapping_buffers[buffer_index]
         )
         gaps = _find_gaps(occupied, self.capacity)
+        if not hazard_ranges:
+            return _find_lowest_offset(gaps, size, alignment)
         starts = [start for start, _ in gaps]
         candidates = {end - size for _, end in gaps}
         for low, high, _ in hazard_ranges:
@@ -262,6 +264,14 @@ def _find_gaps(
     if start < capacity:
         gaps.append((start, capacity))
     return gaps
+
+
+def _find_lowest_offset(
+    gaps: Iterable[tuple[int, int]], size: int, alignment: int
+) -> int | None:
+    """Return the lowest aligned offset in a gap of `size` bytes; None if none fits."""
+    offsets = ((align_offset(start, alignment), end) for start, end in gaps)
+    return next((offset for offset, end in offsets if offset + size <= end), None)
 
 
 def _move_conflicting_buffers(attempt: _Attempt, generator: random.Random) -> list[int]:
