@@ -5,11 +5,12 @@ plans.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
 from xdsl.transforms.canonicalize import CanonicalizePass
 from xdsl.utils.exceptions import DiagnosticException, PassFailedException
 
@@ -86,9 +87,8 @@ class LoweringEvaluator:
             return None
         try:
             lower_module(module)
-            return sum(
-                map(self._predict_function_cycles, _functions_run_per_call(module))
-            )
+            functions = [op for op in module.ops if isinstance(op, func.FuncOp)]
+            return sum(map(self._predict_function_cycles, functions))
         except (DiagnosticException, PassFailedException, TooManyInstructionsError):
             return None
 
@@ -131,7 +131,13 @@ class LoweringEvaluator:
         self._lower_module_planned_for_innermost(module)
 
     def _lower_module_planned_for_innermost(self, module: ModuleOp) -> None:
-        """Lower a module whose groups have plans for the innermost level."""
+        """
+        Lower a module whose groups have plans for the innermost level. Load-time
+        preparation, which takes no time per call, is erased instead.
+        """
+        for function in list(module.ops):
+            if is_preparation_function(function):
+                Rewriter.erase_op(function)
         self._apply_passes(
             module,
             ConvertGraphToTilePass(),
@@ -150,10 +156,3 @@ class LoweringEvaluator:
         selection.select_plans_of_groups(
             module, self.target, level, self._timed[level.name]
         )
-
-
-def _functions_run_per_call(module: ModuleOp) -> Iterator[func.FuncOp]:
-    """Yield the functions that run on every call, without load-time preparation."""
-    for function in module.ops:
-        if isinstance(function, func.FuncOp) and not is_preparation_function(function):
-            yield function
