@@ -13,11 +13,11 @@ from xdsl.dialects import scf
 
 from tlf.lowering.mem_to_npu.chunk_sync import ChunkedLoad, ChunkedStore, ChunkSync
 from tlf.lowering.mem_to_npu.instruction_tree import (
-    AccessedBytes,
     BlockItem,
     BufferAccess,
     EngineStream,
     InstructionLeaf,
+    bytes_accessed_by,
 )
 from tlf.lowering.mem_to_npu.sync_edges import (
     Progress,
@@ -82,7 +82,7 @@ class BlockDependences:
         unless known progress already orders them.
         """
         progress = self.final_progress.setdefault(waiting_stream, {})
-        accessed = AccessedBytes.by(leaves)
+        accessed = bytes_accessed_by(leaves)
         for position, stream in self._find_unordered_items(waiting_stream, progress):
             item = self.items[position]
             if not item.bytes_accessed_by(stream).can_conflict_with(accessed):

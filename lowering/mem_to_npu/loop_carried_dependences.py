@@ -14,11 +14,11 @@ from xdsl.ir import Operation
 from tlf.dialects import npu
 from tlf.lowering.mem_to_npu.block_dependences import BlockDependences
 from tlf.lowering.mem_to_npu.instruction_tree import (
-    AccessedBytes,
     BlockItem,
     BufferAccess,
     EngineStream,
     InstructionLeaf,
+    bytes_accessed_by,
 )
 from tlf.lowering.mem_to_npu.sync_edges import (
     Progress,
@@ -110,7 +110,7 @@ class LoopCarriedDependences:
         if iterations > 1:
             # Accesses without slots already conflict in the next iteration.
             leaves = [leaf for leaf in leaves if leaf.has_slots]
-        accessed = AccessedBytes.by(leaves)
+        accessed = bytes_accessed_by(leaves)
         for position in range(count - 1, -1, -1) if leaves else ():
             item, time = self.items[position], position - iterations * count
             for stream, producers in item.leaves.items():
@@ -160,7 +160,7 @@ class LoopCarriedDependences:
         Return `True` if accesses `iterations` apart conflict and no common inner loop
         already orders them.
         """
-        span = self.step_ranges[self.loops[-1]]
+        span, accessed = self.step_ranges[self.loops[-1]], bytes_accessed_by(consumers)
         return any(
             producer.is_ordered_before_next_iteration(consumer, span)
             and any(
@@ -170,7 +170,8 @@ class LoopCarriedDependences:
                 )
             )
             for producer in producers
-            if iterations == 1 or producer.has_slots
+            if (iterations == 1 or producer.has_slots)
+            and producer.accessed_bytes.can_conflict_with(accessed)
             for consumer in consumers
         )
 
