@@ -29,6 +29,7 @@ from tlf.passes.plan.graph_materialize_concat_operands import (
 from tlf.passes.plan.graph_select_tile_sizes import GraphSelectTileSizesPass
 from tlf.planner.context import Memo, PlanningContext
 from tlf.planner.cost.npu.npu_estimator import NpuEstimator
+from tlf.planner.cost.program.buffer_sharing import KnownAllocations
 from tlf.planner.cost.program.cycle_estimate import estimate_function_cycles
 from tlf.planner.cost.program.schedule_clock import TooManyInstructionsError
 from tlf.planner.layout.layout_costs import KnownPlans
@@ -55,6 +56,9 @@ class LoweringEvaluator:
             for level in target.tile_levels
         }
         self._known: KnownPlans = {}
+        self._known_allocations: KnownAllocations = self.context.memo.results_table_for(
+            "allocations"
+        )
 
     def evaluate_outermost_groups(self, module: ModuleOp) -> int | None:
         """Return the predicted cycles of a program, or `None`; see `Evaluator`."""
@@ -95,7 +99,9 @@ class LoweringEvaluator:
     def _predict_function_cycles(self, function: func.FuncOp) -> int:
         """Estimate a function's cycles and deduct its instructions from the budget."""
         try:
-            estimate = estimate_function_cycles(function, self.target, self._left)
+            estimate = estimate_function_cycles(
+                function, self.target, self._left, self._known_allocations
+            )
         except TooManyInstructionsError:
             self._left = 0
             raise
