@@ -5,7 +5,7 @@ synchronisation edges.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.dialects import scf
@@ -110,31 +110,41 @@ class LoopCarriedDependences:
         if iterations > 1:
             # Accesses without slots already conflict in the next iteration.
             leaves = [leaf for leaf in leaves if leaf.has_slots]
+        for position, stream in self._streams_with_common_bytes(leaves, waiting_stream):
+            time = position - iterations * count
+            if progress.get(stream, time - 1) >= time:
+                continue
+            producers = self.items[position].leaves[stream]
+            if not self._has_unordered_conflict(producers, leaves, iterations):
+                continue
+            check_prefetch_distance(
+                self.items[item_index], stream, waiting_stream, iterations
+            )
+            if stream.engine == waiting_stream.engine:
+                continue
+            edge = SyncEdge(
+                stream, position, waiting_stream, item_index, iterations, is_late
+            )
+            self.edges.append(edge)
+            before = self.block_dependences.progress_after[position, stream]
+            merge_progress_of_stream(progress, before, iterations, count)
+            progress[stream] = time
+
+    def _streams_with_common_bytes(
+        self, leaves: list[InstructionLeaf], waiting_stream: EngineStream
+    ) -> Iterator[tuple[int, EngineStream]]:
+        """
+        Yield the index and the stream of instructions, the last item first, that the
+        engine does not order and that may access the same bytes as `leaves`.
+        """
         accessed = bytes_accessed_by(leaves)
-        for position in range(count - 1, -1, -1) if leaves else ():
-            item, time = self.items[position], position - iterations * count
-            for stream, producers in item.leaves.items():
-                if (
-                    is_ordered_by_engine(stream, waiting_stream)
-                    or progress.get(stream, time - 1) >= time
-                ):
-                    continue
-                if not item.bytes_accessed_by(stream).can_conflict_with(accessed):
-                    continue
-                if not self._has_unordered_conflict(producers, leaves, iterations):
-                    continue
-                check_prefetch_distance(
-                    self.items[item_index], stream, waiting_stream, iterations
-                )
-                if stream.engine == waiting_stream.engine:
-                    continue
-                edge = SyncEdge(
-                    stream, position, waiting_stream, item_index, iterations, is_late
-                )
-                self.edges.append(edge)
-                before = self.block_dependences.progress_after[position, stream]
-                merge_progress_of_stream(progress, before, iterations, count)
-                progress[stream] = time
+        for position in range(len(self.items) - 1, -1, -1) if leaves else ():
+            item = self.items[position]
+            for stream in item.leaves:
+                if not is_ordered_by_engine(
+                    stream, waiting_stream
+                ) and item.bytes_accessed_by(stream).can_conflict_with(accessed):
+                    yield position, stream
 
     def _max_slot_period(self) -> int:
         """Return the longest period of a multi-buffer slot, in iterations."""

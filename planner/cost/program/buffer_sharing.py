@@ -37,7 +37,9 @@ def find_shared_buffers(
     Return the buffers that share bytes in the levels of a target. The outermost level
     is excluded, as its capacity is sufficient. Allocations are added to the known ones.
     """
-    allocations = {} if known_allocations is None else known_allocations
+    allocations: KnownAllocations = (
+        {} if known_allocations is None else known_allocations
+    )
     live_ranges = LiveRanges.from_schedule(items)
     shared: dict[Buffer, list[Buffer]] = {}
     for level in target.levels.values():
