@@ -5,11 +5,12 @@ plans.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
 from xdsl.transforms.canonicalize import CanonicalizePass
 from xdsl.utils.exceptions import DiagnosticException, PassFailedException
 
@@ -28,6 +29,7 @@ from tlf.passes.plan.graph_materialize_concat_operands import (
 from tlf.passes.plan.graph_select_tile_sizes import GraphSelectTileSizesPass
 from tlf.planner.context import Memo, PlanningContext
 from tlf.planner.cost.npu.npu_estimator import NpuEstimator
+from tlf.planner.cost.program.buffer_sharing import KnownAllocations
 from tlf.planner.cost.program.cycle_estimate import estimate_function_cycles
 from tlf.planner.cost.program.schedule_clock import TooManyInstructionsError
 from tlf.planner.layout.layout_costs import KnownPlans
@@ -54,6 +56,9 @@ class LoweringEvaluator:
             for level in target.tile_levels
         }
         self._known: KnownPlans = {}
+        self._known_allocations: KnownAllocations = self.context.memo.results_table_for(
+            "allocations"
+        )
 
     def evaluate_outermost_groups(self, module: ModuleOp) -> int | None:
         """Return the predicted cycles of a program, or `None`; see `Evaluator`."""
@@ -86,16 +91,17 @@ class LoweringEvaluator:
             return None
         try:
             lower_module(module)
-            return sum(
-                map(self._predict_function_cycles, _functions_run_per_call(module))
-            )
+            functions = [op for op in module.ops if isinstance(op, func.FuncOp)]
+            return sum(map(self._predict_function_cycles, functions))
         except (DiagnosticException, PassFailedException, TooManyInstructionsError):
             return None
 
     def _predict_function_cycles(self, function: func.FuncOp) -> int:
         """Estimate a function's cycles and deduct its instructions from the budget."""
         try:
-            estimate = estimate_function_cycles(function, self.target, self._left)
+            estimate = estimate_function_cycles(
+                function, self.target, self._left, self._known_allocations
+            )
         except TooManyInstructionsError:
             self._left = 0
             raise
@@ -131,7 +137,13 @@ class LoweringEvaluator:
         self._lower_module_planned_for_innermost(module)
 
     def _lower_module_planned_for_innermost(self, module: ModuleOp) -> None:
-        """Lower a module whose groups have plans for the innermost level."""
+        """
+        Lower a module whose groups have plans for the innermost level. Load-time
+        preparation, which takes no time per call, is erased instead.
+        """
+        for function in list(module.ops):
+            if is_preparation_function(function):
+                Rewriter.erase_op(function)
         self._apply_passes(
             module,
             ConvertGraphToTilePass(),
@@ -150,10 +162,3 @@ class LoweringEvaluator:
         selection.select_plans_of_groups(
             module, self.target, level, self._timed[level.name]
         )
-
-
-def _functions_run_per_call(module: ModuleOp) -> Iterator[func.FuncOp]:
-    """Yield the functions that run on every call, without load-time preparation."""
-    for function in module.ops:
-        if isinstance(function, func.FuncOp) and not is_preparation_function(function):
-            yield function

@@ -36,8 +36,9 @@ def is_corrected_after_loop(tiling: GroupTiling, op: Operation) -> bool:
     Return `True` if a total is corrected once more after the loop, because its terms
     depend on values that are clamped inside the loop.
     """
-    cascade, correction = tiling.cascade, tiling.correction_of(op)
-    if cascade is None or correction is None:
+    if (cascade := tiling.cascade) is None:
+        return False
+    if (correction := tiling.correction_of(op)) is None:
         return False
     return not running_limits.values_to_clamp(cascade).isdisjoint(correction.values)
 

@@ -17,6 +17,7 @@ from tlf.lowering.mem_to_npu.instruction_tree import (
     BufferAccess,
     EngineStream,
     InstructionLeaf,
+    bytes_accessed_by,
 )
 from tlf.lowering.mem_to_npu.sync_edges import (
     Progress,
@@ -81,9 +82,12 @@ class BlockDependences:
         unless known progress already orders them.
         """
         progress = self.final_progress.setdefault(waiting_stream, {})
+        accessed = bytes_accessed_by(leaves)
         for position, stream in self._find_unordered_items(waiting_stream, progress):
-            producers = self.items[position].leaves[stream]
-            if not self._has_dependent_pair(producers, leaves):
+            item = self.items[position]
+            if not item.bytes_accessed_by(stream).can_conflict_with(accessed):
+                continue
+            if not self._has_dependent_pair(item.leaves[stream], leaves):
                 continue
             if chunk_sync := self._find_chunk_sync_of_loops(
                 position, stream, item_index, waiting_stream

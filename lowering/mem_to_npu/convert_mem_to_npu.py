@@ -180,7 +180,6 @@ class _FunctionConversion:
                 if isinstance(each, npu.EngineOp):
                     self.accesses[each] = accesses
                     each.location = op.location
-                    each.verify()
                     if iterations and each is new:
                         self.prefetch_distances[each] = iterations
             new = new.next_op

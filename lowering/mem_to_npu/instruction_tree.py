@@ -3,7 +3,7 @@ Analysis in the NPU code generator: tree of a program's instructions for their
 synchronisation, with memory accesses and conflicts.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
@@ -64,6 +64,43 @@ class BufferAccess:
             yield from product(self.slots, later_access.slots)
 
 
+@dataclass(frozen=True)
+class AccessedBytes:
+    """Lowest and highest bytes that some instructions access in each memory level."""
+
+    read_or_written: Mapping[str, tuple[int, int]]
+    written: Mapping[str, tuple[int, int]]
+
+    @staticmethod
+    def of(accesses: Iterable[BufferAccess]) -> "AccessedBytes":
+        """Return the bytes of some accesses."""
+        found: dict[str, tuple[int, int]] = {}
+        written: dict[str, tuple[int, int]] = {}
+        for access in accesses:
+            extent = access.extent
+            for ranges in (found, written) if access.is_write else (found,):
+                low, high = ranges.get(extent.level, (extent.low, extent.high))
+                ranges[extent.level] = min(low, extent.low), max(high, extent.high)
+        return AccessedBytes(found, written)
+
+    def can_conflict_with(self, other: "AccessedBytes") -> bool:
+        """Return `True` if both may share bytes that one of them writes."""
+        return _have_common_bytes(
+            self.written, other.read_or_written
+        ) or _have_common_bytes(self.read_or_written, other.written)
+
+
+def _have_common_bytes(
+    some: Mapping[str, tuple[int, int]], others: Mapping[str, tuple[int, int]]
+) -> bool:
+    """Return `True` if two ranges of bytes of one level overlap."""
+    for level, (low, high) in some.items():
+        other = others.get(level)
+        if other is not None and low < other[1] and other[0] < high:
+            return True
+    return False
+
+
 class EngineStream(NamedTuple):
     """Key of the instructions of one engine that execute in program order."""
 
@@ -93,6 +130,11 @@ class InstructionLeaf:
     def writes(self) -> tuple[BufferAccess, ...]:
         """Accesses that write."""
         return tuple([access for access in self.accesses if access.is_write])
+
+    @cached_property
+    def accessed_bytes(self) -> AccessedBytes:
+        """Bytes that the instruction accesses."""
+        return AccessedBytes.of(self.accesses)
 
     @cached_property
     def has_slots(self) -> bool:
@@ -135,6 +177,11 @@ class InstructionLeaf:
         return any(wait > self.step or wait < following.step for wait in waits_in_loop)
 
 
+def bytes_accessed_by(leaves: Iterable[InstructionLeaf]) -> AccessedBytes:
+    """Return the bytes that some instructions access."""
+    return AccessedBytes.of(each for leaf in leaves for each in leaf.accesses)
+
+
 @dataclass
 class BlockItem:
     """An operation of a block that is an instruction or a loop over instructions."""
@@ -144,6 +191,16 @@ class BlockItem:
         default_factory=dict[EngineStream, list[InstructionLeaf]]
     )
     """Instructions by stream."""
+    _accessed_bytes: dict[EngineStream, AccessedBytes] = field(
+        default_factory=dict[EngineStream, AccessedBytes]
+    )
+
+    def bytes_accessed_by(self, stream: EngineStream) -> AccessedBytes:
+        """Return the bytes that the instructions of a stream access (cached)."""
+        if (known := self._accessed_bytes.get(stream)) is None:
+            known = bytes_accessed_by(self.leaves[stream])
+            self._accessed_bytes[stream] = known
+        return known
 
     @property
     def prefetching_engines(self) -> set[str]:

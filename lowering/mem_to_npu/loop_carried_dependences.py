@@ -5,7 +5,7 @@ synchronisation edges.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.dialects import scf
@@ -18,6 +18,7 @@ from tlf.lowering.mem_to_npu.instruction_tree import (
     BufferAccess,
     EngineStream,
     InstructionLeaf,
+    bytes_accessed_by,
 )
 from tlf.lowering.mem_to_npu.sync_edges import (
     Progress,
@@ -109,28 +110,41 @@ class LoopCarriedDependences:
         if iterations > 1:
             # Accesses without slots already conflict in the next iteration.
             leaves = [leaf for leaf in leaves if leaf.has_slots]
-        for position in range(count - 1, -1, -1) if leaves else ():
-            item, time = self.items[position], position - iterations * count
-            for stream, producers in item.leaves.items():
-                if (
-                    is_ordered_by_engine(stream, waiting_stream)
-                    or progress.get(stream, time - 1) >= time
-                ):
-                    continue
-                if not self._has_unordered_conflict(producers, leaves, iterations):
-                    continue
-                check_prefetch_distance(
-                    self.items[item_index], stream, waiting_stream, iterations
-                )
-                if stream.engine == waiting_stream.engine:
-                    continue
-                edge = SyncEdge(
-                    stream, position, waiting_stream, item_index, iterations, is_late
-                )
-                self.edges.append(edge)
-                before = self.block_dependences.progress_after[position, stream]
-                merge_progress_of_stream(progress, before, iterations, count)
-                progress[stream] = time
+        for position, stream in self._streams_with_common_bytes(leaves, waiting_stream):
+            time = position - iterations * count
+            if progress.get(stream, time - 1) >= time:
+                continue
+            producers = self.items[position].leaves[stream]
+            if not self._has_unordered_conflict(producers, leaves, iterations):
+                continue
+            check_prefetch_distance(
+                self.items[item_index], stream, waiting_stream, iterations
+            )
+            if stream.engine == waiting_stream.engine:
+                continue
+            edge = SyncEdge(
+                stream, position, waiting_stream, item_index, iterations, is_late
+            )
+            self.edges.append(edge)
+            before = self.block_dependences.progress_after[position, stream]
+            merge_progress_of_stream(progress, before, iterations, count)
+            progress[stream] = time
+
+    def _streams_with_common_bytes(
+        self, leaves: list[InstructionLeaf], waiting_stream: EngineStream
+    ) -> Iterator[tuple[int, EngineStream]]:
+        """
+        Yield the index and the stream of instructions, the last item first, that the
+        engine does not order and that may access the same bytes as `leaves`.
+        """
+        accessed = bytes_accessed_by(leaves)
+        for position in range(len(self.items) - 1, -1, -1) if leaves else ():
+            item = self.items[position]
+            for stream in item.leaves:
+                if not is_ordered_by_engine(
+                    stream, waiting_stream
+                ) and item.bytes_accessed_by(stream).can_conflict_with(accessed):
+                    yield position, stream
 
     def _max_slot_period(self) -> int:
         """Return the longest period of a multi-buffer slot, in iterations."""
@@ -156,7 +170,7 @@ class LoopCarriedDependences:
         Return `True` if accesses `iterations` apart conflict and no common inner loop
         already orders them.
         """
-        span = self.step_ranges[self.loops[-1]]
+        span, accessed = self.step_ranges[self.loops[-1]], bytes_accessed_by(consumers)
         return any(
             producer.is_ordered_before_next_iteration(consumer, span)
             and any(
@@ -166,7 +180,8 @@ class LoopCarriedDependences:
                 )
             )
             for producer in producers
-            if iterations == 1 or producer.has_slots
+            if (iterations == 1 or producer.has_slots)
+            and producer.accessed_bytes.can_conflict_with(accessed)
             for consumer in consumers
         )
 

@@ -194,6 +194,8 @@ class _CodePrinter:
     origins: bool
     names: dict[SSAValue, str] = field(default_factory=dict[SSAValue, str])
     used_names: set[str] = field(default_factory=set[str])
+    last_suffixes: dict[str, int] = field(default_factory=dict[str, int])
+    """The number of the last register of each stem."""
 
     def block_lines(self, block: Block, indent: str) -> Iterator[str]:
         """Yield the indented lines of a block, with source locations if `origins`."""
@@ -372,10 +374,12 @@ class _CodePrinter:
         Assign a new register name, such as `%r_1`, to a value, and return the name.
         """
         stem = re.sub(r"\W", "_", value.name_hint or "r")
-        name, count = f"%{stem}", 0
+        count = self.last_suffixes.get(stem, 0)
+        name = f"%{stem}_{count}" if count else f"%{stem}"
         while name in self.used_names:
             count += 1
             name = f"%{stem}_{count}"
+        self.last_suffixes[stem] = count
         self.used_names.add(name)
         self.names[value] = name
         return name

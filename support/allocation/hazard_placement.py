@@ -224,14 +224,11 @@ class _HazardPlacement:
             attempt, self.overlapping_buffers[buffer_index]
         )
         gaps = _find_gaps(occupied, self.capacity)
+        if not hazard_ranges:
+            return _find_lowest_offset(gaps, size, alignment)
         starts = [start for start, _ in gaps]
-        candidates = {end - size for _, end in gaps}
-        for low, high, _ in hazard_ranges:
-            candidates |= {align_offset(high, alignment), low - size}
-        aligned = {each - each % alignment for each in candidates}
-        aligned |= {align_offset(start, alignment) for start in starts}
         best: tuple[int, int] | None = None
-        for offset in sorted(aligned):
+        for offset in _candidate_offsets(gaps, hazard_ranges, size, alignment):
             end, gap = offset + size, bisect_right(starts, offset) - 1
             if gap < 0 or end > gaps[gap][1]:
                 continue
@@ -262,6 +259,32 @@ def _find_gaps(
     if start < capacity:
         gaps.append((start, capacity))
     return gaps
+
+
+def _candidate_offsets(
+    gaps: Iterable[tuple[int, int]],
+    hazard_ranges: Iterable[tuple[int, int, int]],
+    size: int,
+    alignment: int,
+) -> list[int]:
+    """Return the aligned offsets next to the ends of gaps and of other buffers."""
+    candidates: set[int] = set()
+    aligned: set[int] = set()
+    for start, end in gaps:
+        aligned.add(align_offset(start, alignment))
+        candidates.add(end - size)
+    for low, high, _ in hazard_ranges:
+        candidates |= {align_offset(high, alignment), low - size}
+    aligned |= {each - each % alignment for each in candidates}
+    return sorted(aligned)
+
+
+def _find_lowest_offset(
+    gaps: Iterable[tuple[int, int]], size: int, alignment: int
+) -> int | None:
+    """Return the lowest aligned offset in a gap of `size` bytes; None if none fits."""
+    offsets = ((align_offset(start, alignment), end) for start, end in gaps)
+    return next((offset for offset, end in offsets if offset + size <= end), None)
 
 
 def _move_conflicting_buffers(attempt: _Attempt, generator: random.Random) -> list[int]:

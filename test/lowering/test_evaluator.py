@@ -2,6 +2,7 @@
 Cycles of programs of groups by trial lowering, which does not compile them to the end.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -11,7 +12,14 @@ from xdsl.dialects.builtin import ModuleOp
 
 from tlf.lowering.evaluator import LoweringEvaluator
 from tlf.passes.plan import graph_select_tile_sizes
+from tlf.planner.cost.program import buffer_sharing
 from tlf.planner.settings.search_budgets import REFINEMENT
+from tlf.support.allocation import (
+    Allocation,
+    Buffer,
+    BufferUse,
+    allocate_program_buffers,
+)
 
 CHIP = Chip(small_chips()["near"])
 
@@ -81,6 +89,28 @@ def test_what_was_learned_changes_nothing():
                 CHIP.target, STEPS
             ).evaluate_outermost_groups(made.clone())
             assert found == shared.evaluate_outermost_groups(made.clone())
+
+
+def test_buffers_are_allocated_once(monkeypatch: pytest.MonkeyPatch):
+    counts: list[int] = []
+
+    def count_buffers(
+        buffers: Sequence[Buffer], capacity: int, uses: Sequence[BufferUse]
+    ) -> Allocation:
+        counts.append(len(buffers))
+        return allocate_program_buffers(buffers, capacity, uses)
+
+    monkeypatch.setattr(buffer_sharing, "allocate_program_buffers", count_buffers)
+    made = CHIP.partition_module(
+        CHIP.group_module(small_network(3)), "max-evaluations=0"
+    )
+    evaluator = LoweringEvaluator(CHIP.target, STEPS)
+    cycles = evaluator.evaluate_outermost_groups(made.clone())
+    first = len(counts)
+
+    assert first
+    assert cycles == evaluator.evaluate_outermost_groups(made.clone())
+    assert len(counts) == first
 
 
 @pytest.mark.long

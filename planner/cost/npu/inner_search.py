@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import permutations
-from math import prod
+from math import inf, prod
 
 from tlf.analysis.tiling.early_contractions import early_contractions_of
 from tlf.analysis.tiling.group_analysis import GroupMembers, tile_rules_of
@@ -130,6 +130,10 @@ class InnerSearch:
         default_factory=dict[Sizes, "TileBuffers | None"]
     )
     """Buffers of the sizes that are simulated."""
+    _known_busiest: dict[Sizes, int] = field(default_factory=dict[Sizes, int])
+    """Cycles of the busiest engine or channel, a lower bound of the cycles."""
+    _fastest_cycles: float = inf
+    """Cycles of the fastest candidate that was simulated."""
 
     def __post_init__(self) -> None:
         self.steps = ExecutionSteps(self.members.operations)
@@ -266,6 +270,7 @@ class InnerSearch:
         if buffers.peak_bytes_of(SINGLE) > self.level.capacity:
             large.append(sizes)
             return
+        self._known_busiest[sizes] = estimate.busiest
         count = len(self.axes.parallel)
         for stages, cycles in cycles_by_stages.items():
             size = buffers.peak_bytes_of(stages)
@@ -341,8 +346,8 @@ class InnerSearch:
         self, sizes: Sizes, in_flight_counts: IterationsInFlight
     ) -> TileCandidate | None:
         """
-        Return the simulated candidate of some sizes; `None` if they are illegal or do
-        not fit.
+        Return the simulated candidate of some sizes; `None` if they are illegal, do not
+        fit, or are known to be too slow for an alternative.
         """
         key = sizes, in_flight_counts
         if key not in self.simulated_candidates:
@@ -356,8 +361,10 @@ class InnerSearch:
     ) -> TileCandidate | None:
         """
         Return a candidate with its simulated cycles and peak bytes; `None` if its sizes
-        are illegal or exceed the level's capacity.
+        are illegal, exceed the level's capacity, or are too slow for an alternative.
         """
+        if self._known_busiest.get(sizes, 0) > self._max_cycles_of_alternatives:
+            return None
         if (buffers := self._buffers_for(sizes)) is None:
             return None
         effective = limit_reduce_stages(buffers.tiling, in_flight_counts)
@@ -366,8 +373,15 @@ class InnerSearch:
             self._known_cycles[key] = self._simulate_buffers(buffers, effective)
         if (found := self._known_cycles[key]) is None:
             return None
+        self._fastest_cycles = min(self._fastest_cycles, found[0])
         count = len(self.axes.parallel)
         return TileCandidate(sizes[:count], sizes[count:], in_flight_counts, *found)
+
+    @property
+    def _max_cycles_of_alternatives(self) -> float:
+        """Cycles of the fastest candidate so far and of its slowest alternatives."""
+        fastest = self._fastest_cycles
+        return fastest + fastest / TILE_SEARCH.alternative_divisor
 
     def _simulate_buffers(
         self, buffers: TileBuffers, in_flight_counts: IterationsInFlight

@@ -141,15 +141,19 @@ class NestProgram:
     def _tiles_loaded_at_level(
         self, loop_level: LoopLevel
     ) -> list[tuple[SSAValue, int, Box]]:
-        """Return the tiles loaded in a scope, in order of their first use."""
+        """
+        Return the tiles loaded in a scope, in order of their first use if the order of
+        instructions matters.
+        """
         if (known := self._loaded_tiles.get(loop_level)) is None:
-            slices = [
+            known = [
                 (value, index, box)
                 for (value, slice_scope), boxes in self.tiling.reads.items()
                 if slice_scope is loop_level
                 for index, box in enumerate(boxes)
             ]
-            known = sorted(slices, key=lambda each: self._first_use_step(each[0]))
+            if self.in_place is not None:
+                known.sort(key=lambda each: self._first_use_step(each[0]))
             self._loaded_tiles[loop_level] = known
         return known
 
@@ -353,6 +357,8 @@ class NestProgram:
         )
 
     def _operand_buffers(self, tiled: TiledOperation) -> Iterator[Buffer]:
+        if self.in_place is None:
+            return
         for operand in dict.fromkeys(tiled.op.operands):
             yield from self._buffers_of_read_boxes(operand)
 

@@ -29,6 +29,8 @@ class RunningTotalCosts:
 
     def clamp_costs_of(self, op: Operation) -> Iterator[Cost]:
         """Yield the costs of clamping a total to finite numbers for its users."""
+        if self.tiling.cascade is None:
+            return
         for _ in running_value_limits_in_loop(self.tiling, op):
             yield self.costs.cost_of_elementwise(self._element_count(op.results[0]))
 
@@ -37,6 +39,8 @@ class RunningTotalCosts:
         Yield the costs of correcting a total for the current values of its terms'
         operands.
         """
+        if self.tiling.cascade is None:
+            return
         if self.tiling.restart_of(op) is not None:
             for _ in RESTARTS:
                 yield self.costs.cost_of_elementwise(self._element_count(op.results[0]))

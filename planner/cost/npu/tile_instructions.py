@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 
 from tlf.analysis.operations.banded_matmul import (
     BandedMatmul,
@@ -40,6 +40,7 @@ class TileInstructions:
         self._products: dict[
             tuple[OpFacts, tuple[int, ...], bool], tuple[MatmulWork, Cost]
         ] = {}
+        self._product_kinds: dict[Attribute, str] = {}
         self._cut = retiled_work
         self._array = SystolicArray.of(costs.machine)
 
@@ -115,11 +116,15 @@ class TileInstructions:
         Return the kind of a product by the element type of its factors; the slowest
         kind for a type that the matrix engine lacks, which is rejected later.
         """
-        element = str(tensor_type(factor).element_type)
-        unit = self.costs.machine.engines["matrix"]
-        assert isinstance(unit, MatrixEngine)
-        cycles = unit.cycles
-        return element if element in cycles else max(cycles, key=cycles.__getitem__)
+        element = tensor_type(factor).element_type
+        if (known := self._product_kinds.get(element)) is None:
+            unit = self.costs.machine.engines["matrix"]
+            assert isinstance(unit, MatrixEngine)
+            known, cycles = str(element), unit.cycles
+            if known not in cycles:
+                known = max(cycles, key=cycles.__getitem__)
+            self._product_kinds[element] = known
+        return known
 
     def _matmul_work_of(
         self, roles: Sequence[str], extents: Sequence[int], windows: Windows | None

@@ -5,30 +5,41 @@ bytes, at offsets as `mem-plan` assigns them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, MutableMapping, Sequence
 from itertools import combinations
 
 from tlf.dialects.target import Level, TargetSpec
 from tlf.planner.cost.program.instruction_nests import Buffer, Instruction, Item
 from tlf.planner.cost.program.live_ranges import LiveRanges
-from tlf.support.allocation import Buffer as Live
 from tlf.support.allocation import (
+    Allocation,
     BufferUse,
     Loops,
     align_offset,
     allocate_program_buffers,
     pipeline_stage_of_engine,
 )
+from tlf.support.allocation import Buffer as Live
 
 Sharing = Mapping[Buffer, Sequence[Buffer]]
 """Buffers whose bytes overlap those of each buffer."""
 
+KnownAllocations = MutableMapping[Hashable, Allocation]
+"""Allocations by live ranges, uses and capacity."""
 
-def find_shared_buffers(items: Sequence[Item], target: TargetSpec) -> Sharing:
+
+def find_shared_buffers(
+    items: Sequence[Item],
+    target: TargetSpec,
+    known_allocations: KnownAllocations | None = None,
+) -> Sharing:
     """
     Return the buffers that share bytes in the levels of a target. The outermost level
-    is excluded, as its capacity is sufficient.
+    is excluded, as its capacity is sufficient. Allocations are added to the known ones.
     """
+    allocations: KnownAllocations = (
+        {} if known_allocations is None else known_allocations
+    )
     live_ranges = LiveRanges.from_schedule(items)
     shared: dict[Buffer, list[Buffer]] = {}
     for level in target.levels.values():
@@ -39,6 +50,7 @@ def find_shared_buffers(items: Sequence[Item], target: TargetSpec) -> Sharing:
                 live_ranges,
                 list(target.levels),
                 shared,
+                allocations,
             )
     return shared
 
@@ -62,6 +74,7 @@ def _find_shared_in_level(
     live_ranges: LiveRanges,
     level_names: Sequence[str],
     sharing: dict[Buffer, list[Buffer]],
+    allocations: KnownAllocations,
 ) -> None:
     """
     Allocate the buffers of a level statically, and add each pair with overlapping bytes
@@ -69,7 +82,10 @@ def _find_shared_in_level(
     """
     lives = to_allocation_buffers(buffers, level, live_ranges)
     uses = [_allocator_use_of(each, live_ranges, level_names) for each in buffers]
-    allocation = allocate_program_buffers(lives, level.capacity, uses)
+    key = tuple(lives), tuple(uses), level.capacity
+    if (allocation := allocations.get(key)) is None:
+        allocation = allocate_program_buffers(lives, level.capacity, uses)
+        allocations[key] = allocation
     ranges = [
         (buffer, offset, offset + live.size)
         for buffer, live, offset in zip(buffers, lives, allocation.offsets, strict=True)
@@ -122,7 +138,7 @@ def _surrounding_loop_ranges(buffer: Buffer, live_ranges: LiveRanges) -> Loops:
         first, last = live_ranges.nest_ranges[nest]
         ranges.append((first, last + 1))
         nest = nest.surrounding_nest
-    return ranges[::-1]
+    return tuple(ranges[::-1])
 
 
 def _to_allocation_buffer(

@@ -12,7 +12,10 @@ from xdsl.dialects import func
 from tlf.dialects.target import TargetSpec
 from tlf.machine.instruction_costs import Key
 from tlf.machine.machine_spec import DmaEngine
-from tlf.planner.cost.program.buffer_sharing import find_shared_buffers
+from tlf.planner.cost.program.buffer_sharing import (
+    KnownAllocations,
+    find_shared_buffers,
+)
 from tlf.planner.cost.program.chunked_moves import (
     split_loads_into_chunks,
     split_stores_into_chunks,
@@ -75,17 +78,20 @@ def read_schedule(
 
 
 def estimate_function_cycles(
-    function: func.FuncOp, target: TargetSpec, max_instructions: int | None = None
+    function: func.FuncOp,
+    target: TargetSpec,
+    max_instructions: int | None = None,
+    known_allocations: KnownAllocations | None = None,
 ) -> CycleEstimate:
     """
     Return the estimate of a tile function on the event model of the target's machine.
-    Raises `TooManyInstructionsError` if more than `max_instructions` instructions are
+    Buffers are allocated as in `known_allocations`, which is extended. Raises
+    `TooManyInstructionsError` if more than `max_instructions` instructions are
     executed.
     """
     items, reader = read_schedule(function, target)
-    clock = run_schedule(
-        items, reader.costs, find_shared_buffers(items, target), max_instructions
-    )
+    sharing = find_shared_buffers(items, target, known_allocations)
+    clock = run_schedule(items, reader.costs, sharing, max_instructions)
     totals = clock.totals_by_key()
     outermost = target.outermost_level.name
     payload = 0

@@ -1,7 +1,7 @@
 """The search of tiles for the nearest level."""
 
 from itertools import product
-from math import prod
+from math import inf, prod
 from random import Random
 
 import pytest
@@ -316,6 +316,24 @@ def test_estimates_need_no_buffers(text: str):
         program = searched.cost_model.build_program(tiling, SINGLE)
         estimate = searched.cost_model.estimate_program(tiling)
         assert estimate == ProgramEstimate.of(program)
+
+
+@pytest.mark.parametrize("text", [NARROW, RESIDUAL, GATE])
+def test_what_busy_engines_rule_out_is_no_alternative(
+    text: str, monkeypatch: pytest.MonkeyPatch
+):
+    pruned, exhaustive = (search(text, "npu") for _ in range(2))
+    best = pruned.find_best()
+    monkeypatch.setattr(InnerSearch, "_max_cycles_of_alternatives", inf)
+
+    assert best is not None
+    assert best == exhaustive.find_best()
+    assert pruned.candidates_near_best(best) == exhaustive.candidates_near_best(best)
+    simulated = [
+        sum(each is not None for each in search.simulated_candidates.values())
+        for search in (pruned, exhaustive)
+    ]
+    assert simulated[0] < simulated[1]
 
 
 def test_buffers_are_collected_for_few_sizes_only(monkeypatch: pytest.MonkeyPatch):
