@@ -175,6 +175,11 @@ class PartitionBudget:
     Ratio of the elements of the largest tensor to those of a small one, which may pass
     between groups.
     """
+    max_kept_ratio: float = 1.0
+    """
+    Maximum ratio of the bytes that a fused group keeps in memory while other groups run
+    to those that its parts would store meanwhile.
+    """
     resident_operands: int = 8
     """
     An operand of slices is small if the level has room for this many tensors of its
