@@ -8,7 +8,7 @@ until then; what they stored for later ones need not be.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -19,6 +19,10 @@ from tlf.analysis.work.flops_and_bytes import size_in_bytes
 from tlf.dialects.call_invariants import call_invariant_values_of
 from tlf.dialects.interfaces import ConstantInterface, ViewInterface
 from tlf.planner.fusion.producer_closure import Part
+from tlf.planner.fusion.stored_live_bytes import (
+    readers_through_views,
+    viewed_value_of,
+)
 from tlf.planner.settings.search_budgets import PARTITION
 
 KEPT = "what it reads would be kept in memory while other groups run"
@@ -65,7 +69,7 @@ class LiveRangeRule:
         fused group read, among them later ones.
         """
         results = (result for op in earlier for result in op.results)
-        readers = ((each, set(_readers_of(each))) for each in results)
+        readers = ((each, set(readers_through_views(each))) for each in results)
         return size_in_bytes(
             [
                 value
@@ -85,7 +89,7 @@ class LiveRangeRule:
         Return the bytes of values from outside of the fused group that earlier
         operations read, but no operation that runs at position `before` or later.
         """
-        operands = {_viewed_value_of(each) for op in earlier for each in op.operands}
+        operands = {viewed_value_of(each) for op in earlier for each in op.operands}
         return size_in_bytes(
             [
                 value
@@ -94,7 +98,7 @@ class LiveRangeRule:
                 and value not in self._lasting_values
                 and all(
                     reader in earlier or self._end_of(reader, groups) < before
-                    for reader in _readers_of(value)
+                    for reader in readers_through_views(value)
                 )
             ]
         )
@@ -107,7 +111,7 @@ class LiveRangeRule:
     ) -> int:
         """Return where the first other group runs that reads earlier results."""
         results = (result for op in earlier for result in op.results)
-        readers = {reader for each in results for reader in _readers_of(each)}
+        readers = {reader for each in results for reader in readers_through_views(each)}
         return min(
             (self._end_of(each, groups) for each in readers if each not in inside),
             default=len(self.position),
@@ -141,19 +145,3 @@ class LiveRangeRule:
             *call_invariant_values_of(self.block),
             *(result for op in constants for result in op.results),
         }
-
-
-def _viewed_value_of(value: SSAValue) -> SSAValue:
-    """Return the value that views show."""
-    while isinstance(value.owner, ViewInterface):
-        value = value.owner.operands[0]
-    return value
-
-
-def _readers_of(value: SSAValue) -> Iterator[Operation]:
-    """Yield the operations that read a value, directly or through views."""
-    for use in value.uses:
-        if isinstance(use.operation, ViewInterface):
-            yield from _readers_of(use.operation.results[0])
-        else:
-            yield use.operation

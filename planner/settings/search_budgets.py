@@ -312,6 +312,16 @@ class ReassociationBudget:
     """
     min_split_gain: float = 0.1
     """Minimum fraction of the cycles that a change must save if it adds groups."""
+    split_memory_ratio: float = 1.5
+    """
+    Maximum ratio of the memory with the partial results of a reduction to the peak of
+    the program without: executed one by one, operations of MLPs and convolutional
+    networks have peaks of 1.6 times that of groups.
+    """
+    small_split_bytes: int = 1 << 20
+    """Bytes of partial results that are stored regardless of that peak."""
+    small_split_share: float = 0.25
+    """Share of the bytes of a program's inputs, to the same effect."""
     min_transposition_gain: float = 0.02
     """
     Minimum fraction of the cycles that a transposed copy of a factor must save, whose

@@ -103,7 +103,7 @@ class BoundPlan:
         self._lock = RLock()
 
     def _number_slots(self) -> Mapping[str | int, int]:
-        """Return the index of each buffer, by name, and number among those of a call."""
+        """Return the index of each buffer, by name, and number of a launch."""
         shared = [each.name for _, each in self._shared]
         temporaries = [
             each.name for each in self._plan.buffers if each.kind == "temporary"
