@@ -14,7 +14,7 @@ class DeviceMemory:
     """Bytes of memory that a program uses on a GPU."""
 
     arena: int
-    """Temporaries, which each stream keeps from its first call on."""
+    """Temporaries that are not in results, which streams keep after a call."""
     results: int
     """Results of one call."""
     constants: int

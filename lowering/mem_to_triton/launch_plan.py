@@ -42,7 +42,7 @@ Json = dict[str, object]
 
 SCHEMA = "tlf-triton-plan"
 
-VERSION = 4
+VERSION = 5
 
 
 @dataclass
@@ -64,6 +64,8 @@ class LaunchPlanBuilder:
     )
     temporary_bytes: dict[str, int] = field(default_factory=dict[str, int])
     """Sizes of the temporaries by name."""
+    result_bytes: dict[str, int] = field(default_factory=dict[str, int])
+    """Sizes of the results by name."""
     loops: int = 0
     sources: list[str] = field(default_factory=list[str])
 
@@ -109,7 +111,8 @@ class LaunchPlanBuilder:
         for value, name, order in zip(
             values[inputs:], names, axes[inputs:], strict=True
         ):
-            self._add_buffer_record(value, "result", name, order)
+            record = self._add_buffer_record(value, "result", name, order)
+            self.result_bytes[str(record["name"])] = byte_count(memref_type(value))
         unique_names = [self.names[value] for value in values]
         return unique_names[:inputs], unique_names[inputs:]
 
@@ -171,13 +174,19 @@ class LaunchPlanBuilder:
         return steps
 
     def _place_temporaries(self, steps: Sequence[Json]) -> int:
-        """Record the offset of each temporary; return the bytes of their arena."""
+        """
+        Record the offset of each temporary, and the result that contains it, if one
+        does; return the bytes of the arena of the others.
+        """
+        names_by_step = [_buffers_of_step(each) for each in steps]
         layout = place_temporaries(
-            self.temporary_bytes, [_buffers_of_step(each) for each in steps]
+            self.temporary_bytes, names_by_step, self.result_bytes
         )
         records = {str(buffer["name"]): buffer for buffer in self.buffers}
         for name, offset in layout.offsets.items():
             records[name]["offset"] = offset
+            if name in layout.results:
+                records[name]["result"] = layout.results[name]
         return layout.size
 
     def _add_temporary_buffer(self, buffer: SSAValue) -> None:

@@ -5,7 +5,7 @@ Pass `graph-split-k-reductions`: splits long reductions into parallel partial on
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from functools import cached_property
 from math import inf
@@ -17,6 +17,7 @@ from xdsl.ir import Block, Operation
 from xdsl.passes import ModulePass
 
 from tlf.analysis.work.engine_throughput import Engines
+from tlf.analysis.work.flops_and_bytes import size_in_bytes
 from tlf.dialects import graph
 from tlf.dialects.dead_operations import erase_dead_operations
 from tlf.dialects.interfaces import (
@@ -43,6 +44,7 @@ from tlf.planner.fusion.producer_closure import (
     operations_with_reshapes,
     producer_closure_of,
 )
+from tlf.planner.fusion.stored_live_bytes import StoredLiveBytes
 from tlf.planner.settings.search_budgets import PARTITION, REASSOCIATION
 from tlf.planner.settings.summation_bounds import SUMMATION
 
@@ -117,6 +119,10 @@ class _ReductionScope:
     evaluator: ChangeEvaluator
     groups: Sequence[Part]
     group: Part
+    live_bytes: StoredLiveBytes
+    """Bytes that are live while groups run, without splits."""
+    is_limited_by_memory: bool = field(init=False, default=False)
+    """True if there was no memory for the number of parts that saves the most."""
 
     @cached_property
     def operations(self) -> Sequence[TilingInterface]:
@@ -205,7 +211,23 @@ class _ReductionScope:
             lambda n: self._max_cycles_saved_by(replace(change, count=n)),
             self.evaluator.total_cycles_of_groups(self.groups) or 0,
         )
-        return None if best is None else replace(change, count=best)
+        if best is None or best <= (limit := self._max_count_of_partial_results(last)):
+            return None if best is None else replace(change, count=best)
+        self.is_limited_by_memory = True
+        fewer = (replace(change, count=n) for n in counts if n <= limit)
+        saving = [each for each in fewer if self._cycles_saved_by(each) > 0]
+        return max(saving, key=self._cycles_saved_by, default=None)
+
+    def _max_count_of_partial_results(self, last: Operation) -> int:
+        """
+        Return the maximum number of partial results of the last reduction, which are
+        live at once, by the peak memory of the program.
+        """
+        peak = int(REASSOCIATION.split_memory_ratio * self.live_bytes.peak)
+        room = peak - self.live_bytes.bytes_beside(self.group)
+        share = int(REASSOCIATION.small_split_share * self.live_bytes.input_bytes)
+        room = max(room, share, REASSOCIATION.small_split_bytes)
+        return room // max(1, size_in_bytes(last.results))
 
     def _cycles_saved_by(self, change: _ReductionSplitChange) -> int:
         return self.evaluator.cycles_saved_by_change(self.groups, change)
@@ -233,6 +255,7 @@ def split_reductions_of_block(
 ) -> None:
     """Split the reductions of a block where the cost model estimates fewer cycles."""
     groups, visited = evaluator.groups_of_block(block), set[Operation]()
+    live_bytes = StoredLiveBytes.of_groups(block, groups)
     for op in reversed(list(groups)):
         group = groups[op]
         if op in visited:
@@ -240,11 +263,12 @@ def split_reductions_of_block(
         visited.update(group)
         closure = producer_closure_of(group, operands_of(group), groups)
         for parts in (closure, [group]) if len(closure) > 1 else ([group],):
-            scope = _ReductionScope(evaluator, parts, group)
+            scope = _ReductionScope(evaluator, parts, group, live_bytes)
             change = scope.find_best_split(processors)
             if change is not None:
                 visited.update(scope.operations)
                 change(scope.operations)
+            if change is not None or scope.is_limited_by_memory:
                 break
 
 
@@ -259,6 +283,9 @@ class GraphSplitKReductionsPass(ModulePass):
     Partial results that depend on other reductions, such as the exponentials of a
     softmax, are rescaled by the correction factor of a cascade. A product then need not
     be stored for a reduction along its rows.
+
+    Partial results, all of which are live at once, are as many as the peak memory of
+    the program allows.
     """
 
     name = NAME

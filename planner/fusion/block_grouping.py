@@ -18,6 +18,7 @@ from tlf.analysis.tiling.group_analysis import (
     group_members_of,
 )
 from tlf.analysis.tiling.structural_keys import StructuralKeys
+from tlf.analysis.work.flops_and_bytes import size_in_bytes
 from tlf.dialects.concat_like_interface import ConcatLikeInterface
 from tlf.dialects.interfaces import (
     ConstantInterface,
@@ -42,6 +43,7 @@ from tlf.planner.fusion.intermediate_traffic import (
     has_wider_results,
     max_bytes_saved_by_moving,
 )
+from tlf.planner.fusion.live_range_rule import LiveRangeRule
 from tlf.planner.fusion.loop_objections import LoopObjections
 from tlf.planner.fusion.producer_closure import Part
 from tlf.planner.fusion.prologue_rule import (
@@ -156,7 +158,8 @@ class BlockGrouping:
             ]
         self._sink_elementwise_into_readers(groups, missed)
         self._merge_elementwise_siblings(groups)
-        self._merge_reductions_into_loops(groups)
+        live_ranges = LiveRangeRule(block, self.dependences.position)
+        self._merge_reductions_into_loops(groups, live_ranges)
         self._merge_sibling_reductions(groups)
         parts = {id(members): members for members in groups.values()}.values()
         computing = [members for members in parts if not _has_only_views(members)]
@@ -274,7 +277,9 @@ class BlockGrouping:
                 if self.uniform.can_group_fit([*groups[sibling], *groups[op]]):
                     self._merge_groups_of_operations(sibling, op, groups)
 
-    def _merge_reductions_into_loops(self, groups: Groups) -> None:
+    def _merge_reductions_into_loops(
+        self, groups: Groups, live_ranges: LiveRangeRule
+    ) -> None:
         """Merge groups whose reductions form one loop, if that is profitable."""
         if self.cascade_fusion is None:
             self._report_unfused_reductions(groups)
@@ -284,7 +289,8 @@ class BlockGrouping:
         for parts, members in self._find_fusible_reductions(
             groups, self.cascade_fusion.op_facts
         ):
-            why = self._tiling_objection(members)
+            why = live_ranges.live_range_objection(parts, groups)
+            why = why or self._tiling_objection(members)
             if why is None and self.cascade_fusion.is_fusion_profitable(members, parts):
                 operations = list(members.operations)
                 groups.update((member, operations) for member in operations)
@@ -430,22 +436,27 @@ class BlockGrouping:
             for use in result.uses
         )
 
-    @staticmethod
     def _producer_groups(
-        op: TilingInterface, groups: dict[Operation, list[TilingInterface]]
+        self, op: TilingInterface, groups: dict[Operation, list[TilingInterface]]
     ) -> list[Operation]:
         """
         Return the operations in `groups` that compute the operands of `op`, in operand
-        order. A copy of an operation for its reader loads what others compute.
+        order, but the last computed first if one is a sum of products of several
+        groups: each further product is added to the sum of those before, instead of
+        reading all in the group of the first. A copy of an operation for its reader
+        loads what others compute.
         """
+        values = [each for each in op.operands if not is_loaded_by_copy(each, op)]
         owners = [
-            operand.owner
-            for operand in op.operands
-            if not is_loaded_by_copy(operand, op)
+            each.owner
+            for each in values
+            if isinstance(each.owner, Operation) and each.owner in groups
         ]
-        return [
-            each for each in owners if isinstance(each, Operation) and each in groups
-        ]
+        if all(any(map(_is_contraction, groups[each])) for each in owners) and any(
+            _reads_other_product(each, groups) for each in owners
+        ):
+            owners.sort(key=self.dependences.position.__getitem__, reverse=True)
+        return owners
 
     def group_objection(
         self,
@@ -528,6 +539,28 @@ class BlockGrouping:
 def _has_only_views(operations: Sequence[TilingInterface]) -> bool:
     """Return `True` if operations are views only, which move no data."""
     return all(isinstance(op, ViewInterface) for op in operations)
+
+
+def _reads_other_product(op: Operation, groups: Groups) -> bool:
+    """
+    Return `True` if elementwise operations of the group of `op` read a result, as large
+    as its own, of another group with a contraction.
+    """
+    group, size = groups[op], size_in_bytes(op.results)
+    others = [
+        value
+        for each in group
+        if isinstance(each, ElementwiseInterface)
+        for value in each.operands
+        if isinstance(value.owner, Operation) and value.owner in groups
+    ]
+    return any(
+        size_in_bytes([value]) == size
+        and groups[value.owner] is not group
+        and any(map(_is_contraction, groups[value.owner]))
+        for value in others
+        if isinstance(value.owner, Operation)
+    )
 
 
 def _is_contraction(op: Operation) -> bool:

@@ -175,6 +175,11 @@ class PartitionBudget:
     Ratio of the elements of the largest tensor to those of a small one, which may pass
     between groups.
     """
+    max_kept_ratio: float = 1.0
+    """
+    Maximum ratio of the bytes that a fused group keeps in memory while other groups run
+    to those that its parts would store meanwhile.
+    """
     resident_operands: int = 8
     """
     An operand of slices is small if the level has room for this many tensors of its
@@ -307,6 +312,16 @@ class ReassociationBudget:
     """
     min_split_gain: float = 0.1
     """Minimum fraction of the cycles that a change must save if it adds groups."""
+    split_memory_ratio: float = 1.5
+    """
+    Maximum ratio of the memory with the partial results of a reduction to the peak of
+    the program without: executed one by one, operations of MLPs and convolutional
+    networks have peaks of 1.6 times that of groups.
+    """
+    small_split_bytes: int = 1 << 20
+    """Bytes of partial results that are stored regardless of that peak."""
+    small_split_share: float = 0.25
+    """Share of the bytes of a program's inputs, to the same effect."""
     min_transposition_gain: float = 0.02
     """
     Minimum fraction of the cycles that a transposed copy of a factor must save, whose

@@ -18,6 +18,8 @@ from tlf.runtime.triton.accepted_arguments import AcceptedArguments
 from tlf.runtime.triton.device_tensors import (
     allocate_device_buffer,
     allocate_temporaries,
+    temporaries_in_results,
+    view_temporaries_in_results,
 )
 from tlf.runtime.triton.fixed_arguments import CallArguments, FixedArguments
 from tlf.runtime.triton.graph_cache import MAX_SEEN, Addresses, GraphCache
@@ -82,10 +84,13 @@ class BoundPlan:
         self._results = [buffers[each] for each in plan.results]
         values = {each for launch in self._launches for each in launch.arguments}
         self._numbers = sorted(each for each in values if isinstance(each, int))
-        temporaries = (each.name for each in plan.buffers if each.kind == "temporary")
         self._names = (*self._accessed, *plan.results)
-        slots = (*self._names, *constants, *temporaries, *self._numbers)
-        self._index_by_slot = {slot: index for index, slot in enumerate(slots)}
+        self._shared = [
+            (self._names.index(result), each)
+            for each, result in temporaries_in_results(plan)
+        ]
+        """Temporaries in results, with the index of the result in the names."""
+        self._index_by_slot = self._number_slots()
         self._bound: dict[tuple[bool, ...], Sequence[_BoundLaunch]] = {}
         """Launches by the alignments of arguments and results."""
         self._accepted: tuple[int, AcceptedArguments] | None = None
@@ -96,6 +101,16 @@ class BoundPlan:
         """Fixed arguments that graphs of the caller access, which are kept alive."""
         self._graphs = GraphCache(plan.function)
         self._lock = RLock()
+
+    def _number_slots(self) -> Mapping[str | int, int]:
+        """Return the index of each buffer, by name, and number of a launch."""
+        shared = [each.name for _, each in self._shared]
+        temporaries = [
+            each.name for each in self._plan.buffers if each.kind == "temporary"
+        ]
+        in_arena = (each for each in temporaries if each not in shared)
+        slots = (*self._names, *self._constants, *in_arena, *shared, *self._numbers)
+        return {slot: index for index, slot in enumerate(slots)}
 
     def run(
         self,
@@ -175,7 +190,8 @@ class BoundPlan:
         addresses = [each.data_ptr() for each in tensors]
         launches = self._bind_launches(addresses, tensors, fixed)
         fixed_addresses = (each.data_ptr() for each in fixed.values())
-        values = (*addresses, *fixed_addresses, *self._numbers)
+        shared = (addresses[index] + each.offset for index, each in self._shared)
+        values = (*addresses, *fixed_addresses, *shared, *self._numbers)
         _launch_each(launches, values, self._stream.cuda_stream)
         return partial(_launch_each, launches, values)
 
@@ -190,7 +206,9 @@ class BoundPlan:
         """
         alignments = tuple([each % ALIGNMENT == 0 for each in addresses])
         if alignments not in self._bound:
-            by_name = {**fixed, **dict(zip(self._names, tensors, strict=True))}
+            passed = dict(zip(self._names, tensors, strict=True))
+            shared = view_temporaries_in_results(self._plan, passed)
+            by_name = {**fixed, **passed, **shared}
             self._compile_in_parallel(by_name)
             self._bound[alignments] = [
                 self._bind_launch(launch, by_name) for launch in self._launches

@@ -64,18 +64,51 @@ def allocate_temporaries(
     plan: Plan, device: torch.device
 ) -> Mapping[str, torch.Tensor]:
     """
-    Return the temporaries of a plan, which are views of one arena; poisoned memory for
-    each if masked lanes are poisoned.
+    Return the temporaries of a plan that are not in results, which are views of one
+    arena; poisoned memory for all temporaries if masked lanes are poisoned.
     """
-    temporaries = [each for each in plan.buffers if each.kind == "temporary"]
     if sanitizers.is_poisoning():
-        return {each.name: allocate_device_buffer(each, device) for each in temporaries}
+        return {
+            each.name: allocate_device_buffer(each, device)
+            for each in plan.buffers
+            if each.kind == "temporary"
+        }
     arena = torch.empty(plan.arena_bytes, dtype=torch.uint8, device=device)
-    return {each.name: _view_of_arena(arena, each) for each in temporaries}
+    return {
+        each.name: _view_of_arena(arena, each)
+        for each in plan.buffers
+        if each.kind == "temporary" and each.result is None
+    }
+
+
+def temporaries_in_results(plan: Plan) -> Sequence[tuple[DeviceBuffer, str]]:
+    """
+    Return the temporaries that share the memory of results, with the names of these;
+    none if masked lanes are poisoned.
+    """
+    if sanitizers.is_poisoning():
+        return ()
+    return [(each, each.result) for each in plan.buffers if each.result is not None]
+
+
+def view_temporaries_in_results(
+    plan: Plan, tensors: Mapping[str, torch.Tensor]
+) -> Mapping[str, torch.Tensor]:
+    """Return the temporaries that results among `tensors` contain, as views of them."""
+    return {
+        each.name: _view_of_result(tensors[result], each)
+        for each, result in temporaries_in_results(plan)
+    }
+
+
+def _view_of_result(tensor: torch.Tensor, buffer: DeviceBuffer) -> torch.Tensor:
+    """Return the part of the memory of a dense result that a temporary occupies."""
+    elements = tensor.as_strided((tensor.numel(),), (1,))
+    return _view_of_arena(elements.view(torch.uint8), buffer)
 
 
 def _view_of_arena(arena: torch.Tensor, buffer: DeviceBuffer) -> torch.Tensor:
-    """Return the part of an arena that a temporary occupies."""
+    """Return the part of some bytes that a temporary occupies."""
     part = arena[buffer.offset : buffer.offset + buffer.nbytes]
     return part.view(TORCH_DTYPES[buffer.dtype]).view(buffer.shape)
 

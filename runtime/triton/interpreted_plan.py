@@ -7,7 +7,10 @@ from threading import RLock
 
 import torch
 
-from tlf.runtime.triton.device_tensors import allocate_temporaries
+from tlf.runtime.triton.device_tensors import (
+    allocate_temporaries,
+    view_temporaries_in_results,
+)
 from tlf.runtime.triton.interpreted_kernel import InterpretedKernel
 from tlf.runtime.triton.launch_plan import HostLoop, Launch, Plan
 
@@ -36,7 +39,8 @@ class InterpretedPlan:
         Run all launches on arguments and results by name; `observe_fraction` is called
         with the fraction of the plan that is done. Raises `KernelError`.
         """
-        known = {**self._fixed, **buffers}
+        shared = view_temporaries_in_results(self._plan, buffers)
+        known = {**self._fixed, **buffers, **shared}
         with _RUNNING:
             for number, step in enumerate(self._plan.steps):
                 if observe_fraction is not None:

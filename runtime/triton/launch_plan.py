@@ -4,7 +4,7 @@ launches in order.
 
 A plan is one JSON object:
 
-    {"schema": "tlf-triton-plan", "version": 4, "function": "main",
+    {"schema": "tlf-triton-plan", "version": 5, "function": "main",
      "kernels": [{"name": "main_0", "sha256": "...", "source": "import triton...",
                   "grid": [16], "num_warps": 4, "num_stages": 3,
                   "arguments": ["p0", "p1", "i0"],
@@ -14,6 +14,8 @@ A plan is one JSON object:
      "buffers": [{"name": "x", "kind": "argument", "dtype": "f32", "shape": [64, 8],
                   "strides": [1, 64]},
                  {"name": "buffer", "kind": "temporary", ..., "offset": 0},
+                 {"name": "early", "kind": "temporary", ..., "offset": 0,
+                  "result": "result0"},
                  {"name": "constant0", "kind": "constant", ..., "data": "<base64>"}],
      "arena_bytes": 1024, "arguments": ["x"], "results": ["result0"],
      "steps": [{"launch": "main_0", "arguments": [{"buffer": "x"}, {"index": "h0"}]},
@@ -22,10 +24,11 @@ A plan is one JSON object:
 All buffers are dense in memory. `kind` is `argument`, `result`, `temporary` or
 `constant`. Arguments and results have strides in elements unless they are row-major, as
 all others are. The data of a constant is little-endian. Temporaries are parts of one
-arena, and may share bytes: a step may overwrite those that no later step reads. After
-its arguments a kernel takes tensor descriptors, each of a view of an argument's buffer;
-the key is absent if there are none. Version 3 is the same without descriptors, version
-2 also without strides.
+arena, or of the result that they name, and may share bytes: a step may overwrite those
+that no later step reads. After its arguments a kernel takes tensor descriptors, each of
+a view of an argument's buffer; the key is absent if there are none. In version 4 no
+result contains temporaries; version 3 is the same without descriptors, version 2 also
+without strides.
 """
 
 from __future__ import annotations
@@ -47,7 +50,7 @@ from tlf.support.affine.dense_strides import axis_order_of_strides
 
 SCHEMA = "tlf-triton-plan"
 
-VERSIONS = (2, 3, 4)
+VERSIONS = (2, 3, 4, 5)
 """Versions that are read."""
 
 MARKER = "# plan"
@@ -104,7 +107,7 @@ def _digest_of(source: str) -> str:
 class DeviceBuffer:
     """
     A dense array in device memory; `data` are the bytes of a constant, and `offset` is
-    the place of a temporary in the arena, in bytes.
+    the place of a temporary in the arena or in a result, in bytes.
     """
 
     name: str
@@ -115,6 +118,8 @@ class DeviceBuffer:
     offset: int = 0
     strides: tuple[int, ...] | None = None
     """Strides in elements; `None` for row-major order."""
+    result: str | None = None
+    """Name of the result that contains a temporary; `None` for the arena."""
 
     @property
     def axis_order(self) -> Order | None:
@@ -155,7 +160,7 @@ class Plan:
     kernels: tuple[Kernel, ...]
     buffers: tuple[DeviceBuffer, ...]
     arena_bytes: int
-    """Size of the memory of all temporaries."""
+    """Size of the memory of all temporaries but those in results."""
     arguments: tuple[str, ...]
     results: tuple[str, ...]
     steps: tuple[Launch | HostLoop, ...]
@@ -232,7 +237,7 @@ def load_plan(source: str | Mapping[str, object]) -> Plan:
         tuple(_decode_step(entry) for entry in record.records_under_key("steps")),
     )
     _check_referenced_names(plan)
-    _check_temporaries_in_arena(plan)
+    _check_places_of_temporaries(plan)
     _check_step_references(plan, plan.steps, frozenset())
     return plan
 
@@ -323,9 +328,13 @@ def _decode_buffer(record: JsonRecord) -> DeviceBuffer:
     if any(extent < 0 for extent in shape):
         raise PlanError(f"{record.path}.shape: got a negative extent in {shape}")
     strides = _decode_strides(record, kind, shape)
+    if kind == "temporary":
+        offset = record.integer_under_key("offset")
+        is_in_result = record.has_key("result")
+        result = record.text_under_key("result") if is_in_result else None
+        return DeviceBuffer(name, kind, dtype, shape, offset=offset, result=result)
     if kind != "constant":
-        offset = record.integer_under_key("offset") if kind == "temporary" else 0
-        return DeviceBuffer(name, kind, dtype, shape, offset=offset, strides=strides)
+        return DeviceBuffer(name, kind, dtype, shape, strides=strides)
     buffer = DeviceBuffer(name, kind, dtype, shape, _decode_bytes(record))
     if len(buffer.data) != buffer.nbytes:
         raise PlanError(
@@ -410,8 +419,12 @@ def _check_referenced_names(plan: Plan) -> None:
             )
 
 
-def _check_temporaries_in_arena(plan: Plan) -> None:
-    """Raise `PlanError` for a temporary that is unaligned or outside of the arena."""
+def _check_places_of_temporaries(plan: Plan) -> None:
+    """
+    Raise `PlanError` for a temporary that is unaligned, or outside of the arena or of
+    the result that it names.
+    """
+    sizes = {each.name: each.nbytes for each in plan.buffers if each.kind == "result"}
     for buffer in plan.buffers:
         if buffer.kind != "temporary":
             continue
@@ -420,11 +433,14 @@ def _check_temporaries_in_arena(plan: Plan) -> None:
                 f"plan: temporary '{buffer.name}': expected an offset that is a "
                 f"multiple of {ARENA_ALIGNMENT}, got {buffer.offset}"
             )
-        end = buffer.offset + buffer.nbytes
-        if buffer.offset < 0 or end > plan.arena_bytes:
+        place = "the arena"
+        size, end = plan.arena_bytes, buffer.offset + buffer.nbytes
+        if buffer.result is not None:
+            place, size = f"result '{buffer.result}'", sizes.get(buffer.result, 0)
+        if buffer.offset < 0 or end > size:
             raise PlanError(
-                f"plan: temporary '{buffer.name}': expected bytes within the "
-                f"{plan.arena_bytes} of the arena, got {buffer.offset} to {end}"
+                f"plan: temporary '{buffer.name}': expected bytes within the {size} of "
+                f"{place}, got {buffer.offset} to {end}"
             )
 
 

@@ -4,7 +4,7 @@
 // RUN: tlf-run %t --target h200 --check | filecheck %s --check-prefix=RUNS
 
 // Arguments and results have the shapes of the caller's tensors, and their strides.
-// CHECK:      "version": 4
+// CHECK:      "version": 5
 // CHECK:      "buffers": [
 // CHECK:      "name": "x",
 // CHECK-NEXT: "kind": "argument",

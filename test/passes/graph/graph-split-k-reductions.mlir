@@ -77,3 +77,23 @@ func.func @windows(%x: tensor<1x6x7x3xf32>) -> tensor<1x6x3x1xf32> {
   %0 = graph.avg_pool2d %x kernel [2, 3] strides [3, 3] padding [1, 0, 1, 0] dilation [2, 1] : (tensor<1x6x7x3xf32>) -> tensor<1x6x3x1xf32>
   func.return %0 : tensor<1x6x3x1xf32>
 }
+
+// -----
+
+// Partial results are stored up to a quarter of the bytes of the inputs: two parts of
+// 524,288 bytes each, where inputs of a larger program leave room for eight.
+// CHECK-LABEL: func.func @few
+// CHECK-SAME:    matmul of 16384 elements is computed of 2 parts
+func.func @few(%x: tensor<128x16384xbf16>, %w: tensor<16384x1024xbf16> {tlf.parameter}) -> tensor<128x1024xbf16> {
+  %y = graph.matmul %x, %w : (tensor<128x16384xbf16>, tensor<16384x1024xbf16>) -> tensor<128x1024xbf16>
+  func.return %y : tensor<128x1024xbf16>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @many
+// CHECK-SAME:    matmul of 16384 elements is computed of 8 parts
+func.func @many(%x: tensor<128x16384xbf16>, %w: tensor<16384x1024xbf16>) -> tensor<128x1024xbf16> {
+  %y = graph.matmul %x, %w : (tensor<128x16384xbf16>, tensor<16384x1024xbf16>) -> tensor<128x1024xbf16>
+  func.return %y : tensor<128x1024xbf16>
+}

@@ -286,6 +286,24 @@ def test_calls_are_right_if_no_graph_can_be_captured(
     ]
 
 
+def test_temporaries_are_in_the_memory_of_results(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    buffers = [
+        replace(each, offset=0, result="y") if each.name == "t" else each
+        for each in PLAN.buffers
+    ]
+    plan = replace(PLAN, buffers=tuple(buffers), arena_bytes=0)
+    bound, x = Bound(monkeypatch, plan), torch.arange(4.0)
+    for uses_graphs in (False, True, True, True):
+        y = bound.check(x, uses_graphs=uses_graphs)
+        for launcher in bound.launchers.values():
+            tensors = [each for each in launcher.bound[0] if torch.is_tensor(each)]
+            assert all(each.shape == (SIZE,) for each in tensors)
+        assert y.untyped_storage().nbytes() == 4 * SIZE
+    assert bound.plan.kept_bytes == 0
+
+
 def test_results_are_new(monkeypatch: pytest.MonkeyPatch) -> None:
     bound, x = Bound(monkeypatch), torch.arange(4.0)
     first = bound.check(x)

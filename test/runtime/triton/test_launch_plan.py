@@ -9,7 +9,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -166,6 +166,22 @@ def test_steps_are_observed(plan: Json) -> None:
     np.testing.assert_array_equal(first, executable([values()])["y"])
 
 
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_temporaries_are_in_the_memory_of_results(
+    plan: Json, order: Sequence[int]
+) -> None:
+    """`y` is computed from `t`, at the same place and elements."""
+    strides = [1, 3] if order == (1, 0) else [8, 1]
+    plan["buffers"][1]["strides"] = strides
+    plan["buffers"][2].update(result="y", offset=0)
+    plan["arena_bytes"] = 0
+    got = run(plan, [values()])["y"]
+    assert isinstance(got, np.ndarray)
+    stored = got.transpose(order).reshape(3, 8).astype(np.float32)
+    expected = values().astype(np.float32) + 2 * np.arange(8)
+    np.testing.assert_array_equal(stored, expected)
+
+
 def test_read_only_input(plan: Json) -> None:
     x = values()
     x.flags.writeable = False
@@ -247,7 +263,7 @@ def _set(path: str, value: object) -> Callable[[Json], None]:
             _set("schema", "other"),
             "plan.schema: expected 'tlf-triton-plan', got 'other'",
         ),
-        (_set("version", 1), "plan.version: expected 2 or 3 or 4, got 1"),
+        (_set("version", 1), "plan.version: expected 2 or 3 or 4 or 5, got 1"),
         (_set("version", "1"), "plan.version: expected an integer, got '1'"),
         (_set("function", None), "plan.function: expected a string, got null"),
         (_set("kernels", {}), "plan.kernels: expected a list, got an object"),
@@ -281,6 +297,11 @@ def _set(path: str, value: object) -> Callable[[Json], None]:
         ),
         (_set("buffers.2.offset", -16), "expected bytes within the 64 of the arena"),
         (_set("arena_bytes", 48), "'t': expected bytes within the 48 of the arena"),
+        (_set("buffers.2.result", "z"), "expected bytes within the 0 of result 'z'"),
+        (
+            _set("buffers.2", {**_buffers()[2], "result": "y"}),
+            "'t': expected bytes within the 48 of result 'y', got 16 to 64",
+        ),
         (_set("arguments", []), r"plan.arguments: expected \['x'\], got \[\]"),
         (_set("steps.0.step", 0), "expected a positive step, got 0"),
         (_set("steps.0.steps.0.launch", "sub"), "launch of unknown kernel 'sub'"),
