@@ -318,7 +318,7 @@ class ReassociationBudget:
     the program without: executed one by one, operations of MLPs and convolutional
     networks have peaks of 1.6 times that of groups.
     """
-    small_split_bytes: int = 1 << 20
+    small_split_bytes: int = 4 << 20
     """Bytes of partial results that are stored regardless of that peak."""
     small_split_share: float = 0.25
     """Share of the bytes of a program's inputs, to the same effect."""

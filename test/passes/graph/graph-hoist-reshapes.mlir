@@ -353,12 +353,12 @@ func.func @turned_patches(%x: tensor<24x8xf32>) -> tensor<2x12x8xf32> {
 // CHECK:         [[P:%.*]] = graph.contract %x, {{.*}} -> tensor<6x5xf32>
 // CHECK-NEXT:    [[Y:%.*]] = graph.reshape [[P]] : (tensor<6x5xf32>) -> tensor<1x2x3x5xf32>
 // CHECK-NEXT:    graph.im2col [[Y]]
-func.func @one_pixel(%x: tensor<6x4xf32>, %w: tensor<5x4x1x1xf32>) -> tensor<2x15xf32> {
+func.func @one_pixel(%x: tensor<6x4xf32>, %w: tensor<5x4x1x1xf32>) -> tensor<2x10xf32> {
   %0 = graph.relu %w : tensor<5x4x1x1xf32>
   %1 = graph.reshape %0 : (tensor<5x4x1x1xf32>) -> tensor<5x4xf32>
   %2 = graph.contract %x, %1 maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>]
       : (tensor<6x4xf32>, tensor<5x4xf32>) -> tensor<6x5xf32>
   %3 = graph.reshape %2 : (tensor<6x5xf32>) -> tensor<1x2x3x5xf32>
-  %4 = graph.im2col %3 map affine_map<(m, s, c) -> (0, m, s, c)> basis [[2], [3, 5]] : (tensor<1x2x3x5xf32>) -> tensor<2x15xf32>
-  func.return %4 : tensor<2x15xf32>
+  %4 = graph.im2col %3 map affine_map<(m, s, c) -> (0, m, s + 1, c)> basis [[2], [2, 5]] fill 0.0 : (tensor<1x2x3x5xf32>) -> tensor<2x10xf32>
+  func.return %4 : tensor<2x10xf32>
 }

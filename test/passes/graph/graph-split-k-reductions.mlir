@@ -80,20 +80,20 @@ func.func @windows(%x: tensor<1x6x7x3xf32>) -> tensor<1x6x3x1xf32> {
 
 // -----
 
-// Partial results are stored up to a quarter of the bytes of the inputs: two parts of
-// 524,288 bytes each, where inputs of a larger program leave room for eight.
+// Partial results are stored up to 4 MiB, here two parts; the inputs of a larger program
+// leave room for more.
 // CHECK-LABEL: func.func @few
-// CHECK-SAME:    matmul of 16384 elements is computed of 2 parts
-func.func @few(%x: tensor<128x16384xbf16>, %w: tensor<16384x1024xbf16> {tlf.parameter}) -> tensor<128x1024xbf16> {
-  %y = graph.matmul %x, %w : (tensor<128x16384xbf16>, tensor<16384x1024xbf16>) -> tensor<128x1024xbf16>
-  func.return %y : tensor<128x1024xbf16>
+// CHECK-SAME:    matmul of 65536 elements is computed of 2 parts
+func.func @few(%x: tensor<128x65536xbf16>, %w: tensor<65536x4096xbf16> {tlf.parameter}) -> tensor<128x4096xbf16> {
+  %y = graph.matmul %x, %w : (tensor<128x65536xbf16>, tensor<65536x4096xbf16>) -> tensor<128x4096xbf16>
+  func.return %y : tensor<128x4096xbf16>
 }
 
 // -----
 
 // CHECK-LABEL: func.func @many
-// CHECK-SAME:    matmul of 16384 elements is computed of 8 parts
-func.func @many(%x: tensor<128x16384xbf16>, %w: tensor<16384x1024xbf16>) -> tensor<128x1024xbf16> {
-  %y = graph.matmul %x, %w : (tensor<128x16384xbf16>, tensor<16384x1024xbf16>) -> tensor<128x1024xbf16>
-  func.return %y : tensor<128x1024xbf16>
+// CHECK-SAME:    matmul of 65536 elements is computed of 4 parts
+func.func @many(%x: tensor<128x65536xbf16>, %w: tensor<65536x4096xbf16>) -> tensor<128x4096xbf16> {
+  %y = graph.matmul %x, %w : (tensor<128x65536xbf16>, tensor<65536x4096xbf16>) -> tensor<128x4096xbf16>
+  func.return %y : tensor<128x4096xbf16>
 }
