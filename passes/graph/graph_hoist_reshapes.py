@@ -315,19 +315,19 @@ def _can_cancel_reshape_of_product(
 ) -> bool:
     """
     Return `True` if splitting an operand cancels out with a reshape of a computed
-    value that merges axes, up to unit axes.
+    value, up to unit axes.
     """
     for value, axes in zip(product.values, product.axes, strict=True):
         source = value.owner
-        if not isinstance(source, ViewInterface):
+        is_split = any(len(iterator_splits.get(axis, ())) > 1 for axis in axes)
+        if not isinstance(source, ViewInterface) or not is_split:
             continue
         viewed = source.operands[0]
-        merged, shape = (
-            non_unit_extents(tensor_type(each).get_shape()) for each in (value, viewed)
-        )
-        split = non_unit_extents(split_shape_of_operand(value, axes, iterator_splits))
         is_computed = isinstance(viewed.owner, TilingInterface)
-        if is_computed and merged != shape == split:
+        shape = non_unit_extents(tensor_type(viewed).get_shape())
+        if is_computed and shape == non_unit_extents(
+            split_shape_of_operand(value, axes, iterator_splits)
+        ):
             return True
     return False
 

@@ -347,8 +347,8 @@ func.func @turned_patches(%x: tensor<24x8xf32>) -> tensor<2x12x8xf32> {
   func.return %3 : tensor<2x12x8xf32>
 }
 
-// Rows of pixels stay merged: the reshape of the weights, as those of a convolution of
-// one pixel, only drops unit axes.
+// Rows of pixels stay merged: a split of them changes nothing about the reshape of the
+// weights, such as those of a convolution of one pixel.
 // CHECK-LABEL: func.func @one_pixel
 // CHECK:         [[P:%.*]] = graph.contract %x, {{.*}} -> tensor<6x5xf32>
 // CHECK-NEXT:    [[Y:%.*]] = graph.reshape [[P]] : (tensor<6x5xf32>) -> tensor<1x2x3x5xf32>
@@ -361,4 +361,19 @@ func.func @one_pixel(%x: tensor<6x4xf32>, %w: tensor<5x4x1x1xf32>) -> tensor<2x1
   %3 = graph.reshape %2 : (tensor<6x5xf32>) -> tensor<1x2x3x5xf32>
   %4 = graph.im2col %3 map affine_map<(m, s, c) -> (0, m, s + 1, c)> basis [[2], [2, 5]] fill 0.0 : (tensor<1x2x3x5xf32>) -> tensor<2x10xf32>
   func.return %4 : tensor<2x10xf32>
+}
+
+// A reshape of the left factor that only drops a unit axis cancels with a reshape of the
+// result that inserts it again.
+// CHECK-LABEL: func.func @one_head
+// CHECK:         [[X:%.*]] = graph.relu %x : tensor<8x1x4x6xf32>
+// CHECK-NEXT:    [[Y:%.*]] = graph.contract [[X]], %w
+// CHECK-SAME:      -> tensor<8x1x4x5xf32>
+// CHECK-NEXT:    func.return [[Y]]
+func.func @one_head(%x: tensor<8x1x4x6xf32>, %w: tensor<8x6x5xf32>) -> tensor<8x1x4x5xf32> {
+  %0 = graph.relu %x : tensor<8x1x4x6xf32>
+  %1 = graph.reshape %0 : (tensor<8x1x4x6xf32>) -> tensor<8x4x6xf32>
+  %2 = graph.matmul %1, %w : (tensor<8x4x6xf32>, tensor<8x6x5xf32>) -> tensor<8x4x5xf32>
+  %3 = graph.reshape %2 : (tensor<8x4x5xf32>) -> tensor<8x1x4x5xf32>
+  func.return %3 : tensor<8x1x4x5xf32>
 }
