@@ -76,7 +76,9 @@ class InputConverter:
         """
         unknown = self._known.find_unknown(values)
         by_name = dict(zip(self._types, values, strict=True))
-        if unknown and not self._accepts_unknown(by_name, values, unknown):
+        if not unknown:
+            return by_name
+        if not self._accepts_unknown(by_name, values, unknown):
             return None
         for index, name in enumerate(self._types):
             if index not in unknown:

@@ -275,7 +275,8 @@ class _CompiledSubmodule(torch.nn.Module):
         """Return the precision of PyTorch's convolutions, if the graph follows it."""
         return read_convolution_switch() if self.follows_switch else None
 
-    def forward(self, *inputs: torch.Tensor) -> Any:
+    def __call__(self, *inputs: torch.Tensor) -> Any:
+        """Run the graph, without the hooks of modules, which nothing registers."""
         if (switch := self._current_switch()) not in self.variants:
             self.variants[switch] = self.compile_again()
         if (compiled := self.variants[switch]) is None:

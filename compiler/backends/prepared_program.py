@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from tlf.compiler.backends.argument_snapshots import ArgumentSnapshots
@@ -17,6 +17,7 @@ from tlf.compiler.backends.executables import (
     RunWithWeights,
     SimulatedProgram,
 )
+from tlf.compiler.backends.npu_report_rows import Row
 from tlf.compiler.backends.triton_kernels import TritonKernels
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ class PreparedProgram:
             return RunWithWeights(self, tuple(weights), device)
         prepared = self._prepare(weights, device)
         main = self.main.bind_weights({**weights, **prepared.results}, device)
-        return _PreparedRun(main, prepared, self._combine_outcomes)
+        return _PreparedRun(main, prepared, self._add_costs)
 
     def is_capturing(self, device: Any) -> bool:
         """Return `True` if the caller captures the calls, which do not run now."""
@@ -159,19 +160,34 @@ class PreparedProgram:
         Return `main_outcome` with rows and figures of the preparation, prefixed
         `prepare`.
         """
-        rows = [(f"prepare: {title}", text) for title, text in preparation_outcome.rows]
-        figures = {
-            f"prepare.{name}": value
-            for name, value in preparation_outcome.figures.items()
-        }
+        costs = _PreparationCosts.of_outcome(preparation_outcome)
+        return self._add_costs(main_outcome, costs)
+
+    def _add_costs(self, main_outcome: Outcome, costs: _PreparationCosts) -> Outcome:
+        """Return `main_outcome` with the costs of the preparation."""
         artifacts: Mapping[str, str] = self.artifacts if main_outcome.artifacts else {}
         return Outcome(
             main_outcome.results,
-            [*main_outcome.rows, *rows],
-            {**main_outcome.figures, **figures},
+            [*main_outcome.rows, *costs.rows],
+            {**main_outcome.figures, **costs.figures},
             artifacts,
             main_outcome.segments,
         )
+
+
+@dataclass(frozen=True)
+class _PreparationCosts:
+    """Rows and figures of a preparation, prefixed `prepare`."""
+
+    rows: Sequence[Row]
+    figures: Mapping[str, float]
+
+    @staticmethod
+    def of_outcome(outcome: Outcome) -> _PreparationCosts:
+        """Return the costs of a run of the preparation."""
+        rows = [(f"prepare: {title}", text) for title, text in outcome.rows]
+        figures = {f"prepare.{name}": value for name, value in outcome.figures.items()}
+        return _PreparationCosts(rows, figures)
 
 
 class _PreparedRun:
@@ -181,16 +197,16 @@ class _PreparedRun:
         self,
         main: BoundProgram,
         prepared: Outcome,
-        combine_outcomes: Callable[[Outcome, Outcome], Outcome],
+        add_costs: Callable[[Outcome, _PreparationCosts], Outcome],
     ) -> None:
         self._main = main
-        self._prepared = prepared
         self._values = tuple(prepared.results.values())
-        self._combine_outcomes = combine_outcomes
+        self._costs = _PreparationCosts.of_outcome(prepared)
+        self._add_costs = add_costs
 
     def __call__(
         self, weights: Sequence[Buffer], inputs: Mapping[str, Buffer]
     ) -> Outcome:
         """Run on the weights that were bound, in order, and on the other arguments."""
         outcome = self._main((*weights, *self._values), inputs)
-        return self._combine_outcomes(outcome, self._prepared)
+        return self._add_costs(outcome, self._costs)
