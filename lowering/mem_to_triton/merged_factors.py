@@ -44,13 +44,11 @@ def find_flat_axes(op: mem.LoadOp | mem.Im2colOp) -> FlatAxes:
     groups = {_matrix_groups(user, op.value) for user in users}
     shape = shape_of(op.value)
     (common,) = groups if len(groups) == 1 else (None,)
-    if common is None or sum(extent > 1 for extent in shape) <= len(common):
-        return FlatAxes.of_dims(shape)
-    return FlatAxes(shape, common)
+    return FlatAxes.of_dims(shape) if common is None else FlatAxes(shape, common)
 
 
 def is_loaded_as_matrix(value: SSAValue) -> bool:
-    """Return `True` if a load yields a value of several dims as a matrix."""
+    """Return `True` if a load yields a value of more than two dims as a matrix."""
     op = value.owner
     if not isinstance(op, mem.LoadOp | mem.Im2colOp):
         return False

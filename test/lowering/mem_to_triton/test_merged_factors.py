@@ -55,3 +55,30 @@ def test_parts_of_rows_are_loaded_as_one(*, is_depth_last: bool):
     assert "[None, None, :]" not in load
     assert "tl.arange(0, 32) % 8" in text
     assert "mask=" in load
+
+
+WINDOWS = """
+func.func @f(%x: tensor<1x7x7x64xbf16>, %w: tensor<64x64xbf16>) -> tensor<1x35x64xf32> {
+  %y = graph.group ins(%u = %x, %v = %w : tensor<1x7x7x64xbf16>, tensor<64x64xbf16>)
+      plan #graph.plan<L1, tile [1, 32, 64], reduce [32], mapping grid>
+      -> (tensor<1x35x64xf32>) {
+    %a = graph.im2col %u map affine_map<(n, p, q, k) -> (n, p + 1, q, k)>
+        basis [[1], [5, 7], [64]] fill 0.0
+        : (tensor<1x7x7x64xbf16>) -> tensor<1x35x64xbf16>
+    %z = graph.contract %a, %v
+        maps [affine_map<(n, m, c, k) -> (n, m, k)>,
+              affine_map<(n, m, c, k) -> (k, c)>,
+              affine_map<(n, m, c, k) -> (n, m, c)>] acc f32
+        : (tensor<1x35x64xbf16>, tensor<64x64xbf16>) -> tensor<1x35x64xf32>
+    graph.yield %z : tensor<1x35x64xf32>
+  }
+  func.return %y : tensor<1x35x64xf32>
+}"""
+
+
+def test_windows_of_one_image_are_loaded_as_a_matrix():
+    assert check(make_case(WINDOWS), "h200", stages=False) is None
+    lines = compiled_text(WINDOWS, "h200").splitlines()
+    (load,) = {line for line in lines if line.lstrip().startswith("v1 = tl.load(p0")}
+    assert "[:, None]" in load
+    assert "None, None" not in load
