@@ -287,12 +287,12 @@ class AccessWriter:
 
     def _steps_along(self, axes: FlatAxes, dim: int) -> str:
         """Return the variable of the indices along a dim, in 32 bits."""
-        numbers = f"tl.arange(0, {axes.extents[axes.axis_of(dim)]})"
+        numbers = f"tl.arange(0, {axes.extent_along(dim)})"
         return self.source.assign_variable_once("r", axes.index_along(dim, numbers))
 
     def vector_along(self, axes: FlatAxes, dim: int) -> str:
         """Return the variable of the indices along a dim, a vector along its axis."""
-        numbers = self.arange_expression(axes.extents[axes.axis_of(dim)])
+        numbers = self.arange_expression(axes.extent_along(dim))
         return self.source.assign_variable_once("r", axes.index_along(dim, numbers))
 
     def broadcast_along(self, axes: FlatAxes, dim: int, vector: str) -> str:
@@ -309,7 +309,7 @@ class AccessWriter:
         terms = [] if position.offset.constant == 0 else [position.offset.text]
         if len(position.terms) == 1:
             ((dim, factor),) = position.terms
-            numbers = self.arange_expression(axes.extents[axes.axis_of(dim)])
+            numbers = self.arange_expression(axes.extent_along(dim))
             index = axes.index_along(dim, numbers)
             if factor != 1 and index != numbers:
                 index = self.vector_along(axes, dim)

@@ -109,19 +109,20 @@ def _is_left_input_recomputed(
     if roles.batch or not is_16_bit_float(element_type_of(value)):
         return False
     is_computed = _is_computed_from_loads(value)
-    if is_computed or is_loaded_as_matrix(value):
-        if (
-            roles.iteration_count_along(roles.rows)
-            < MAX_MMA_ROWS
-            <= roles.iteration_count_along(roles.columns)
-        ):
-            return True
-    if not is_computed:
+    if not is_computed and not is_loaded_as_matrix(value):
         return False
+    if (
+        roles.iteration_count_along(roles.rows)
+        < MAX_MMA_ROWS
+        <= roles.iteration_count_along(roles.columns)
+    ):
+        return True
     is_shared = any(
         not is_contraction_lowered_to_dot(use.operation) for use in value.uses
     )
-    return is_shared or _is_left_input_transposed(op, roles, left_index)
+    return is_computed and (
+        is_shared or _is_left_input_transposed(op, roles, left_index)
+    )
 
 
 def _is_left_input_transposed(

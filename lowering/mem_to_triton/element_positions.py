@@ -46,11 +46,6 @@ class ElementPositions:
     along: tuple[Position, ...]
 
     @property
-    def value_shape(self) -> tuple[int, ...]:
-        """Shape of the value."""
-        return self.axes.shape
-
-    @property
     def tile_shape(self) -> tuple[int, ...]:
         """Shape of the tile."""
         return self.axes.extents
@@ -89,7 +84,7 @@ class ElementPositions:
             for dim, factor in position.terms:
                 steps[dim] = steps.get(dim, 0) + factor * stride
         return {
-            axis: DimStep(steps[dim], self.value_shape[dim])
+            axis: DimStep(steps[dim], self.axes.shape[dim])
             for axis, dim in self.axes.innermost_dims().items()
             if dim in steps
         }

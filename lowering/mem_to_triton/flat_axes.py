@@ -42,6 +42,10 @@ class FlatAxes:
         """Return the axis that enumerates a dim of the value."""
         return next(axis for axis, dims in enumerate(self.groups) if dim in dims)
 
+    def extent_along(self, dim: int) -> int:
+        """Return the extent of the axis that enumerates a dim of the value."""
+        return self.extents[self.axis_of(dim)]
+
     def index_along(self, dim: int, numbers: str) -> str:
         """
         Return the expression of the indices along a dim, given that of the numbers of

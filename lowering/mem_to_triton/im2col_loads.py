@@ -187,8 +187,7 @@ class _WindowLoad:
             offset = self.indices[dim].scalar
             if valid < size and offset.low + valid < extent:
                 steps = f"({self._steps(dim).text} < {valid})"
-                axis = self.axes.axis_of(dim)
-                conditions.append(self._broadcast_vector(steps, axis))
+                conditions.append(self.access.broadcast_along(self.axes, dim, steps))
             is_beyond = offset.high + valid > extent
             if is_beyond or (valid < size and offset.low + valid >= extent):
                 conditions += self._compare(self.indices[dim], [f"< {extent}"])
