@@ -26,8 +26,8 @@ def contents(key: str) -> bytes:
 def write_kernel_folder(folder: Path, name: str) -> Path:
     """Write the folder of a compiled kernel."""
     path = folder / COMPILED_KERNELS / name
-    # Another process may evict the folder at any time.
-    with suppress(FileNotFoundError):
+    # Another process may evict the folder at any time, also while it is made.
+    with suppress(FileNotFoundError, FileExistsError):
         path.mkdir(parents=True, exist_ok=True)
         for part in ("a.cubin", "b.json"):
             (path / part).write_bytes(contents(name))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 
@@ -23,6 +24,9 @@ def start_fork(work: Callable[[], object]) -> int:
     try:
         work()
         status = 0
+    except BaseException:
+        # Without it, pytest shows an exit status and no cause.
+        traceback.print_exc()
     finally:
         os._exit(status)
 
