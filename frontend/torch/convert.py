@@ -14,6 +14,7 @@ from typing import Any, TypeAlias, cast
 
 import torch
 from torch import fx
+from torch.utils import _pytree as pytree
 from xdsl.builder import Builder
 from xdsl.dialects import func
 from xdsl.ir import Attribute, Block, Operation, SSAValue
@@ -186,6 +187,28 @@ def _select_result(source: fx.Node, results: Value, index: int) -> SSAValue:
             f"{operation_name_of(source.target)}: result {index} is not computed"
         )
     return value
+
+
+def structure_of_call(node: fx.Node) -> tuple[object, ...]:
+    """
+    Return a key of a call: equal calls are converted alike, up to their locations. It
+    has the operation, its arguments, the types of tensors, and the used results.
+    """
+    operands = map_nodes_in_arguments((node.args, node.kwargs), _format_fake_tensors)
+    results = (_format_fake_tensors(node), tuple(_used_result_indices(node)))
+    # By their texts, since 1, 1.0 and True are equal.
+    return (node.target, original_operation_name_of(node), repr(operands), results)
+
+
+def _format_fake_tensors(node: fx.Node) -> str:
+    """Return types, layouts and devices of the results of a node as text."""
+    return repr(
+        pytree.tree_map_only(
+            torch.Tensor,
+            lambda each: (each.dtype, tuple(each.shape), each.layout, each.device),
+            node.meta.get("val"),
+        )
+    )
 
 
 def find_conversion_refusal(

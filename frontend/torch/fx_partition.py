@@ -25,6 +25,7 @@ from tlf.frontend.torch.convert import (
     Refusal,
     find_conversion_refusal,
     operation_name_of,
+    structure_of_call,
 )
 from tlf.frontend.torch.value_checks import needs_value_check
 
@@ -59,6 +60,8 @@ class _NodeSupport(OperatorSupportBase):
         self.objection = objection
         self.checked = excludes_value_checks
         self.refusals: dict[fx.Node, Refusal | None] = {}
+        self._conversion_refusals: dict[tuple[object, ...], Refusal | None] = {}
+        """By the structure of calls: repeated layers have equal ones."""
 
     def is_node_supported(
         self, submodules: Mapping[str, torch.nn.Module], node: fx.Node
@@ -86,7 +89,12 @@ class _NodeSupport(OperatorSupportBase):
             return Refusal("it moves tensors between accelerators")
         if self.checked and needs_value_check(node):
             return Refusal("PyTorch checks its indices or divisors")
-        return find_conversion_refusal(node, self.objection)
+        structure = structure_of_call(node)
+        if structure not in self._conversion_refusals:
+            self._conversion_refusals[structure] = find_conversion_refusal(
+                node, self.objection
+            )
+        return self._conversion_refusals[structure]
 
 
 class _DeviceSupport(OperatorSupportBase):
