@@ -22,8 +22,8 @@ from tlf.dialects.target import TargetSpec
 from tlf.dialects.types import itemsize_of, tensor_type
 from tlf.passes.graph.contraction_product import Axes, Product
 from tlf.passes.graph.reassociate.change_evaluation import ChangeEvaluator
-from tlf.planner.fusion.block_grouping import Groups
-from tlf.planner.fusion.producer_closure import operations_with_reshapes
+from tlf.passes.graph.reassociate.product_changes import find_profitable_changes
+from tlf.planner.fusion.producer_closure import Part, operations_with_reshapes
 from tlf.planner.settings.search_budgets import REASSOCIATION
 
 NAME = "graph-pad-factors"
@@ -77,21 +77,19 @@ class _FactorPadding:
 
 def _pad_factors_of_block(block: Block, evaluator: ChangeEvaluator, least: int) -> None:
     """Pad the factors of all products for which that saves time."""
-    groups: Groups | None = None
-    for op in list(block.ops):
-        product = Product.from_operation(op)
-        if product is None or not product.has_min_extents(least):
-            continue
-        if not (padding := _find_padding(product)):
-            continue
-        groups = groups or evaluator.groups_of_block(block)
-        group = groups.get(product.op)
-        if group is None or any(value.owner in group for value in product.values):
-            continue
+
+    def is_candidate(product: Product) -> bool:
+        return product.has_min_extents(least) and bool(_find_padding(product))
+
+    def find_change(product: Product, group: Part) -> _FactorPadding | None:
+        if any(value.owner in group for value in product.values):
+            return None
         change = _FactorPadding(operations_with_reshapes([group]).index(product.op))
-        if evaluator.cycles_saved_by_change([group], change) > 0:
-            _pad_factors(product, padding)
-            groups = None
+        return change if evaluator.cycles_saved_by_change([group], change) > 0 else None
+
+    for op, _ in find_profitable_changes(block, evaluator, is_candidate, find_change):
+        if (product := Product.from_operation(op)) is not None:
+            _pad_factors(product, _find_padding(product))
 
 
 def _find_padding(product: Product) -> Padding:

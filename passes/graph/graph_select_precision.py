@@ -22,8 +22,8 @@ from tlf.dialects.target import TargetSpec
 from tlf.passes.graph.contraction_product import Product
 from tlf.passes.graph.factor_order import transpose_factor
 from tlf.passes.graph.reassociate.change_evaluation import ChangeEvaluator
+from tlf.passes.graph.reassociate.product_changes import find_profitable_changes
 from tlf.planner.cost.gpu.gpu_parameters import Chip
-from tlf.planner.fusion.block_grouping import Groups
 from tlf.planner.fusion.producer_closure import Part, operations_with_reshapes
 
 
@@ -67,22 +67,33 @@ def _select_precisions_of_block(
     block: Block, evaluator: ChangeEvaluator, chip: Chip
 ) -> None:
     """Select the precision of all products of split factors."""
-    groups: Groups | None = None
-    for op in list(block.ops):
-        product = Product.from_operation(op)
-        if product is None or product.op.precision != FULL:
-            continue
-        groups = groups or evaluator.groups_of_block(block)
-        group = groups.get(product.op)
-        if group is None or _has_other_products(group):
-            continue
-        cycles = evaluator.total_cycles_of_groups([group])
-        if cycles is None or _min_cycles_by_lanes(product, chip) >= cycles:
-            continue
-        change = _FullPrecision(operations_with_reshapes([group]).index(product.op))
-        if evaluator.cycles_saved_by_change([group], change) > 0:
+
+    def find_change(product: Product, group: Part) -> _FullPrecision | None:
+        return _find_profitable_change(product, group, evaluator, chip)
+
+    for op, _ in find_profitable_changes(
+        block, evaluator, _has_split_factors, find_change
+    ):
+        if (product := Product.from_operation(op)) is not None:
             _multiply_by_lanes(product)
-            groups = None
+
+
+def _has_split_factors(product: Product) -> bool:
+    """Return `True` if a product is one of split factors."""
+    return product.op.precision == FULL
+
+
+def _find_profitable_change(
+    product: Product, group: Part, evaluator: ChangeEvaluator, chip: Chip
+) -> _FullPrecision | None:
+    """Return the change of a product that lanes compute in fewer cycles, or `None`."""
+    if _has_other_products(group):
+        return None
+    cycles = evaluator.total_cycles_of_groups([group])
+    if cycles is None or _min_cycles_by_lanes(product, chip) >= cycles:
+        return None
+    change = _FullPrecision(operations_with_reshapes([group]).index(product.op))
+    return change if evaluator.cycles_saved_by_change([group], change) > 0 else None
 
 
 def _has_other_products(group: Part) -> bool:

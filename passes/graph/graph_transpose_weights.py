@@ -25,9 +25,9 @@ from tlf.dialects.types import itemsize_of, tensor_type
 from tlf.passes.graph.contraction_product import Product
 from tlf.passes.graph.factor_order import runs_along_result, transpose_factor
 from tlf.passes.graph.reassociate.change_evaluation import ChangeEvaluator
+from tlf.passes.graph.reassociate.product_changes import find_profitable_changes
 from tlf.planner.cost.gpu.gpu_parameters import Chip
-from tlf.planner.fusion.block_grouping import Groups
-from tlf.planner.fusion.producer_closure import operations_with_reshapes
+from tlf.planner.fusion.producer_closure import Part, operations_with_reshapes
 from tlf.planner.settings.search_budgets import REASSOCIATION
 
 
@@ -179,42 +179,56 @@ def _transpose_varying_factors_of_block(
     the cost model, the smaller factor of a product first.
     """
     invariant = call_invariant_values_of(block)
-    groups: Groups | None = None
-    for op in list(block.ops):
-        product: Product | None = Product.from_operation(op)
-        while product is not None:
-            if (order := orders.varying_order_of(product)) is None:
-                break
-            groups = groups or evaluator.groups_of_block(block)
-            change = _find_profitable_change(
-                product, order, invariant, groups, evaluator
-            )
-            if change is None:
-                break
-            moved = transpose_factor(product, change.side, along_result=order)
-            product, groups = Product.from_operation(moved), None
+
+    def is_candidate(product: Product) -> bool:
+        order = orders.varying_order_of(product)
+        return order is not None and bool(
+            _find_factors_in_other_order(product, order, invariant)
+        )
+
+    def find_change(product: Product, group: Part) -> _FactorTransposition | None:
+        return _find_profitable_change(product, group, orders, invariant, evaluator)
+
+    while changes := find_profitable_changes(
+        block, evaluator, is_candidate, find_change
+    ):
+        for op, change in changes:
+            if (product := Product.from_operation(op)) is not None:
+                transpose_factor(product, change.side, along_result=change.along_result)
+
+
+def _find_factors_in_other_order(
+    product: Product, along_result: bool, invariant: AbstractSet[SSAValue]
+) -> list[int]:
+    """
+    Return the factors that change from call to call whose rows do not run as wanted,
+    the smaller one first.
+    """
+    sizes = [tensor_type(each).element_count() for each in product.values]
+    return [
+        side
+        for side in sorted(range(2), key=sizes.__getitem__)
+        if product.values[side] not in invariant
+        and runs_along_result(product, side) != along_result
+    ]
 
 
 def _find_profitable_change(
     product: Product,
-    along_result: bool,
+    group: Part,
+    orders: _FactorOrders,
     invariant: AbstractSet[SSAValue],
-    groups: Groups,
     evaluator: ChangeEvaluator,
 ) -> _FactorTransposition | None:
     """
     Return the transposition of a factor with which a product takes less time, of the
     smaller one if those of both do; None if there is none.
     """
-    group = groups.get(product.op)
-    if group is None or evaluator.max_cycles_saved_by_copy(group) <= 0:
+    along_result = orders.varying_order_of(product)
+    if along_result is None or evaluator.max_cycles_saved_by_copy(group) <= 0:
         return None
     index = operations_with_reshapes([group]).index(product.op)
-    sizes = [tensor_type(each).element_count() for each in product.values]
-    for side in sorted(range(2), key=sizes.__getitem__):
-        is_in_order = runs_along_result(product, side) == along_result
-        if product.values[side] in invariant or is_in_order:
-            continue
+    for side in _find_factors_in_other_order(product, along_result, invariant):
         change = _FactorTransposition(index, side, along_result)
         if evaluator.cycles_saved_by_change([group], change) > 0:
             return change
