@@ -10,7 +10,7 @@ from itertools import combinations
 
 from tlf.dialects.target import Level, TargetSpec
 from tlf.planner.cost.program.instruction_nests import Buffer, Instruction, Item
-from tlf.planner.cost.program.live_ranges import LiveRanges
+from tlf.planner.cost.program.live_ranges import LiveRangeAnalysis, LiveRanges
 from tlf.support.allocation import (
     Allocation,
     BufferUse,
@@ -40,7 +40,7 @@ def find_shared_buffers(
     allocations: KnownAllocations = (
         {} if known_allocations is None else known_allocations
     )
-    live_ranges = LiveRanges.from_schedule(items)
+    live_ranges = LiveRangeAnalysis().ranges_of(items)
     shared: dict[Buffer, list[Buffer]] = {}
     for level in target.levels.values():
         if level is not target.outermost_level:
@@ -100,7 +100,7 @@ def _allocator_use_of(
     buffer: Buffer, live_ranges: LiveRanges, level_names: Sequence[str]
 ) -> BufferUse:
     """Return the first and last use of a buffer, as input of the static allocator."""
-    first, last = live_ranges.first_and_last_uses[buffer]
+    first, last = live_ranges.first_uses[buffer], live_ranges.last_uses[buffer]
     return BufferUse(
         live_ranges.instruction_positions[first],
         live_ranges.instruction_positions[last],

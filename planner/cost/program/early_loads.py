@@ -6,7 +6,7 @@ are issued during earlier work.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 from tlf.dialects.target import Level, TargetSpec
@@ -21,7 +21,7 @@ from tlf.planner.cost.program.instruction_nests import (
     Nest,
     instructions_in,
 )
-from tlf.planner.cost.program.live_ranges import LiveRanges, Span
+from tlf.planner.cost.program.live_ranges import LiveRangeAnalysis, LiveRanges, Span
 from tlf.planner.prefetching.early_load_selection import (
     order_with_early_loads,
     select_early_loads,
@@ -36,8 +36,9 @@ from tlf.planner.prefetching.load_facts import (
 
 def hoist_loads(items: list[Item], target: TargetSpec) -> None:
     """Hoist loads of a schedule as `mem-prefetch` does."""
+    live_ranges = LiveRangeAnalysis()
     for inner, outer in pairwise(target.levels.values()):
-        sequence = ScheduleLoadSequence(tuple(items), inner, outer)
+        sequence = ScheduleLoadSequence(tuple(items), inner, outer, live_ranges)
         targets = select_early_loads(sequence, inner.capacity)
         items[:] = sequence.order_with_early_loads(targets)
 
@@ -49,6 +50,7 @@ class ScheduleLoadSequence:
     items: Sequence[Item]
     inner_level: Level
     outer_level: Level
+    live_ranges: LiveRangeAnalysis = field(default_factory=LiveRangeAnalysis)
 
     def collect_operations(self) -> Sequence[OperationFacts]:
         """Return the facts of the items."""
@@ -88,7 +90,7 @@ class ScheduleLoadSequence:
 
     def lifetimes_with_early_loads(self, targets: Mapping[int, int]) -> LevelLifetimes:
         """Return the live ranges after loads are moved to their targets."""
-        ranges = LiveRanges.from_schedule(self.order_with_early_loads(targets))
+        ranges = self.live_ranges.ranges_of(self.order_with_early_loads(targets))
         buffers = buffers_in_level(ranges, self.inner_level)
         lives = to_allocation_buffers(buffers, self.inner_level, ranges)
         return LevelLifetimes(

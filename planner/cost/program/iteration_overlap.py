@@ -6,10 +6,11 @@ multi-buffers, and loads and products that start iterations early.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tlf.dialects.target import Level, TargetSpec
 from tlf.planner.cost.program.instruction_nests import Buffer, Item, Nest
+from tlf.planner.cost.program.live_ranges import LiveRangeAnalysis, LiveRanges
 from tlf.planner.cost.program.schedule_body import ScheduleBody
 from tlf.planner.overlap.ahead_selection import (
     find_last_loop_in_queue,
@@ -38,6 +39,7 @@ class IterationOverlap:
     program: Sequence[Item]
     levels: Sequence[Level]
     """Memory levels, innermost first."""
+    live_ranges: LiveRangeAnalysis = field(default_factory=LiveRangeAnalysis)
 
     def overlap_nests_in(self, items: Sequence[Item]) -> None:
         """
@@ -50,6 +52,9 @@ class IterationOverlap:
                 self.overlap_nests_in(item.body)
                 self._prefetch_loads_of_inner_nests(item)
 
+    def _ranges_of_program(self) -> LiveRanges:
+        return self.live_ranges.ranges_of(self.program)
+
     def _overlap_iterations_of(self, nest: Nest) -> None:
         """
         Give buffers of a nest a slot per stage, and issue its loads and early products
@@ -58,7 +63,7 @@ class IterationOverlap:
         # The number of iterations of a core is no constant in the compiled program.
         trips = nest.stages if nest.is_distributed else nest.trip_count
         slots = min(nest.stages, trips)
-        body = ScheduleBody.of_nest(nest, self.program)
+        body = ScheduleBody.of_nest(nest, self._ranges_of_program)
         selection = select_slots(body, self.levels, slots)
         if not selection.is_overlapped:
             return
@@ -68,12 +73,16 @@ class IterationOverlap:
         nest.slot_count, nest.is_normalized = slots, True
         _rotate_buffer_slots(nest, buffers, slots)
         _issue_ahead(body, loads, products, slots - 1)
+        self.live_ranges.forget_nest(nest)
 
     def _prefetch_loads_of_inner_nests(self, nest: Nest) -> None:
         """Issue the loads of a nest for nests in its body one iteration early."""
         if nest.stages > 1 or nest.trip_count == 1:
             return
-        body, innermost = ScheduleBody.of_nest(nest, self.program), self.levels[0]
+        body, innermost = (
+            ScheduleBody.of_nest(nest, self._ranges_of_program),
+            self.levels[0],
+        )
         candidates = find_buffers_loaded_for_inner_loops(body.operations, innermost)
         nest.is_normalized = bool(candidates)
         if not candidates:
@@ -88,6 +97,7 @@ class IterationOverlap:
         ]
         _rotate_buffer_slots(nest, [e for e in buffers if e in filled], distance + 1)
         _issue_ahead(body, loads, (), distance)
+        self.live_ranges.forget_nest(nest)
 
 
 def _rotate_buffer_slots(

@@ -5,7 +5,7 @@ from the body of a nest of its schedule.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tlf.planner.cost.program.instruction_nests import (
@@ -32,22 +32,22 @@ class ScheduleBody:
     """Facts of the body of a nest; `items` are its items as they were collected."""
 
     nest: Nest
-    program: Sequence[Item]
-    """Items of the whole schedule."""
+    program_ranges: Callable[[], LiveRanges]
+    """Returns the live ranges of the whole schedule."""
     items: Sequence[Item]
     operations: Sequence[BodyOperation]
 
     @staticmethod
-    def of_nest(nest: Nest, program: Sequence[Item]) -> ScheduleBody:
+    def of_nest(nest: Nest, program_ranges: Callable[[], LiveRanges]) -> ScheduleBody:
         """Return the facts of the body of a nest."""
         items = tuple(nest.body)
         positions = {item: position for position, item in enumerate(items)}
         facts = [_facts_of_item(item, nest, positions) for item in items]
-        return ScheduleBody(nest, program, items, facts)
+        return ScheduleBody(nest, program_ranges, items, facts)
 
     def measure_memory(self) -> LoopMemory:
         """Return the live buffers of the schedule."""
-        ranges = LiveRanges.from_schedule(self.program)
+        ranges = self.program_ranges()
 
         def collect_buffers(level: str) -> list[LiveBuffer]:
             return [
