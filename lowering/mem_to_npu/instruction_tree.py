@@ -25,19 +25,15 @@ class BufferAccess:
     is_write: bool
     slots: tuple[BufferSlot, ...] = ()
 
-    def can_conflict_with(
+    def has_disjoint_slots(
         self, later_access: "BufferAccess", loops: Sequence[scf.ForOp], iterations: int
     ) -> bool:
         """
         Return `True` if this access and `later_access`, `iterations` iterations of the
-        last of `loops` later, may touch the same bytes and at least one of them writes.
-        `loops` are the common enclosing loops, outermost first.
+        last of `loops` later, never touch the same bytes as their slots differ. `loops`
+        are the common enclosing loops, outermost first.
         """
-        if not self.extent.is_overlapping(later_access.extent):
-            return False
-        if not (self.is_write or later_access.is_write):
-            return False
-        return not any(
+        return any(
             mine.is_disjoint_from(theirs, loops, iterations)
             for mine, theirs in self._slot_pairs_of_same_buffer(later_access)
         )
@@ -141,14 +137,25 @@ class InstructionLeaf:
         """`True` if slots are known for at least one access."""
         return any(access.slots for access in self.accesses)
 
+    def overlapping_access_pairs(
+        self, later: "InstructionLeaf"
+    ) -> Iterator[tuple[BufferAccess, BufferAccess]]:
+        """
+        Yield the accesses of this instruction and a later one to overlapping buffers,
+        at least one of which writes.
+        """
+        for mine in self.accesses:
+            for theirs in later.accesses if mine.is_write else later.writes:
+                if mine.extent.is_overlapping(theirs.extent):
+                    yield mine, theirs
+
     def conflicting_access_pairs(
         self, later: "InstructionLeaf", loops: Sequence[scf.ForOp], iterations: int
     ) -> Iterator[tuple[BufferAccess, BufferAccess]]:
         """Yield the conflicting accesses of this instruction and a later one."""
-        for mine in self.accesses:
-            for theirs in later.accesses if mine.is_write else later.writes:
-                if mine.can_conflict_with(theirs, loops, iterations):
-                    yield mine, theirs
+        for mine, theirs in self.overlapping_access_pairs(later):
+            if not mine.has_disjoint_slots(theirs, loops, iterations):
+                yield mine, theirs
 
     def is_ordered_before(self, later: "InstructionLeaf") -> bool:
         """

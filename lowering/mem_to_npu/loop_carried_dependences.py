@@ -5,8 +5,10 @@ synchronisation edges.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
 
 from xdsl.dialects import scf
 from xdsl.ir import Operation
@@ -27,6 +29,52 @@ from tlf.lowering.mem_to_npu.sync_edges import (
     is_ordered_by_engine,
     merge_progress_of_stream,
 )
+
+
+class AccessPair(NamedTuple):
+    """Accesses to overlapping buffers, of instructions of different iterations."""
+
+    producer: InstructionLeaf
+    consumer: InstructionLeaf
+    earlier: BufferAccess
+    later: BufferAccess
+
+
+@dataclass(eq=False)
+class StreamConflicts:
+    """Possible conflicts of instructions with those of a stream, iterations earlier."""
+
+    position: int
+    """Position of the item that contains the stream."""
+    stream: EngineStream
+    producers: Sequence[InstructionLeaf]
+    """Instructions of the stream."""
+    consumers: Sequence[InstructionLeaf]
+    loop_steps: tuple[int, int]
+    """First and last step of the loop."""
+
+    @cached_property
+    def pairs(self) -> list[AccessPair]:
+        """Accesses of pairs of instructions that the program orders."""
+        accessed = bytes_accessed_by(self.consumers)
+        return [
+            AccessPair(producer, consumer, earlier, later)
+            for producer in self.producers
+            if producer.accessed_bytes.can_conflict_with(accessed)
+            for consumer in self.consumers
+            if producer.is_ordered_before_next_iteration(consumer, self.loop_steps)
+            for earlier, later in producer.overlapping_access_pairs(consumer)
+        ]
+
+    def between_slots(self) -> StreamConflicts:
+        """Return the conflicts between instructions with slots."""
+        return StreamConflicts(
+            self.position,
+            self.stream,
+            [each for each in self.producers if each.has_slots],
+            [each for each in self.consumers if each.has_slots],
+            self.loop_steps,
+        )
 
 
 @dataclass
@@ -57,9 +105,14 @@ class LoopCarriedDependences:
                     self._merge_progress_of_forward_waits(
                         index, waiting, late, done, after
                     )
+                    conflicts = self._conflicts_with_streams(leaves, waiting)
                     for iterations in range(1, max_period + 1):
+                        if iterations == 2:
+                            # Other accesses already conflict in the next iteration.
+                            conflicts = [each.between_slots() for each in conflicts]
+                            conflicts = [each for each in conflicts if each.pairs]
                         self._add_edges_from_earlier_iteration(
-                            index, waiting, leaves, done, iterations, late
+                            index, waiting, conflicts, done, iterations, late
                         )
             for stream in item.leaves:
                 after[index, stream] = dict(progress[stream])
@@ -97,7 +150,7 @@ class LoopCarriedDependences:
         self,
         item_index: int,
         waiting_stream: EngineStream,
-        leaves: list[InstructionLeaf],
+        conflicts: Sequence[StreamConflicts],
         progress: Progress,
         iterations: int,
         is_late: bool,
@@ -107,15 +160,12 @@ class LoopCarriedDependences:
         merge the progress that they imply.
         """
         count = len(self.items)
-        if iterations > 1:
-            # Accesses without slots already conflict in the next iteration.
-            leaves = [leaf for leaf in leaves if leaf.has_slots]
-        for position, stream in self._streams_with_common_bytes(leaves, waiting_stream):
+        for each in conflicts:
+            position, stream = each.position, each.stream
             time = position - iterations * count
             if progress.get(stream, time - 1) >= time:
                 continue
-            producers = self.items[position].leaves[stream]
-            if not self._has_unordered_conflict(producers, leaves, iterations):
+            if not self._has_unordered_conflict(each, iterations):
                 continue
             check_prefetch_distance(
                 self.items[item_index], stream, waiting_stream, iterations
@@ -130,21 +180,21 @@ class LoopCarriedDependences:
             merge_progress_of_stream(progress, before, iterations, count)
             progress[stream] = time
 
-    def _streams_with_common_bytes(
-        self, leaves: list[InstructionLeaf], waiting_stream: EngineStream
-    ) -> Iterator[tuple[int, EngineStream]]:
+    def _conflicts_with_streams(
+        self, leaves: Sequence[InstructionLeaf], waiting_stream: EngineStream
+    ) -> list[StreamConflicts]:
         """
-        Yield the index and the stream of instructions, the last item first, that the
-        engine does not order and that may access the same bytes as `leaves`.
+        Return the conflicts of `leaves` with streams of items, the last item first,
+        that the engine does not order.
         """
-        accessed = bytes_accessed_by(leaves)
-        for position in range(len(self.items) - 1, -1, -1) if leaves else ():
-            item = self.items[position]
-            for stream in item.leaves:
-                if not is_ordered_by_engine(
-                    stream, waiting_stream
-                ) and item.bytes_accessed_by(stream).can_conflict_with(accessed):
-                    yield position, stream
+        span, accessed = self.step_ranges[self.loops[-1]], bytes_accessed_by(leaves)
+        return [
+            StreamConflicts(position, stream, item.leaves[stream], leaves, span)
+            for position, item in reversed([*enumerate(self.items)])
+            for stream in item.leaves
+            if not is_ordered_by_engine(stream, waiting_stream)
+            and item.bytes_accessed_by(stream).can_conflict_with(accessed)
+        ]
 
     def _max_slot_period(self) -> int:
         """Return the longest period of a multi-buffer slot, in iterations."""
@@ -161,50 +211,34 @@ class LoopCarriedDependences:
         )
 
     def _has_unordered_conflict(
-        self,
-        producers: list[InstructionLeaf],
-        consumers: list[InstructionLeaf],
-        iterations: int,
+        self, conflicts: StreamConflicts, iterations: int
     ) -> bool:
         """
         Return `True` if accesses `iterations` apart conflict and no common inner loop
-        already orders them.
+        already orders them. Pairs that one orders are dropped.
         """
-        span, accessed = self.step_ranges[self.loops[-1]], bytes_accessed_by(consumers)
-        return any(
-            producer.is_ordered_before_next_iteration(consumer, span)
-            and any(
-                not self._is_ordered_by_inner_loop(producer, consumer, first, second)
-                for first, second in producer.conflicting_access_pairs(
-                    consumer, self.loops, iterations
-                )
-            )
-            for producer in producers
-            if (iterations == 1 or producer.has_slots)
-            and producer.accessed_bytes.can_conflict_with(accessed)
-            for consumer in consumers
-        )
+        for pair in tuple(conflicts.pairs):
+            if pair.earlier.has_disjoint_slots(pair.later, self.loops, iterations):
+                continue
+            if not self._is_ordered_by_inner_loop(pair):
+                return True
+            conflicts.pairs.remove(pair)
+        return False
 
-    def _is_ordered_by_inner_loop(
-        self,
-        producer: InstructionLeaf,
-        consumer: InstructionLeaf,
-        producer_access: BufferAccess,
-        consumer_access: BufferAccess,
-    ) -> bool:
+    def _is_ordered_by_inner_loop(self, pair: AccessPair) -> bool:
         """Return `True` if a common inner loop already orders two accesses."""
-        depth = len(self.loops)
+        producer, consumer, depth = pair.producer, pair.consumer, len(self.loops)
         inner = zip(producer.loops[depth:], consumer.loops[depth:], strict=False)
         for level, (loop, other) in enumerate(inner, 1):
             if loop is not other:
                 return False
-            if self._can_conflict_across_cores(loop, producer_access):
+            if self._can_conflict_across_cores(loop, pair.earlier):
                 return False
             common_loops = producer.loops[: depth + level]
             if producer.is_ordered_before_next_iteration(
                 consumer, self.step_ranges[loop]
-            ) and producer_access.has_periodic_conflict_with(
-                consumer_access, common_loops, level
+            ) and pair.earlier.has_periodic_conflict_with(
+                pair.later, common_loops, level
             ):
                 return True
         return False
