@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
 
@@ -175,7 +175,8 @@ class _HazardPlacement:
         for index in attempt.order[len(attempt.hazards) :]:
             costs = self.hazards[index]
             hazard_ranges = self._occupied_ranges(attempt, costs)
-            offset = self._find_best_offset(attempt, index, hazard_ranges)
+            cost_left = None if max_cost is None else max_cost - attempt.cost
+            offset = self._find_best_offset(attempt, index, hazard_ranges, cost_left)
             if offset is None:
                 return None
             attempt.offsets[index] = offset
@@ -212,38 +213,58 @@ class _HazardPlacement:
         attempt: _Attempt,
         buffer_index: int,
         hazard_ranges: Sequence[tuple[int, int, int]],
+        max_cost: int | None,
     ) -> int | None:
         """
         Return the offset at which a buffer causes the lowest cost, the lowest offset
-        among equals, or None if it does not fit. Candidates are the offsets next to
-        other buffers.
+        among equals, or None if it does not fit or its cost certainly exceeds
+        `max_cost`. Candidates are the offsets next to other buffers.
         """
         costs, size = self.hazards[buffer_index], self.sizes[buffer_index]
         alignment = self.buffers[buffer_index].alignment
         occupied = self._occupied_ranges(
             attempt, self.overlapping_buffers[buffer_index]
         )
+        free_gaps = _find_gaps([*occupied, *hazard_ranges], self.capacity)
+        free_offset = _find_lowest_offset(free_gaps, size, alignment)
+        if free_offset is not None or not hazard_ranges:
+            return free_offset
+        if max_cost is not None and max_cost < min(
+            [costs[other] for _, _, other in hazard_ranges]
+        ):
+            return None
         gaps = _find_gaps(occupied, self.capacity)
-        if not hazard_ranges:
-            return _find_lowest_offset(gaps, size, alignment)
-        starts = [start for start, _ in gaps]
-        best: tuple[int, int] | None = None
-        for offset in _candidate_offsets(gaps, hazard_ranges, size, alignment):
-            end, gap = offset + size, bisect_right(starts, offset) - 1
-            if gap < 0 or end > gaps[gap][1]:
-                continue
-            cost = sum(
-                [
-                    costs[other]
-                    for low, high, other in hazard_ranges
-                    if low < end and offset < high
-                ]
-            )
-            if best is None or cost < best[0]:
-                best = cost, offset
-            if not cost:
-                break
-        return None if best is None else best[1]
+        offsets = _candidate_offsets(gaps, hazard_ranges, size, alignment)
+        return _find_cheapest_offset(offsets, size, gaps, hazard_ranges, costs)
+
+
+def _find_cheapest_offset(
+    offsets: Iterable[int],
+    size: int,
+    gaps: Sequence[tuple[int, int]],
+    hazard_ranges: Sequence[tuple[int, int, int]],
+    costs: Mapping[int, int],
+) -> int | None:
+    """
+    Return the first of the ascending offsets in a gap at which `size` bytes cause the
+    lowest cost; None if they do not fit at any.
+    """
+    starts = [start for start, _ in gaps]
+    best: tuple[int, int] | None = None
+    for offset in offsets:
+        end, gap = offset + size, bisect_right(starts, offset) - 1
+        if gap < 0 or end > gaps[gap][1]:
+            continue
+        cost = sum(
+            [
+                costs[other]
+                for low, high, other in hazard_ranges
+                if low < end and offset < high
+            ]
+        )
+        if best is None or cost < best[0]:
+            best = cost, offset
+    return None if best is None else best[1]
 
 
 def _find_gaps(
