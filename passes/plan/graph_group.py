@@ -187,7 +187,8 @@ class GraphGroupPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         target = TargetSpec.read_from_module(op)
         level = find_tile_level(target, self.level)
-        estimator = select_estimator(target, level, memo=memo_of(ctx))
+        memo = memo_of(ctx)
+        estimator = select_estimator(target, level, memo=memo)
         grouping = BlockGrouping(
             level,
             target,
@@ -198,6 +199,7 @@ class GraphGroupPass(ModulePass):
             and estimator is not None
             and estimator.can_estimate_cascades
             else None,
+            memo=memo,
         )
         if level is not target.tile_levels[0]:
             grouping.remarks.level = level.name
