@@ -5,7 +5,7 @@ overwrite.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from xdsl.dialects.builtin import ArrayAttr, IntAttr
 from xdsl.ir import Attribute, Operation, ParametrizedAttribute
@@ -33,7 +33,7 @@ class InPlaceAttr(ParametrizedAttribute):
     operands: ArrayAttr[IntAttr]
     """Operand index of each result; -1 for none."""
 
-    def __init__(self, operands: Sequence[int | None]):
+    def __init__(self, operands: Iterable[int | None]):
         indices = [IntAttr(-1 if each is None else each) for each in operands]
         super().__init__(ArrayAttr(indices))
 

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from tlf.dialects.function_calls import callee_name, calls_in, functions_of
 from tlf.dialects.target import TargetSpec
 from tlf.dialects.weight_preparation_attributes import RESULTS
 from tlf.lowering.tile_to_mem.constant_globals import ConstantGlobals
@@ -23,6 +23,9 @@ class ConvertTileToMemPass(ModulePass):
     `tile.deslice` writes into them. A slice into another level becomes an asynchronous
     move, with a wait before the first use of the tile. Elementwise operations and
     accumulations overwrite an operand that is dead afterwards.
+
+    A called function is converted at its first call. The caller passes the buffers of
+    its results, except those that overwrite operands.
     """
 
     name = "convert-tile-to-mem"
@@ -30,8 +33,11 @@ class ConvertTileToMemPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         target = TargetSpec.read_from_module(op)
         constants = ConstantGlobals(op)
-        functions = [each for each in op.ops if isinstance(each, func.FuncOp)]
-        for function in functions:
-            if not function.body.blocks or RESULTS in function.attributes:
-                continue
-            FunctionConverter(function, target, constants).convert_function()
+        functions = functions_of(op)
+        called = set(map(callee_name, calls_in(op)))
+        for name, function in functions.items():
+            is_converted = name in called or RESULTS in function.attributes
+            if function.body.blocks and not is_converted:
+                FunctionConverter(
+                    function, target, constants, functions
+                ).convert_function()

@@ -4,6 +4,7 @@ Lowering of a function from tiles to `mem`: its signature, then its operations i
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import lru_cache
 from typing import cast
 
@@ -18,12 +19,18 @@ from xdsl.dialects.builtin import (
     UnknownLoc,
     i64,
 )
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from tlf.analysis.buffers.destination_origin import empty_origin_of
+from tlf.analysis.buffers.destination_origin import (
+    destination_origin_of,
+    empty_origin_of,
+    overwritten_operand_of,
+)
 from tlf.analysis.buffers.tile_liveness import SharedStorage
 from tlf.dialects import graph, tile
+from tlf.dialects.function_calls import Functions, callee_name
+from tlf.dialects.graph.in_place_attribute import in_place_operands_of
 from tlf.dialects.interfaces import (
     ConstantInterface,
     ContractionInterface,
@@ -53,6 +60,7 @@ from tlf.lowering.tile_to_mem.buffer_builders import (
 from tlf.lowering.tile_to_mem.bufferization_error import BufferizationError
 from tlf.lowering.tile_to_mem.bufferization_state import BufferizationState
 from tlf.lowering.tile_to_mem.constant_globals import ConstantGlobals
+from tlf.lowering.tile_to_mem.ring_windows import resolve_tile_destination
 from tlf.lowering.tile_to_mem.structured_compute import structured_map_of_elementwise
 
 
@@ -62,9 +70,17 @@ class FunctionConverter:
     """
 
     def __init__(
-        self, function: func.FuncOp, target: TargetSpec, constants: ConstantGlobals
+        self,
+        function: func.FuncOp,
+        target: TargetSpec,
+        constants: ConstantGlobals,
+        functions: Functions,
+        overwritten: Collection[int | None] = (),
     ) -> None:
         self.function = function
+        self.overwritten = overwritten
+        """Indices of the arguments whose buffers results overwrite."""
+        self.functions = functions
         self.scope = BufferizationState(function, target, constants)
 
     def convert_function(self) -> None:
@@ -117,20 +133,22 @@ class FunctionConverter:
             outermost = self.scope.target.outermost_level.name
             type_ = buffer_type_in_level(cast(AnyTensor, type_), outermost)
         buffer = new_block.insert_arg(type_, len(new_block.args))
-        self.scope.bind_lowered_value(
-            argument, buffer, SharedStorage(is_writable=False)
-        )
+        storage = SharedStorage(False, is_destination=buffer.index in self.overwritten)
+        self.scope.bind_lowered_value(argument, buffer, storage)
 
     def _add_result_arguments(self, old_block: Block, new_block: Block) -> int:
         """
-        Append a destination argument to `new_block` per returned tensor; return their
-        number.
+        Append a destination argument to `new_block` per returned tensor that overwrites
+        no other one; return their number.
         """
         returned = old_block.last_op
         if not isinstance(returned, func.ReturnOp):
             raise BufferizationError(self.function, "expected one block that returns")
         self.scope.builder = Builder(InsertPoint.at_end(new_block))
+        added = 0
         for index, value in enumerate(returned.arguments):
+            if self._is_overwritten(destination_origin_of(value)):
+                continue
             if not isinstance(value.type, TensorType):
                 raise BufferizationError(
                     returned, f"expected to return tensors, got {value.type}"
@@ -141,7 +159,12 @@ class FunctionConverter:
             buffer = new_block.insert_arg(type_, len(new_block.args))
             buffer.name_hint = value.name_hint or f"result{index}"
             self._assign_result_argument(returned, value, buffer)
-        return len(returned.arguments)
+            added += 1
+        return added
+
+    def _is_overwritten(self, value: SSAValue) -> bool:
+        """Return `True` if a value is an argument that results overwrite."""
+        return isinstance(value, BlockArgument) and value.index in self.overwritten
 
     def _assign_result_argument(
         self, op: Operation, value: SSAValue, result_argument: SSAValue
@@ -219,8 +242,50 @@ class FunctionConverter:
                 loop_conversion.convert_sequential_nest(
                     scope, op, self._convert_loop_body
                 )
+            case func.CallOp():
+                self._convert_call(op)
             case _:
                 self._convert_compute_operation(op)
+
+    def _convert_call(self, op: func.CallOp) -> None:
+        """
+        Let a function write its results into buffers of the caller. It is converted at
+        its first call.
+        """
+        scope, callee = self.scope, self.functions.get(callee_name(op))
+        if callee is None or len(callee.body.blocks) != 1:
+            raise BufferizationError(op, _unsupported_operation_message(op))
+        if RESULTS not in callee.attributes:
+            self._convert_callee(callee, in_place_operands_of(op))
+        buffers = [scope.lowered_operand_of(each) for each in op.arguments]
+        scope.wait_for_writes_in_flight(*op.arguments)
+        for result in op.results:
+            if (overwritten := overwritten_operand_of(op, result)) is not None:
+                self._check_is_overwritable(op, overwritten)
+                destination, storage = scope.values[overwritten], SharedStorage()
+            else:
+                destination, storage = resolve_tile_destination(scope, result)
+                buffers.append(destination)
+            scope.bind_lowered_value(result, destination, storage)
+        scope.builder.insert(func.CallOp(op.callee, buffers, []))
+
+    def _convert_callee(
+        self, callee: func.FuncOp, overwritten: Collection[int | None]
+    ) -> None:
+        """Convert a function, which calls neither itself nor its callers."""
+        others = {n: f for n, f in self.functions.items() if f is not callee}
+        FunctionConverter(
+            callee, self.scope.target, self.scope.constants, others, overwritten
+        ).convert_function()
+
+    def _check_is_overwritable(self, call: func.CallOp, value: SSAValue) -> None:
+        """Raise `BufferizationError` if a call may not overwrite an operand."""
+        storage, liveness = self.scope.storages[value], self.scope.liveness
+        if not storage.is_writable or not all(
+            liveness.is_dead_after(each, call) for each in storage.values
+        ):
+            message = "expected overwritten operands that are not used after the call"
+            raise BufferizationError(call, message)
 
     def _convert_compute_operation(self, op: Operation) -> None:
         """Lower an operation by the interface that it implements, or clone it."""
@@ -291,7 +356,8 @@ def _is_bufferizable_kind(kind: type[Operation]) -> bool:
     """Return `True` if all operations of a class are supported, also with tensors."""
     if issubclass(kind, IndexedReadInterface | DelinearizedReadInterface):
         return False
-    return issubclass(kind, (*COMPUTE_INTERFACES, *TILE_OPERATIONS, func.ReturnOp))
+    others = func.CallOp, func.ReturnOp
+    return issubclass(kind, (*COMPUTE_INTERFACES, *TILE_OPERATIONS, *others))
 
 
 def _unsupported_operation_message(op: Operation) -> str:

@@ -75,3 +75,25 @@ func.func @whole(%x: tensor<8xf32>) {
   %0 = graph.softmax %x axis 0 : (tensor<8xf32>) -> tensor<8xf32>
   func.return
 }
+
+// -----
+
+// CHECK: error: func.call: expected overwritten operands that are not used after the call
+func.func private @neg(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %y = tile.while () parallel into(%o = %x : tensor<8xf32>) {
+    %t = tile.slice %x[0] : tensor<8xf32> -> tensor<8xf32, #tile.encoding<L1>>
+    %d = tile.deslice %t into %o[0] : tensor<8xf32, #tile.encoding<L1>> into tensor<8xf32>
+    tile.yield %d : tensor<8xf32>
+  }
+  func.return %y : tensor<8xf32>
+}
+func.func @argument(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %e = tile.empty : tensor<8xf32>
+  %y = tile.while () parallel into(%o = %e : tensor<8xf32>) {
+    %t = tile.slice %x[0] : tensor<8xf32> -> tensor<8xf32, #tile.encoding<L1>>
+    %d = tile.deslice %t into %o[0] : tensor<8xf32, #tile.encoding<L1>> into tensor<8xf32>
+    tile.yield %d : tensor<8xf32>
+  }
+  %a = func.call @neg(%x) {tlf.in_place = #graph.in_place<0>} : (tensor<8xf32>) -> tensor<8xf32>
+  func.return %y : tensor<8xf32>
+}
