@@ -10,6 +10,12 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tlf.dialects import triton
+from tlf.dialects.function_calls import (
+    Functions,
+    callee_name,
+    calls_in,
+    functions_of,
+)
 from tlf.dialects.target import TargetSpec
 from tlf.lowering.mem_to_triton.cache_retention import select_retained_loads
 from tlf.lowering.mem_to_triton.descriptor_selection import select_descriptor_loads
@@ -29,7 +35,8 @@ class ConvertMemToTritonPass(ModulePass):
     program. A loop with the mapping `host`, or around a grid, stays in the host
     function. Kernels are verified: the extents of tiles are powers of two, tiles have
     at most 2**20 elements, values are not read through windows, and Triton supports all
-    operations. Kernels that only differ in names are merged.
+    operations. Kernels that only differ in names are merged. A function that is called
+    is outlined at its first call, and its kernels are launched again at others.
 
     The number of warps is the attribute `warps` of a grid loop, or the option of the
     pass. The number of stages is the maximum over the loops of a kernel, or the option
@@ -65,26 +72,22 @@ class ConvertMemToTritonPass(ModulePass):
         if target is not None:
             target.require_backend("triton")
         chip = None if target is None else Chip.from_target(target)
-        functions = [
-            function
-            for function in op.ops
-            if isinstance(function, func.FuncOp)
-            and not function.is_declaration
-            and triton.KERNEL not in function.attributes
-        ]
-        taken = {
-            function.sym_name.data
-            for function in op.ops
-            if isinstance(function, func.FuncOp)
-        }
+        functions = functions_of(op)
+        called = _called_functions_of(op, functions)
+        taken = {*functions}
         outlined: list[func.FuncOp] = []
-        for function in functions:
+        for name, function in functions.items():
+            is_kernel = triton.KERNEL in function.attributes
+            if is_kernel or name in called or function.is_declaration:
+                continue
             kernels = KernelOutliner(
-                function, self.warps, self.stages, self.group, chip, taken
+                function, self.warps, self.stages, self.group, chip, taken, called
             ).outline_kernels()
             for kernel in kernels:
                 Rewriter.insert_op(kernel, InsertPoint.before(function))
             outlined += kernels
+        for function in called.values():
+            Rewriter.erase_op(function)
         _deduplicate_kernels(op, outlined)
         for kernel in op.ops:
             if isinstance(kernel, func.FuncOp) and triton.KERNEL in kernel.attributes:
@@ -106,6 +109,12 @@ def _target_of(module: ModuleOp) -> TargetSpec | None:
     if not TargetSpec.is_attached_to(module):
         return None
     return TargetSpec.read_from_module(module)
+
+
+def _called_functions_of(module: ModuleOp, functions: Functions) -> Functions:
+    """Return the functions of a module that are called."""
+    called = dict.fromkeys(map(callee_name, calls_in(module)))
+    return {name: functions[name] for name in called if name in functions}
 
 
 def _deduplicate_kernels(module: ModuleOp, kernels: Sequence[func.FuncOp]) -> None:

@@ -24,6 +24,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from tlf.analysis.buffers.memory_effects import BUFFER_OPS
 from tlf.dialects import mem, triton
+from tlf.dialects.function_calls import Functions, callee_name
 from tlf.dialects.located_rewriting import replace_op
 from tlf.dialects.types import element_count_of
 from tlf.lowering.mem_to_triton.access_writer import OFFSET_LIMIT
@@ -32,6 +33,7 @@ from tlf.lowering.mem_to_triton.dot_shapes import (
     is_computed_by_lanes,
     is_lowered_to_dot,
 )
+from tlf.lowering.mem_to_triton.host_constants import HostConstants
 from tlf.lowering.mem_to_triton.index_expressions import (
     INDEX_OPERATIONS,
     IndexExpr,
@@ -44,6 +46,8 @@ from tlf.lowering.mem_to_triton.program_grid import (
     loop_mapping_of,
     persistent_program_count_of,
 )
+from tlf.lowering.mem_to_triton.repeated_calls import RepeatedCalls
+from tlf.passes.graph.inline import insert_callee_before
 from tlf.planner.cost.gpu.gpu_parameters import Chip
 
 _DEVICE_OPERATIONS = (
@@ -79,7 +83,13 @@ class KernelOutliner:
     chip: Chip | None
     """GPU whose programs run the iterations of persistent grids, if known."""
     used_names: set[str]
+    functions: Functions = field(default_factory=dict[str, func.FuncOp])
+    """Functions of device code that are called, by name."""
     kernels: list[func.FuncOp] = field(default_factory=list[func.FuncOp])
+    _calls: RepeatedCalls = field(init=False, default_factory=RepeatedCalls)
+    _constants: HostConstants = field(init=False, default_factory=HostConstants)
+    _repeated: int = field(init=False, default=0)
+    """Number of launches of kernels that other launches share."""
 
     def outline_kernels(self) -> list[func.FuncOp]:
         """Leave buffers, loops and launches in the function and return its kernels."""
@@ -89,8 +99,13 @@ class KernelOutliner:
 
     def _outline_block(self, block: Block) -> None:
         """Outline each run of device code and each grid loop of `block` to a kernel."""
+        self._outline_operations(list(block.ops))
+
+    def _outline_operations(self, operations: Sequence[Operation]) -> None:
+        """Outline each run of device code and each grid loop to a kernel."""
         pending: list[Operation] = []
-        for op in list(block.ops):
+        for op in operations:
+            self._constants.reuse_in(op)
             if _is_device_code(op):
                 pending.append(op)
                 continue
@@ -103,6 +118,8 @@ class KernelOutliner:
                 self._outline_into_kernel([op])
             elif isinstance(op, scf.ForOp | scf.ParallelOp):
                 self._outline_host_loop(op)
+            elif isinstance(op, func.CallOp):
+                self._outline_call(op)
             elif not isinstance(
                 op, (*BUFFER_OPS, func.ReturnOp, scf.YieldOp, scf.ReduceOp)
             ):
@@ -116,6 +133,24 @@ class KernelOutliner:
                 f"{op.name}: expected a loop around launches without carried values"
             )
         self._outline_block(op.body.block)
+
+    def _outline_call(self, call: func.CallOp) -> None:
+        """
+        Replace a call by the host code of a function, whose device code is outlined at
+        the first call, and again where it shares more constants with the host.
+        """
+        if (callee := self.functions.get(callee_name(call))) is None:
+            raise PassFailedException(f"the host does not support {call.name}")
+        key = callee, self._constants.known_values_in(callee)
+        if (launches := self._calls.repeat(key, call)) is None:
+            before = call.prev_op
+            self._outline_operations(insert_callee_before(call, callee))
+            self._calls.record(key, call, before)
+        else:
+            for _ in range(launches):
+                self._unique_kernel_name()
+                self._repeated += 1
+        Rewriter.erase_op(call)
 
     def _outline_into_kernel(self, ops: Sequence[Operation]) -> None:
         """Move `ops` into a new kernel function, and launch it in their place."""
@@ -176,7 +211,7 @@ class KernelOutliner:
     def _unique_kernel_name(self) -> str:
         """Return an unused name: the host function's identifier and a number."""
         base = _to_python_identifier(self.function.sym_name.data)
-        number = len(self.kernels)
+        number = len(self.kernels) + self._repeated
         while (name := f"{base}_{number}") in self.used_names:
             number += 1
         self.used_names.add(name)

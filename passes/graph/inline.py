@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import OpResult, SSAValue
+from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
@@ -64,14 +64,30 @@ def _can_inline(function: func.FuncOp) -> bool:
     return isinstance(function.body.block.last_op, func.ReturnOp)
 
 
+def insert_callee_before(
+    call: func.CallOp,
+    callee: func.FuncOp,
+    copies: dict[SSAValue, SSAValue] | None = None,
+) -> list[Operation]:
+    """
+    Insert clones of the callee's operations before a call, and return them; add the
+    copies of values to `copies`.
+    """
+    body, copies = callee.body.block, {} if copies is None else copies
+    copies.update(zip(body.args, call.arguments, strict=True))
+    *computing, _ = body.ops
+    clones = [each.clone(copies) for each in computing]
+    Rewriter.insert_op(clones, InsertPoint.before(call))
+    return clones
+
+
 def _inline_call(call: func.CallOp, callee: func.FuncOp) -> None:
     """Replace a call by clones of the callee's operations, and keep the callee."""
-    body = callee.body.block
-    copies = dict[SSAValue, SSAValue](zip(body.args, call.arguments, strict=True))
-    *computing, returning = body.ops
-    for each in computing:
-        Rewriter.insert_op(each.clone(copies), InsertPoint.before(call))
-    values = [copies[each] for each in returning.operands]
+    copies: dict[SSAValue, SSAValue] = {}
+    insert_callee_before(call, callee, copies)
+    returning = callee.body.block.last_op
+    assert returning is not None
+    values = [copies.get(each, each) for each in returning.operands]
     for result, value in zip(call.results, values, strict=True):
         if result.name_hint and isinstance(value, OpResult):
             value.name_hint = result.name_hint

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -13,7 +13,7 @@ from xdsl.passes import ModulePass
 from xdsl.traits import is_side_effect_free
 
 from tlf.dialects import mem
-from tlf.dialects.function_calls import defined_functions_of
+from tlf.dialects.function_calls import callee_name, calls_in, functions_of
 from tlf.dialects.types import tensor_type
 from tlf.support.affine.linear_access import is_projection
 
@@ -40,13 +40,22 @@ class MemScheduleMovesPass(ModulePass):
     name = "mem-schedule-moves"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in defined_functions_of(op):
-            _hoist_moves_of_function(function)
+        functions = functions_of(op)
+        called = set(map(callee_name, calls_in(op)))
+        for name, function in functions.items():
+            if name not in called:
+                callees = dict.fromkeys(map(callee_name, calls_in(function)))
+                _hoist_moves_of_functions(
+                    [function, *(functions[each] for each in callees)]
+                )
 
 
-def _hoist_moves_of_function(function: func.FuncOp) -> None:
-    """Hoist small loads, gathers in loops, and stores with their producers."""
-    operations = list(function.walk())
+def _hoist_moves_of_functions(functions: Sequence[func.FuncOp]) -> None:
+    """
+    Hoist small loads, gathers in loops, and stores with their producers, in a function
+    and in those that it calls.
+    """
+    operations = [op for function in functions for op in function.walk()]
     largest = max((_max_result_element_count(op) for op in operations), default=0)
     for op in operations:
         if (

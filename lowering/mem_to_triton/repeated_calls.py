@@ -1,0 +1,56 @@
+"""
+Lowering of calls of device code: the launches at the first call of a function are
+repeated, on other arguments, at its other calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from xdsl.dialects import func
+from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from tlf.dialects import triton
+
+HostCode: TypeAlias = tuple[Sequence[SSAValue], Sequence[Operation]]
+"""Arguments of a call, and the buffers, loops and launches in its place."""
+
+
+@dataclass
+class RepeatedCalls:
+    """Host code of functions at their first calls."""
+
+    _known: dict[Hashable, HostCode] = field(default_factory=dict[Hashable, HostCode])
+
+    def record(
+        self, callee: Hashable, call: func.CallOp, before: Operation | None
+    ) -> None:
+        """
+        Record the host code between an operation, None if there is none, and the first
+        call of a function.
+        """
+        block, code = call.parent, list[Operation]()
+        assert block is not None
+        op = block.first_op if before is None else before.next_op
+        while op is not None and op is not call:
+            code.append(op)
+            op = op.next_op
+        self._known[callee] = tuple(call.arguments), code
+
+    def repeat(self, callee: Hashable, call: func.CallOp) -> int | None:
+        """
+        Insert the host code of a function at another call of it, and return the number
+        of launches; None at its first call.
+        """
+        if (known := self._known.get(callee)) is None:
+            return None
+        arguments, code = known
+        copies = dict[SSAValue, SSAValue](zip(arguments, call.arguments, strict=True))
+        clones = [op.clone(copies) for op in code]
+        Rewriter.insert_op(clones, InsertPoint.before(call))
+        return sum(
+            isinstance(each, triton.LaunchOp) for op in clones for each in op.walk()
+        )
