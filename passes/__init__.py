@@ -82,6 +82,7 @@ PASSES: Mapping[str, tuple[str, str]] = {
         "GraphIntRangeNarrowingPass",
     ),
     "graph-outline-prepare": ("graph.graph_outline_prepare", "GraphOutlinePreparePass"),
+    "graph-outline-groups": ("plan.graph_outline_groups", "GraphOutlineGroupsPass"),
     "graph-partition": ("plan.graph_partition", "GraphPartitionPass"),
     "graph-distribute-over-concat": (
         "graph.graph_distribute_over_concat",
