@@ -33,7 +33,6 @@ from tlf.lowering.mem_to_triton.dot_shapes import (
     is_computed_by_lanes,
     is_lowered_to_dot,
 )
-from tlf.lowering.mem_to_triton.host_constants import HostConstants
 from tlf.lowering.mem_to_triton.index_expressions import (
     INDEX_OPERATIONS,
     IndexExpr,
@@ -87,9 +86,6 @@ class KernelOutliner:
     """Functions of device code that are called, by name."""
     kernels: list[func.FuncOp] = field(default_factory=list[func.FuncOp])
     _calls: RepeatedCalls = field(init=False, default_factory=RepeatedCalls)
-    _constants: HostConstants = field(init=False, default_factory=HostConstants)
-    _repeated: int = field(init=False, default=0)
-    """Number of launches of kernels that other launches share."""
 
     def outline_kernels(self) -> list[func.FuncOp]:
         """Leave buffers, loops and launches in the function and return its kernels."""
@@ -105,7 +101,6 @@ class KernelOutliner:
         """Outline each run of device code and each grid loop to a kernel."""
         pending: list[Operation] = []
         for op in operations:
-            self._constants.reuse_in(op)
             if _is_device_code(op):
                 pending.append(op)
                 continue
@@ -137,19 +132,14 @@ class KernelOutliner:
     def _outline_call(self, call: func.CallOp) -> None:
         """
         Replace a call by the host code of a function, whose device code is outlined at
-        the first call, and again where it shares more constants with the host.
+        the first call.
         """
         if (callee := self.functions.get(callee_name(call))) is None:
             raise PassFailedException(f"the host does not support {call.name}")
-        key = callee, self._constants.known_values_in(callee)
-        if (launches := self._calls.repeat(key, call)) is None:
+        if not self._calls.repeat(callee, call):
             before = call.prev_op
             self._outline_operations(insert_callee_before(call, callee))
-            self._calls.record(key, call, before)
-        else:
-            for _ in range(launches):
-                self._unique_kernel_name()
-                self._repeated += 1
+            self._calls.record(callee, call, before)
         Rewriter.erase_op(call)
 
     def _outline_into_kernel(self, ops: Sequence[Operation]) -> None:
@@ -211,7 +201,7 @@ class KernelOutliner:
     def _unique_kernel_name(self) -> str:
         """Return an unused name: the host function's identifier and a number."""
         base = _to_python_identifier(self.function.sym_name.data)
-        number = len(self.kernels) + self._repeated
+        number = len(self.kernels)
         while (name := f"{base}_{number}") in self.used_names:
             number += 1
         self.used_names.add(name)

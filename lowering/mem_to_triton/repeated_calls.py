@@ -5,15 +5,13 @@ repeated, on other arguments, at its other calls.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from xdsl.dialects import func
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
-
-from tlf.dialects import triton
 
 HostCode: TypeAlias = tuple[Sequence[SSAValue], Sequence[Operation]]
 """Arguments of a call, and the buffers, loops and launches in its place."""
@@ -23,10 +21,12 @@ HostCode: TypeAlias = tuple[Sequence[SSAValue], Sequence[Operation]]
 class RepeatedCalls:
     """Host code of functions at their first calls."""
 
-    _known: dict[Hashable, HostCode] = field(default_factory=dict[Hashable, HostCode])
+    _known: dict[func.FuncOp, HostCode] = field(
+        default_factory=dict[func.FuncOp, HostCode]
+    )
 
     def record(
-        self, callee: Hashable, call: func.CallOp, before: Operation | None
+        self, callee: func.FuncOp, call: func.CallOp, before: Operation | None
     ) -> None:
         """
         Record the host code between an operation, None if there is none, and the first
@@ -40,17 +40,15 @@ class RepeatedCalls:
             op = op.next_op
         self._known[callee] = tuple(call.arguments), code
 
-    def repeat(self, callee: Hashable, call: func.CallOp) -> int | None:
+    def repeat(self, callee: func.FuncOp, call: func.CallOp) -> bool:
         """
-        Insert the host code of a function at another call of it, and return the number
-        of launches; None at its first call.
+        Insert the host code of a function at another call of it. Return `False` at its
+        first call.
         """
         if (known := self._known.get(callee)) is None:
-            return None
+            return False
         arguments, code = known
         copies = dict[SSAValue, SSAValue](zip(arguments, call.arguments, strict=True))
         clones = [op.clone(copies) for op in code]
         Rewriter.insert_op(clones, InsertPoint.before(call))
-        return sum(
-            isinstance(each, triton.LaunchOp) for op in clones for each in op.walk()
-        )
+        return True
