@@ -27,6 +27,27 @@ from tlf.planner.settings.search_budgets import KERNEL_SEARCH
 MAX_WARPS = 32
 """Maximum number of warps of a program."""
 
+RECENT_TILINGS = 128
+"""
+Maximum number of tilings whose models are kept: more than the neighbours of a tiling,
+which a search bounds before it evaluates some of them.
+"""
+
+
+@dataclass
+class _TilingModels:
+    """Models of the programs of a tiling, by their number of warps."""
+
+    tiling: GroupTiling
+    computation: ComputeModel
+    """Model of the computation of tiles, which programs of any warps share."""
+    demands: dict[int | None, ResourceDemand] = field(
+        default_factory=dict[int | None, ResourceDemand]
+    )
+    programs: dict[int | None, KernelPrograms] = field(
+        default_factory=dict[int | None, KernelPrograms]
+    )
+
 
 @dataclass
 class KernelModel:
@@ -34,16 +55,10 @@ class KernelModel:
 
     chip: Chip
     target: TargetSpec
-    _tiling: GroupTiling | None = field(init=False, default=None)
-    """The most recent tiling."""
-    _demands: dict[int | None, ResourceDemand] = field(
-        init=False, default_factory=dict[int | None, ResourceDemand]
+    _recent: dict[int, _TilingModels] = field(
+        init=False, default_factory=dict[int, "_TilingModels"]
     )
-    """Demand of the most recent tiling, by the number of warps."""
-    _programs: dict[int | None, KernelPrograms] = field(
-        init=False, default_factory=dict[int | None, KernelPrograms]
-    )
-    """Programs of the most recent tiling, by the number of warps."""
+    """Models of recent tilings, by the identity of the tiling."""
     _cycles_per_element_by_op: dict[Operation, UnitCycles] = field(
         init=False, default_factory=dict[Operation, UnitCycles]
     )
@@ -115,27 +130,23 @@ class KernelModel:
         Return the resources of programs of `warps`, or of the default number of warps,
         by the number of iterations in flight.
         """
-        if self._tiling is not tiling:
-            self._tiling = tiling
-            self._demands.clear()
-            self._programs.clear()
-        if warps not in self._demands:
-            self._demands[warps] = ResourceDemand(
-                tiling, self._compute_model_of(tiling), self._live_ranges, warps
+        models = self._models_of(tiling)
+        if (demand := models.demands.get(warps)) is None:
+            demand = models.demands[warps] = ResourceDemand(
+                tiling, models.computation, self._live_ranges, warps
             )
-        return self._demands[warps]
+        return demand
 
-    def _compute_model_of(self, tiling: GroupTiling) -> ComputeModel:
-        """Return the model of the computation of tiles, which any warps share."""
-        for demand in self._demands.values():
-            return demand.compute_model
-        return ComputeModel(
-            self.chip,
-            self.target,
-            tiling,
-            self._cycles_per_element_by_op,
-            self._factor_kinds,
-        )
+    def _models_of(self, tiling: GroupTiling) -> _TilingModels:
+        """Return the models of a tiling; those of `RECENT_TILINGS` are kept."""
+        if (models := self._recent.get(id(tiling))) is not None:
+            return models
+        if len(self._recent) == RECENT_TILINGS:
+            self._recent.clear()
+        caches = self._cycles_per_element_by_op, self._factor_kinds
+        computation = ComputeModel(self.chip, self.target, tiling, *caches)
+        models = self._recent[id(tiling)] = _TilingModels(tiling, computation)
+        return models
 
     def kernel_work_of(
         self, tiling: GroupTiling, schedule: KernelSchedule = DEFAULT_SCHEDULE
@@ -160,11 +171,12 @@ class KernelModel:
         return self._programs_of(tiling, warps).min_cycles_with_moves(max_stages)
 
     def _programs_of(self, tiling: GroupTiling, warps: int | None) -> KernelPrograms:
-        """Return the programs of a tiling; those of the most recent one are kept."""
-        demand = self.resource_demand_of(tiling, warps)
-        if warps not in self._programs:
-            self._programs[warps] = KernelPrograms(self.chip, demand)
-        return self._programs[warps]
+        """Return the programs of a tiling; those of recent ones are kept."""
+        known = self._models_of(tiling).programs
+        if (programs := known.get(warps)) is None:
+            demand = self.resource_demand_of(tiling, warps)
+            programs = known[warps] = KernelPrograms(self.chip, demand)
+        return programs
 
     def default_warp_count_of(self, tiling: GroupTiling) -> int:
         """Return the number of warps that follows from the tile sizes."""

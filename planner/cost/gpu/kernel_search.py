@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from heapq import heapify, heappop, heappush
 from math import inf
 from typing import TypeAlias
 
@@ -84,7 +85,13 @@ class KernelSearch:
     _min_cycles_by_point: dict[Point, float] = field(
         init=False, default_factory=dict[Point, float]
     )
-    """Lower bounds of points that were not evaluated further."""
+    """Lower bounds of points."""
+    _closely_bounded: set[Point] = field(init=False, default_factory=set[Point])
+    """Points with a closer bound, as the first one did not rule them out."""
+    _fitting_tilings: dict[Sizes, GroupTiling | None] = field(
+        init=False, default_factory=dict[Sizes, "GroupTiling | None"]
+    )
+    """Tilings of the sizes that were examined; None if they are illegal."""
     default_warp_counts: dict[Sizes, int] = field(default_factory=dict[Sizes, int])
     """Default numbers of warps of the sizes that were evaluated."""
 
@@ -107,7 +114,7 @@ class KernelSearch:
         Return the first legal candidate: the given sizes, or these with the longest
         axes halved, last first; `None` if there is none.
         """
-        while (candidate := self.cheapest_candidate_with(sizes)) is None:
+        while (candidate := self._cheapest_candidate_at((sizes, None))) is None:
             longest = sorted(
                 enumerate(sizes), key=lambda each: each[::-1], reverse=True
             )
@@ -145,17 +152,30 @@ class KernelSearch:
         self, candidate: KernelCandidate, points: Iterable[Point]
     ) -> KernelCandidate | None:
         """
-        Return the best of some points if it gains `min_step_gain` on a candidate.
+        Return the best of some points if it gains `min_step_gain` on a candidate, the
+        first of equal ones. Points are evaluated best first by a lower bound, until the
+        bounds exceed the best candidate.
         """
-        best: KernelCandidate | None = None
+        best: tuple[tuple[float, int, int], int, KernelCandidate] | None = None
         most = candidate.cost.cycles * (1 - KERNEL_SEARCH.min_step_gain)
-        for point in points:
-            found = self.cheapest_candidate_with(*point, limit=most)
+        bounds = [
+            (self._min_cycles_of(point), n, point) for n, point in enumerate(points)
+        ]
+        heapify(bounds)
+        while bounds and bounds[0][0] <= most + TILE_SEARCH.rounding_tolerance:
+            least, n, point = heappop(bounds)
+            if (closer := self._closer_min_cycles_of(point)) > least:
+                heappush(bounds, (closer, n, point))
+                continue
+            found = self._cheapest_candidate_at(point)
             if found is None or found.cost.cycles > most:
                 continue
-            if best is None or _rank_of_candidate(found) < _rank_of_candidate(best):
-                best, most = found, found.cost.cycles
-        return best
+            if not self._is_worth_its_warps(point, found):
+                continue
+            ranked = _rank_of_candidate(found), n, found
+            if best is None or ranked[:2] < best[:2]:
+                best, most = ranked, found.cost.cycles
+        return None if best is None else best[2]
 
     def _size_neighbours(self, candidate: KernelCandidate) -> Iterator[Point]:
         """
@@ -267,69 +287,90 @@ class KernelSearch:
     def _can_resize_axis(self, axis: int) -> bool:
         return (*self.axes.free, *self.axes.reduction_free)[axis]
 
-    def cheapest_candidate_with(
-        self, sizes: Sizes, warps: int | None = None, limit: float = inf
-    ) -> KernelCandidate | None:
+    def _is_worth_its_warps(self, point: Point, found: KernelCandidate) -> bool:
         """
-        Return the cheapest candidate with the given sizes and number of warps; `None`
-        if they are not legal, take more cycles than `limit` by a lower bound, or gain
-        less than `min_warps_gain` on the default number.
+        Return `True` if the candidate at a point has the default number of warps, or
+        gains `min_warps_gain` on it.
         """
-        found = self._cheapest_candidate_at((sizes, warps), limit)
-        if warps is None or found is None:
-            return found
-        usual = self.cheapest_candidate_with(sizes)
+        sizes, warps = point
+        if (
+            warps is None
+            or (usual := self._cheapest_candidate_at((sizes, None))) is None
+        ):
+            return True
         gain = KERNEL_SEARCH.min_warps_gain
-        if usual is not None and found.cost.cycles > usual.cost.cycles * (1 - gain):
-            return None
-        return found
+        return found.cost.cycles <= usual.cost.cycles * (1 - gain)
 
-    def _cheapest_candidate_at(
-        self, point: Point, limit: float
-    ) -> KernelCandidate | None:
+    def _cheapest_candidate_at(self, point: Point) -> KernelCandidate | None:
+        """Return the cheapest candidate at a point; None if it is not legal."""
+        if point not in self.candidates_by_point:
+            sizes, warps = point
+            tiling = self._legal_tiling_for(sizes, warps)
+            self.candidates_by_point[point] = (
+                None
+                if tiling is None
+                else self._find_cheapest_candidate(sizes, warps, tiling)
+            )
+        return self.candidates_by_point[point]
+
+    def _min_cycles_of(self, point: Point) -> float:
         """
-        Return the cheapest candidate at a point, or `None` if it is not legal, or takes
-        more cycles than `limit` by a lower bound.
+        Return a lower bound on the cycles at a point: those of its candidate if that is
+        known, infinite if it is not legal.
         """
         if point in self.candidates_by_point:
-            return self.candidates_by_point[point]
-        most = limit + TILE_SEARCH.rounding_tolerance
-        if self._min_cycles_by_point.get(point, 0.0) > most:
-            return None
-        sizes, warps = point
-        if (tiling := self._legal_tiling_for(sizes, warps)) is None:
-            self.candidates_by_point[point] = None
-            return None
-        if (least := self._min_cycles_above(most, tiling, warps)) is not None:
+            known = self.candidates_by_point[point]
+            return inf if known is None else known.cost.cycles
+        if point not in self._min_cycles_by_point:
+            sizes, warps = point
+            if (tiling := self._legal_tiling_for(sizes, warps)) is None:
+                self.candidates_by_point[point] = None
+                return inf
+            stages = self._max_stage_count(tiling)
+            least = self.kernel_model.min_cycles_of(tiling, warps, stages)
             self._min_cycles_by_point[point] = least
-            return None
-        candidate = self._find_cheapest_candidate(sizes, warps, tiling)
-        self.candidates_by_point[point] = candidate
-        return candidate
+        return self._min_cycles_by_point[point]
 
-    def _min_cycles_above(
-        self, limit: float, tiling: GroupTiling, warps: int | None
-    ) -> float | None:
+    def _closer_min_cycles_of(self, point: Point) -> float:
         """
-        Return a lower bound on the cycles of a tiling that exceeds a limit; `None` if
-        no bound does.
+        Return a closer bound than the first of `_min_cycles_of`, which takes longer to
+        compute, for a legal point.
         """
-        if limit == inf:
-            return None
-        stages = max(
-            *self._candidate_stage_counts(tiling), KERNEL_SEARCH.default_stages
-        )
-        bounds = (
-            self.kernel_model.min_cycles_of,
-            self.kernel_model.min_cycles_with_moves_of,
-        )
-        found = (bound(tiling, warps, stages) for bound in bounds)
-        return next((least for least in found if least > limit), None)
+        least = self._min_cycles_of(point)
+        if point in self.candidates_by_point or point in self._closely_bounded:
+            return least
+        sizes, warps = point
+        tiling = self._fitting_tilings[sizes]
+        assert tiling is not None
+        stages = self._max_stage_count(tiling)
+        closer = self.kernel_model.min_cycles_with_moves_of(tiling, warps, stages)
+        self._closely_bounded.add(point)
+        self._min_cycles_by_point[point] = max(least, closer)
+        return self._min_cycles_by_point[point]
+
+    def _max_stage_count(self, tiling: GroupTiling) -> int:
+        """Return an upper bound on the number of stages of a tiling's candidates."""
+        counts = self._candidate_stage_counts(tiling)
+        return max(*counts, KERNEL_SEARCH.default_stages)
 
     def _legal_tiling_for(self, sizes: Sizes, warps: int | None) -> GroupTiling | None:
         """
         Return the group's tiles for parallel, then reduction sizes; None if they are
         illegal, or less efficient than the start.
+        """
+        if sizes not in self._fitting_tilings:
+            self._fitting_tilings[sizes] = self._fitting_tiling_for(sizes)
+        if (tiling := self._fitting_tilings[sizes]) is None:
+            return None
+        is_start = sizes in self.start_sizes
+        if not is_start and not self._is_as_efficient_as_start(tiling, warps):
+            return None
+        return tiling
+
+    def _fitting_tiling_for(self, sizes: Sizes) -> GroupTiling | None:
+        """
+        Return the group's tiles for some sizes, and record their default number of
+        warps; None if they are illegal, or exceed the limits of a program.
         """
         if (tiling := self._tiling_for(sizes)) is None:
             return None
@@ -339,9 +380,6 @@ class KernelSearch:
             return None
         usual = self.kernel_model.default_warp_count_of(tiling)
         self.default_warp_counts[sizes] = usual
-        is_start = sizes in self.start_sizes
-        if not is_start and not self._is_as_efficient_as_start(tiling, warps):
-            return None
         return tiling
 
     def _find_cheapest_candidate(
