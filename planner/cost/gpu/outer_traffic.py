@@ -29,7 +29,7 @@ def outer_traffic_of(
     is_cached = reread_bytes <= limit
     required: list[float] = []
     for each in moves:
-        if is_cached or each not in reread:
+        if is_cached or not (each.is_read and _is_read_repeatedly(each)):
             required.append(_min_bytes_of_move(each))
         else:
             share = share_of_loads(each.program_loops)
