@@ -125,16 +125,23 @@ class LiveRangeRule:
         groups: Mapping[Operation, Part],
     ) -> bool:
         """Return `True` if another group runs between two positions."""
+        ends = self._operations[first + 1 : max(first + 1, last)]
         return any(
-            op not in inside and first < self._end_of(op, groups) < last
-            for op in groups
-            if not isinstance(op, ViewInterface)
+            member not in inside and not isinstance(member, ViewInterface)
+            for op in ends
+            if op in groups and groups[op][-1] is op
+            for member in groups[op]
         )
 
     def _end_of(self, op: Operation, groups: Mapping[Operation, Part]) -> int:
         """Return the position of the last operation of a group."""
         last = groups[op][-1] if op in groups else op
         return self.position.get(last, len(self.position))
+
+    @cached_property
+    def _operations(self) -> Sequence[Operation]:
+        """Operations of the block, by position."""
+        return list(self.position)
 
     @cached_property
     def _lasting_values(self) -> set[SSAValue]:
