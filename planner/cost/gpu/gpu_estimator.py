@@ -131,9 +131,12 @@ class GpuEstimator:
         slow = self._slow.get(key)
         if slow is not None and is_far_above(slow, limit):
             return slow
+        if key in self._costs:
+            return None
         try:
             best = self._search_candidate(members, limit)
         except TilingError:
+            self._costs[key] = None
             return None
         if best is not None and is_far_above(best.cost.cycles, limit):
             self._slow[key] = round(best.cost.cycles)
