@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import TypeAlias, cast
 
 from xdsl.dialects import arith, math
@@ -10,6 +11,7 @@ from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Operation
 from xdsl.traits import ConstantLike
 
+from tlf.analysis.operations.op_kinds import OpKinds
 from tlf.dialects import mem
 from tlf.dialects.interfaces import ElementwiseInterface
 from tlf.dialects.target import TargetSpec
@@ -32,27 +34,52 @@ MULTI_STEP_OPS = (
 )
 
 
-def lane_steps(op: Operation, target: TargetSpec) -> int:
+@dataclass
+class ScalarSteps:
+    """
+    Scalar operations that compute an element, by the kind of the elementwise operation:
+    building them takes long.
+    """
+
+    kinds: OpKinds = field(default_factory=OpKinds)
+    known: dict[int, tuple[Operation, ...]] = field(
+        default_factory=dict[int, tuple[Operation, ...]]
+    )
+    """Scalar operations without constants, by kind."""
+
+    def steps_of(self, op: ElementwiseInterface) -> tuple[Operation, ...]:
+        """Return the scalar operations of an operation, common to its kind."""
+        kind = self.kinds.kind_of(op)
+        if (steps := self.known.get(kind)) is None:
+            steps = self.known[kind] = scalar_steps(op)
+        return steps
+
+
+def lane_steps(
+    op: Operation, target: TargetSpec, scalars: ScalarSteps | None = None
+) -> int:
     """
     Return the lane steps of the vector engine for an elementwise operation. Functions,
     quotients, and conversions between integers and floats take several steps: the entry
     of the engine's `steps` by name, or of `approximate_steps` if 16-bit accuracy
     suffices, else `transcendental`.
     """
-    return _sum_steps_over_elements(op, target, _lane_steps_of)
+    return _sum_steps_over_elements(op, target, _lane_steps_of, scalars)
 
 
-def special_steps(op: Operation, target: TargetSpec) -> int:
+def special_steps(
+    op: Operation, target: TargetSpec, scalars: ScalarSteps | None = None
+) -> int:
     """
     Return the steps of the special function unit, which runs in parallel with the
     lanes, for an elementwise operation: the entry of the vector engine's
     `special_steps`, but one for functions in `approximate_steps` if 16-bit accuracy
     suffices.
     """
-    return _sum_steps_over_elements(op, target, _special_steps_of)
+    return _sum_steps_over_elements(op, target, _special_steps_of, scalars)
 
 
-def is_fused_multiply_add(op: Operation) -> bool:
+def is_fused_multiply_add(op: Operation, scalars: ScalarSteps | None = None) -> bool:
     """
     Return `True` if a product of floats is contracted into one step with the only sum
     that uses it. The product must not be rounded to a narrower type in between.
@@ -60,12 +87,12 @@ def is_fused_multiply_add(op: Operation) -> bool:
     uses = list(op.results[0].uses)
     if len(uses) != 1:
         return False
-    inner = _find_only_scalar_operation(op)
+    scalars = scalars or ScalarSteps()
+    inner = _find_only_scalar_operation(op, scalars)
     if not isinstance(inner, arith.MulfOp) or is_16_bit_float(inner.result.type):
         return False
-    return isinstance(
-        _find_only_scalar_operation(uses[0].operation), arith.AddfOp | arith.SubfOp
-    )
+    user = _find_only_scalar_operation(uses[0].operation, scalars)
+    return isinstance(user, arith.AddfOp | arith.SubfOp)
 
 
 def is_special_function(step: Operation) -> bool:
@@ -79,20 +106,26 @@ def scalar_steps(op: ElementwiseInterface) -> tuple[Operation, ...]:
     return tuple(each for each in steps if not each.has_trait(ConstantLike))
 
 
-def _find_only_scalar_operation(op: Operation) -> Operation | None:
+def _find_only_scalar_operation(
+    op: Operation, scalars: ScalarSteps
+) -> Operation | None:
     """Return the scalar operation that computes an element, if there is exactly one."""
-    found = scalar_steps(op) if isinstance(op, ElementwiseInterface) else ()
+    found = scalars.steps_of(op) if isinstance(op, ElementwiseInterface) else ()
     return found[0] if len(found) == 1 else None
 
 
 def _sum_steps_over_elements(
-    op: Operation, target: TargetSpec, steps: Callable[[Operation, Engine], int]
+    op: Operation,
+    target: TargetSpec,
+    steps: Callable[[Operation, Engine], int],
+    scalars: ScalarSteps | None,
 ) -> int:
     """Return the steps of all elements that an elementwise operation computes."""
     if not isinstance(op, ElementwiseInterface):
         return 0
     engine = target.engines.get("vector", {})
-    each = sum(steps(inner, engine) for inner in scalar_steps(op))
+    inner = scalar_steps(op) if scalars is None else scalars.steps_of(op)
+    each = sum(steps(step, engine) for step in inner)
     return each * tensor_type(op.results[0]).element_count()
 
 

@@ -14,6 +14,7 @@ from tlf.analysis.tiling.group_tiling import (
 )
 from tlf.analysis.work.flops_and_bytes import multiplication_type_of
 from tlf.analysis.work.vector_step_costs import (
+    ScalarSteps,
     is_fused_multiply_add,
     lane_steps,
     special_steps,
@@ -113,6 +114,8 @@ class ComputeModel:
     """Cycles per element of elementwise operations, computed on demand."""
     factor_kinds: dict[Operation, str] = field(default_factory=dict[Operation, str])
     """Element types or precisions of the factors of contractions."""
+    scalars: ScalarSteps = field(default_factory=ScalarSteps)
+    """Scalar operations of elementwise operations."""
     _products: dict[Operation, MatrixProduct] = field(
         init=False, default_factory=dict[Operation, MatrixProduct]
     )
@@ -352,7 +355,7 @@ class ComputeModel:
         if (known := self.cycles_per_element_by_op.get(op)) is None:
             known = self.cycles_per_element_by_op[op] = (
                 NO_CYCLES
-                if is_fused_multiply_add(op)
+                if is_fused_multiply_add(op, self.scalars)
                 else self._estimate_cycles_per_element(op)
             )
         return known
@@ -363,7 +366,8 @@ class ComputeModel:
         elements of its result.
         """
         count = max(1, tensor_type(op.results[0]).element_count())
-        steps, special = lane_steps(op, self.target), special_steps(op, self.target)
+        about = op, self.target, self.scalars
+        steps, special = lane_steps(*about), special_steps(*about)
         each = (
             special / self.chip.special_function_rate
             if self.chip.special_function_rate

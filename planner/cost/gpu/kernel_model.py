@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from xdsl.ir import Operation
 
 from tlf.analysis.tiling.group_tiling import GroupTiling
+from tlf.analysis.work.vector_step_costs import ScalarSteps
 from tlf.dialects.target import TargetSpec
 from tlf.planner.cost.gpu.compute_model import ComputeModel
 from tlf.planner.cost.gpu.gpu_parameters import Chip
@@ -55,6 +56,8 @@ class KernelModel:
 
     chip: Chip
     target: TargetSpec
+    scalars: ScalarSteps = field(default_factory=ScalarSteps)
+    """Scalar operations of elementwise operations."""
     _recent: dict[int, _TilingModels] = field(
         init=False, default_factory=dict[int, "_TilingModels"]
     )
@@ -143,7 +146,7 @@ class KernelModel:
             return models
         if len(self._recent) == RECENT_TILINGS:
             self._recent.clear()
-        caches = self._cycles_per_element_by_op, self._factor_kinds
+        caches = self._cycles_per_element_by_op, self._factor_kinds, self.scalars
         computation = ComputeModel(self.chip, self.target, tiling, *caches)
         models = self._recent[id(tiling)] = _TilingModels(tiling, computation)
         return models
