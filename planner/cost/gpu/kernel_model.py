@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
+from math import inf
 
 from xdsl.ir import Operation
 
@@ -81,11 +82,9 @@ class KernelModel:
         cost = estimate_kernel_cost(work, self.chip)
         is_persistent = self._can_persist(tiling, cost, schedule.warps)
         cost = replace(cost, is_persistent=is_persistent)
-        cascade = tiling.cascade
-        is_independent = cascade is None or cascade.has_only_independent_products
-        if is_independent or work.alternating_cycles:
+        slowdown = self._programs_of(tiling, schedule.warps).fusion_slowdown
+        if slowdown == 1.0:
             return cost
-        slowdown = TRITON_CALIBRATION.fused_reduction_slowdown
         return replace(
             cost,
             cycles=cost.cycles * slowdown,
@@ -172,6 +171,25 @@ class KernelModel:
     ) -> float:
         """Return a closer bound than `min_cycles_of`, which takes longer to compute."""
         return self._programs_of(tiling, warps).min_cycles_with_moves(max_stages)
+
+    def min_cycles_with_resources_of(
+        self, tiling: GroupTiling, schedules: Sequence[KernelSchedule], max_stages: int
+    ) -> float:
+        """
+        Return a closer bound than `min_cycles_with_moves_of`, on the cycles with any of
+        some schedules of equal warps, by the number of resident programs; infinite if
+        the resources of all exceed the limits.
+        """
+        resources = (self.program_resources_of(tiling, each) for each in schedules)
+        resident = [
+            each.count_resident_programs(self.chip)
+            for each in resources
+            if each.is_within_limits(self.chip)
+        ]
+        if not resident:
+            return inf
+        programs = self._programs_of(tiling, schedules[0].warps)
+        return programs.min_cycles_with_moves(max_stages, max(resident))
 
     def _programs_of(self, tiling: GroupTiling, warps: int | None) -> KernelPrograms:
         """Return the programs of a tiling; those of recent ones are kept."""

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from math import ceil, prod
+from math import ceil, inf, prod
 
 from tlf.analysis.tiling.group_tiling import (
     LoopLevel,
     TiledOperation,
-    TileLoop,
     count_elements_of_box,
 )
 from tlf.dialects.interfaces import IndexedReadInterface
@@ -19,6 +18,7 @@ from tlf.planner.cost.gpu.global_traffic import TileTraffic, TrafficModel
 from tlf.planner.cost.gpu.gpu_parameters import Chip
 from tlf.planner.cost.gpu.kernel_cost import KernelWork, OuterTraffic
 from tlf.planner.cost.gpu.outer_traffic import min_outer_traffic_of, outer_traffic_of
+from tlf.planner.cost.gpu.program_grid import ProgramGrid
 from tlf.planner.cost.gpu.program_resources import ProgramResources, ResourceDemand
 from tlf.planner.cost.gpu.source_products import find_source_product
 from tlf.planner.cost.gpu.unit_cycles import NO_CYCLES, UnitCycles
@@ -27,50 +27,6 @@ from tlf.planner.settings.gpu_calibration import (
     MATRIX_INSTRUCTIONS,
     TRITON_CALIBRATION,
 )
-
-
-@dataclass(frozen=True)
-class ProgramGrid:
-    """
-    Launch grid of a kernel's programs: one axis per tile loop, outermost first.
-
-    Programs are numbered along the axes, the last axis fastest. Consecutive programs
-    cover the last axis first, then the axis before it, and so on. With groups, each
-    step of the last axis covers `swizzled_programs` steps of the second-to-last axis.
-    """
-
-    loops: Sequence[TileLoop]
-    is_swizzled: bool = False
-    """True if programs of the last two axes run in groups."""
-
-    @property
-    def program_count(self) -> int:
-        """Number of programs."""
-        count = 1
-        for loop in self.loops:
-            count *= loop.trips
-        return count
-
-    def count_distinct_tiles(
-        self, concurrent_programs: int, loops: Collection[TileLoop]
-    ) -> float:
-        """Return the average number of distinct tiles that concurrent programs read."""
-        remaining, distinct = float(min(concurrent_programs, self.program_count)), 1.0
-        for loop, count in self._step_counts_along_axes():
-            covered = min(float(count), max(1.0, remaining))
-            remaining /= count
-            if loop in loops:
-                distinct *= covered
-        return distinct
-
-    def _step_counts_along_axes(self) -> Sequence[tuple[TileLoop, float]]:
-        """Return the number of steps along each axis, fastest axis first."""
-        backwards = [(loop, float(loop.trips)) for loop in reversed(self.loops)]
-        if not self.is_swizzled or len(backwards) < 2:
-            return backwards
-        columns, (rows, count), *others = backwards
-        group = min(float(TRITON_CALIBRATION.swizzled_programs), count)
-        return [(rows, group), columns, (rows, count / group), *others]
 
 
 @dataclass
@@ -164,17 +120,21 @@ class KernelPrograms:
             self._computed_cycles_outside_loop, inside, max_stages
         )
 
-    def min_cycles_with_moves(self, max_stages: int) -> float:
+    def min_cycles_with_moves(
+        self, max_stages: int, max_resident: int | None = None
+    ) -> float:
         """
         Return a closer bound than `min_cycles_of_computation`, with the moves: each
-        byte is read once from the outermost memory.
+        byte is read once from the outermost memory. At most `max_resident` programs are
+        resident, or as many as have warps.
         """
         moves, chip = [*self._moves_per_program, *self._moves_per_iteration], self.chip
         memory = min_outer_traffic_of(moves, chip)
         outer = (memory.bytes + memory.row_start_bytes) / chip.memory.bandwidth
         cached = sum(each.totals.cache_bytes for each in moves) / chip.cache.bandwidth
         outside, inside = self._cycles_outside_loop, self._cycles_in_loop
-        return self._min_cycles_of(outside, inside, max_stages, max(outer, cached))
+        about = outside, inside, max_stages, max(outer, cached)
+        return self._min_cycles_of(*about, max_resident)
 
     def _min_cycles_of(
         self,
@@ -182,10 +142,11 @@ class KernelPrograms:
         inside: UnitCycles,
         max_stages: int,
         memory_cycles: float = 0.0,
+        max_resident: int | None = None,
     ) -> float:
         """
         Return a lower bound, given the cycles of one program outside and in its loop,
-        and those of memory: as many programs as have warps are resident.
+        those of memory, and the resident programs: by default, as many as have warps.
         """
         gpu, fill = self.chip.gpu, self._first_and_last_byte_latency()
         per_processor = ceil(self.grid.program_count / self.chip.processors)
@@ -196,9 +157,10 @@ class KernelPrograms:
         alone = outside.with_issue_slowdown(self._issue_slowdown).total_cycles
         alone += self._min_loop_cycles(inside, max_stages) + self._latency_of_scan_loop
         alone += fill + self._total_reduction_latency
-        resident = max(1, min(gpu.programs, gpu.warps // self.warps))
+        resident = max_resident or max(1, min(gpu.programs, gpu.warps // self.warps))
         waves = ceil(self.grid.program_count / (resident * self.chip.processors))
-        return gpu.launch + fill + max(busy, waves * alone - fill)
+        least = gpu.launch + fill + max(busy, waves * alone - fill)
+        return self.fusion_slowdown * least
 
     def _min_loop_cycles(self, inside: UnitCycles, max_stages: int) -> float:
         """
@@ -207,17 +169,14 @@ class KernelPrograms:
         """
         if not self.tiling.inner_loops:
             return 0.0
-        latency, barrier = self.chip.memory.latency, self.chip.gpu.barrier
         step = inside.with_issue_slowdown(self._issue_slowdown) * (1 / self.steps)
         direct = self._count_single_stage_cycles(step)
         direct += self._warp_wait_cycles(step, has_single_stage=True)
-        direct -= self._total_reduction_latency
-        if not self.is_grouped:
-            return direct
-        hidden = (latency + barrier) / (max_stages - 1)
-        each = max(step.busiest_unit_cycles + barrier, hidden)
-        ahead = self.steps * each + (self._count_loop_starts() - 1) * latency
-        return min(direct, ahead)
+        ahead = inf
+        if self.is_grouped:
+            ahead = self._cycles_of_loop_ahead(step, max_stages)
+            ahead += self._warp_wait_cycles(step, has_single_stage=False)
+        return min(direct, ahead) - self._total_reduction_latency
 
     def _beside_loop(self, cycles: UnitCycles) -> UnitCycles:
         """Return cycles without computation after a loop: programs end together."""
@@ -530,19 +489,27 @@ class KernelPrograms:
         """
         if not self.tiling.inner_loops:
             return 0.0
-        stages, chain = resources.stages, self._dependent_mma_cycles
-        if stages == 1:
+        if (stages := resources.stages) == 1:
             return self._count_single_stage_cycles(iteration_cycles)
-        latency = self.chip.memory.latency
+        # Concurrent programs request their bytes together.
+        resident = resources.count_resident_programs(self.chip) * self.chip.processors
+        steps = self.steps * ceil(self.grid.program_count / resident)
+        queue = outer_traffic.bytes / self.chip.memory.bandwidth / steps
+        return self._cycles_of_loop_ahead(iteration_cycles, stages, queue)
+
+    def _cycles_of_loop_ahead(
+        self, iteration_cycles: UnitCycles, stages: int, queue: float = 0.0
+    ) -> float:
+        """
+        Return the cycles of the reduction loop with loads in flight, which wait for
+        `queue` cycles for those of concurrent programs; more with fewer stages.
+        """
+        latency, chain = self.chip.memory.latency, self._dependent_mma_cycles
         delay = (
             TRITON_CALIBRATION.load_wait
             * max(iteration_cycles.matrix, iteration_cycles.shared, chain)
             + self.chip.gpu.barrier
         )
-        # Concurrent programs request their bytes together.
-        resident = resources.count_resident_programs(self.chip) * self.chip.processors
-        steps = self.steps * ceil(self.grid.program_count / resident)
-        queue = outer_traffic.bytes / self.chip.memory.bandwidth / steps
         hidden = (latency + queue + iteration_cycles.cache_port + delay) / (stages - 1)
         # In a cascade, a group of warps needs its product before it continues.
         sequential = (
@@ -557,6 +524,19 @@ class KernelPrograms:
         if self.has_alternating_groups:
             return cycles * TRITON_CALIBRATION.fused_reduction_slowdown
         return cycles
+
+    @property
+    def fusion_slowdown(self) -> float:
+        """
+        Factor by which a kernel takes longer whose loop has reductions that depend on
+        each other, unless groups of warps alternate between them.
+        """
+        cascade = self.tiling.cascade
+        if cascade is None or cascade.has_only_independent_products:
+            return 1.0
+        if self.has_alternating_groups:
+            return 1.0
+        return TRITON_CALIBRATION.fused_reduction_slowdown
 
     def _independent_groups_with(self, stages: int) -> float:
         """

@@ -86,8 +86,10 @@ class KernelSearch:
         init=False, default_factory=dict[Point, float]
     )
     """Lower bounds of points."""
-    _closely_bounded: set[Point] = field(init=False, default_factory=set[Point])
-    """Points with a closer bound, as the first one did not rule them out."""
+    _bound_counts: dict[Point, int] = field(
+        init=False, default_factory=dict[Point, int]
+    )
+    """Number of closer bounds that were needed, as the first one was too low."""
     _fitting_tilings: dict[Sizes, GroupTiling | None] = field(
         init=False, default_factory=dict[Sizes, "GroupTiling | None"]
     )
@@ -164,8 +166,8 @@ class KernelSearch:
         heapify(bounds)
         while bounds and bounds[0][0] <= most + TILE_SEARCH.rounding_tolerance:
             least, n, point = heappop(bounds)
-            if (closer := self._closer_min_cycles_of(point)) > least:
-                heappush(bounds, (closer, n, point))
+            if (closer := self._closer_min_cycles_of(point)) is not None:
+                heappush(bounds, (max(least, closer), n, point))
                 continue
             found = self._cheapest_candidate_at(point)
             if found is None or found.cost.cycles > most:
@@ -331,22 +333,26 @@ class KernelSearch:
             self._min_cycles_by_point[point] = least
         return self._min_cycles_by_point[point]
 
-    def _closer_min_cycles_of(self, point: Point) -> float:
+    def _closer_min_cycles_of(self, point: Point) -> float | None:
         """
-        Return a closer bound than the first of `_min_cycles_of`, which takes longer to
-        compute, for a legal point.
+        Return the next bound of a legal point, which is closer than those before and
+        takes longer to compute: with its moves, then with its resources. None if there
+        is no closer one.
         """
-        least = self._min_cycles_of(point)
-        if point in self.candidates_by_point or point in self._closely_bounded:
-            return least
         sizes, warps = point
-        tiling = self._fitting_tilings[sizes]
-        assert tiling is not None
-        stages = self._max_stage_count(tiling)
-        closer = self.kernel_model.min_cycles_with_moves_of(tiling, warps, stages)
-        self._closely_bounded.add(point)
-        self._min_cycles_by_point[point] = max(least, closer)
-        return self._min_cycles_by_point[point]
+        tiling, known = self._fitting_tilings[sizes], self._bound_counts.get(point, 0)
+        if point in self.candidates_by_point or tiling is None or known == 2:
+            return None
+        self._bound_counts[point] = known + 1
+        model, stages = self.kernel_model, self._max_stage_count(tiling)
+        if known == 0:
+            closer = model.min_cycles_with_moves_of(tiling, warps, stages)
+        else:
+            counts = self._candidate_stage_counts(tiling)
+            schedules = [KernelSchedule(each, warps) for each in counts]
+            closer = model.min_cycles_with_resources_of(tiling, schedules, stages)
+        self._min_cycles_by_point[point] = max(self._min_cycles_of(point), closer)
+        return closer
 
     def _max_stage_count(self, tiling: GroupTiling) -> int:
         """Return an upper bound on the number of stages of a tiling's candidates."""

@@ -32,9 +32,9 @@ from tlf.planner.cost.gpu.kernel_cost import (
     OuterTraffic,
     estimate_kernel_cost,
 )
-from tlf.planner.cost.gpu.kernel_programs import ProgramGrid
 from tlf.planner.cost.gpu.kernel_schedule import KernelSchedule
 from tlf.planner.cost.gpu.kernel_search import DEPTHS
+from tlf.planner.cost.gpu.program_grid import ProgramGrid
 from tlf.planner.cost.gpu.program_resources import ProgramResources
 from tlf.planner.cost.gpu.unit_cycles import UnitCycles
 from tlf.planner.estimator_selection import select_estimator
@@ -309,6 +309,14 @@ def test_moves_and_computation_take_less_than_the_kernel(
     assert model.min_cycles_of(tiling, warps, DEPTHS[-1]) <= least
     assert least <= min(cycles) + TILE_SEARCH.rounding_tolerance
     assert least > 0.1 * min(cycles)
+    closer = model.min_cycles_with_resources_of(tiling, schedules, DEPTHS[-1])
+    within_limits = [
+        each
+        for each, schedule in zip(cycles, schedules, strict=True)
+        if model.program_resources_of(tiling, schedule).is_within_limits(model.chip)
+    ]
+    most = min(within_limits, default=inf)
+    assert least <= closer <= most + TILE_SEARCH.rounding_tolerance
 
 
 def test_a_long_sum_of_few_results_saves_most_in_parts():

@@ -51,9 +51,15 @@ def test_bounds_exclude_only_sizes_that_are_not_chosen(
         return 0.0
 
     plan, count = find_best()
-    monkeypatch.setattr(KernelModel, "min_cycles_with_moves_of", bound_nothing)
-    coarse, more = find_best()
-    monkeypatch.setattr(KernelModel, "min_cycles_of", bound_nothing)
-    other, most = find_best()
-    assert plan == coarse == other
-    assert count <= more < most
+    more = count
+    bounds = (
+        "min_cycles_with_resources_of",
+        "min_cycles_with_moves_of",
+        "min_cycles_of",
+    )
+    for bound in bounds:
+        monkeypatch.setattr(KernelModel, bound, bound_nothing)
+        coarse, more = find_best()
+        assert plan == coarse
+        assert count <= more
+    assert count < more
