@@ -195,6 +195,8 @@ class TilingForm:
 
     def __init__(self, trace: Trace, tiling: GroupTiling) -> None:
         self.trace = trace
+        self.tiling = tiling
+        """The tiling with traced integers."""
         self._boxes = _BoxForms(trace)
         self._parts = _TilingForm(self._boxes, tiling)
 
@@ -224,12 +226,32 @@ class ParametricTiling:
 
     def tiling_of(self, sizes: Sequence[int]) -> GroupTiling:
         """Return the tiling for some tile sizes. Raises `TilingError`."""
-        for form in self._forms:
+        if (found := self.find_form(sizes)) is not None:
+            form, values = found
+            return form.instantiate(values)
+        return self.analyze_new_path(sizes)
+
+    def find_form(self, sizes: Sequence[int]) -> tuple[TilingForm, list[int]] | None:
+        """
+        Return the known closed form for some tile sizes, with the values of its slots;
+        `None` if there is none. Raises `TilingError` if the sizes are known to be
+        illegal.
+        """
+        for position, form in enumerate(self._forms):
             if (values := form.trace.evaluate(sizes)) is not None:
-                return form.instantiate(values)
+                if position:
+                    # The next sizes are similar in most cases.
+                    self._forms.insert(0, self._forms.pop(position))
+                return form, values
         for trace, error in self._errors:
             if trace.evaluate(sizes) is not None:
                 raise error.with_traceback(None)
+        return None
+
+    def analyze_new_path(self, sizes: Sequence[int]) -> GroupTiling:
+        """
+        Return the tiling for tile sizes without a known form. Raises `TilingError`.
+        """
         if self.analysis_count < UNTRACED_CALLS or not self.is_traceable:
             return self._analyze_point(sizes)
         return self._trace_path(sizes)

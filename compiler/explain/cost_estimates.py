@@ -25,7 +25,7 @@ from tlf.dialects.target.level_lookup import find_tile_level
 from tlf.machine.instruction_costs import Key
 from tlf.planner.cost.npu.event_program import Item, Task
 from tlf.planner.cost.npu.event_simulation import simulate_cycles
-from tlf.planner.cost.npu.inner_search import InnerCostModel
+from tlf.planner.cost.npu.inner_cost_model import InnerCostModel
 from tlf.planner.cost.npu.iterations_in_flight import IterationsInFlight
 from tlf.planner.cost.npu.level_residency import Residency
 from tlf.planner.cost.npu.nest_prediction import Nests

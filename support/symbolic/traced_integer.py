@@ -50,6 +50,8 @@ class Trace:
     """Values of all slots before execution: constants, and 0 for inputs and results."""
     _slots: dict[Hashable, int] = field(default_factory=dict[Hashable, int])
     """Slots of constants and of results, by operation and operands."""
+    _extension: tuple[list[TraceStep], list[DecisionStep]] | None = None
+    """Steps and decisions after those of the function; `None` if it is executed."""
 
     def __post_init__(self) -> None:
         self._initial_values = [0] * self.input_count
@@ -66,14 +68,22 @@ class Trace:
         """
         values = self._initial_values.copy()
         values[: self.input_count] = inputs
-        for slot, function, left, right, outcome in self._steps:
-            values[slot] = result = function(values[left], values[right])
-            if outcome is not None and result is not outcome:
-                return None
-        for function, slots, outcome in self._decisions:
-            if function([values[slot] for slot in slots]) != outcome:
-                return None
-        return values
+        return values if _execute(self._steps, self._decisions, values) else None
+
+    def start_extension(self) -> None:
+        """
+        End the function: what is executed from now on, with its results, extends the
+        trace without constraining the function itself.
+        """
+        if self._extension is None:
+            self._extension = [], []
+
+    def evaluate_extension(self, values: list[int]) -> bool:
+        """
+        Add the values of the extension to those of the function; return `False` if they
+        violate a constraint of it.
+        """
+        return self._extension is None or _execute(*self._extension, values)
 
     def slot_of(self, number: Traceable) -> int:
         """Return the slot of a number, traced or constant."""
@@ -88,7 +98,7 @@ class Trace:
         key = function, self.slot_of(left), self.slot_of(right)
         slot, is_new = self._find_or_add_slot(key, 0)
         if is_new:
-            self._steps.append(TraceStep(slot, *key, None))
+            self._add_step(TraceStep(slot, *key, None))
         return TracedInteger(self, slot, function(value_of(left), value_of(right)))
 
     def compare(
@@ -102,7 +112,7 @@ class Trace:
         key = function, self.slot_of(left), self.slot_of(right)
         slot, is_new = self._find_or_add_slot(key, 0)
         if is_new:
-            self._steps.append(TraceStep(slot, *key, outcome))
+            self._add_step(TraceStep(slot, *key, outcome))
         return outcome
 
     def decide(
@@ -111,8 +121,14 @@ class Trace:
         """Return the result of a function of traced numbers, and require it."""
         outcome = function([value_of(each) for each in numbers])
         slots = tuple([self.slot_of(each) for each in numbers])
-        self._decisions.append(DecisionStep(function, slots, outcome))
+        decisions = self._decisions if self._extension is None else self._extension[1]
+        decisions.append(DecisionStep(function, slots, outcome))
         return outcome
+
+    def _add_step(self, step: TraceStep) -> None:
+        """Record a step of the function, or of the extension."""
+        steps = self._steps if self._extension is None else self._extension[0]
+        steps.append(step)
 
     def _find_or_add_slot(self, key: Hashable, value: int) -> tuple[int, bool]:
         if (slot := self._slots.get(key)) is not None:
@@ -120,6 +136,20 @@ class Trace:
         slot = self._slots[key] = len(self._initial_values)
         self._initial_values.append(value)
         return slot, True
+
+
+def _execute(
+    steps: Sequence[TraceStep], decisions: Sequence[DecisionStep], values: list[int]
+) -> bool:
+    """Compute the values of some slots; return `False` if a constraint is violated."""
+    for slot, function, left, right, outcome in steps:
+        values[slot] = result = function(values[left], values[right])
+        if outcome is not None and result is not outcome:
+            return False
+    return all(
+        function([values[slot] for slot in slots]) == outcome
+        for function, slots, outcome in decisions
+    )
 
 
 class UntraceableError(TypeError):

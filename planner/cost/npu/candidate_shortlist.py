@@ -48,10 +48,6 @@ class Shortlist:
         insort(known, candidate, key=rank_of_candidate)
         del known[self._count :]
 
-    def is_too_slow(self, cycles: float) -> bool:
-        """Return `True` if the shortlist is full of candidates faster than `cycles`."""
-        return all(self.is_full_of_faster(each, cycles) for each in self._best)
-
     def is_full_of_faster(
         self, in_flight_counts: IterationsInFlight, cycles: float
     ) -> bool:

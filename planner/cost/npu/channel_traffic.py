@@ -14,7 +14,6 @@ from tlf.analysis.tiling.box_covering import innermost_moving_depth, is_box_move
 from tlf.analysis.tiling.group_tiling import GroupTiling, TiledOperation, TileLoop
 from tlf.dialects.interfaces import IndexedReadInterface
 from tlf.planner.cost.covered_extents import covered_index_count
-from tlf.planner.cost.npu.indexed_costs import gather_move_cost_of
 from tlf.planner.cost.npu.transfer_costs import TransferCosts
 from tlf.support.affine.index_access import Box
 
@@ -74,7 +73,7 @@ class GroupTransferTraffic:
         pairs = zip(tiled.result, shape, strict=True)
         times = self._trips_of_invariant_loops(tiled.result, self.outer)
         payload = prod(covered_index_count(*each) for each in pairs) * item * times
-        cost = gather_move_cost_of(moves.costs, op, extents, moves.near, moves.far)
+        cost = moves.gather_cost_of(op, tiled.result)
         cycles = cost.cycles * payload / max(1, prod(map(min, extents, shape)) * item)
         return ChannelTraffic(payload, max(cycles, moves.min_channel_cycles(payload)))
 

@@ -9,16 +9,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import permutations
-from math import inf, prod
+from math import inf
 
-from tlf.analysis.tiling.early_contractions import early_contractions_of
-from tlf.analysis.tiling.group_analysis import GroupMembers, tile_rules_of
-from tlf.analysis.tiling.group_tiling import GroupTiling, LoopLevel, TilingError
+from tlf.analysis.tiling.group_analysis import GroupMembers
+from tlf.analysis.tiling.group_tiling import GroupTiling, TilingError
 from tlf.analysis.tiling.tileable_axes import TileableAxes
 from tlf.dialects.interfaces import ContractionInterface
-from tlf.dialects.target import Level, TargetSpec
-from tlf.dialects.target.npu_machine import build_npu_machine
-from tlf.machine.instruction_costs import InstructionCosts
+from tlf.dialects.target import Level
+from tlf.planner.cost.npu.candidate_forms import CandidateForms
 from tlf.planner.cost.npu.candidate_shortlist import (
     Shortlist,
     Sizes,
@@ -31,70 +29,22 @@ from tlf.planner.cost.npu.event_simulation import (
     simulate_cycles,
 )
 from tlf.planner.cost.npu.execution_steps import ExecutionSteps
-from tlf.planner.cost.npu.in_place_buffers import InPlaceBuffers
 from tlf.planner.cost.npu.inner_candidates import CandidateGrid
+from tlf.planner.cost.npu.inner_cost_model import InnerCostModel
 from tlf.planner.cost.npu.iterations_in_flight import (
     SINGLE,
     IterationsInFlight,
     limit_reduce_stages,
 )
-from tlf.planner.cost.npu.nest_program import NestProgram
-from tlf.planner.cost.npu.program_estimate import ProgramEstimate
 from tlf.planner.cost.npu.tile_footprint import TileBuffers
-from tlf.planner.cost.npu.tile_instructions import TileInstructions
 from tlf.planner.cost.npu.tile_size_options import (
     min_product_extent_in,
     tile_size_options,
 )
-from tlf.planner.cost.npu.transfer_costs import TransferCosts
 from tlf.planner.settings.search_budgets import TILE_SEARCH
 
 STAGES = (1, 2, 3, 4)
 """Candidate numbers of iterations in flight."""
-
-
-class InnerCostModel:
-    """Cost models of a target between a level and the next outer one."""
-
-    def __init__(self, target: TargetSpec, level: Level) -> None:
-        names = list(target.levels)
-        outer = names[names.index(level.name) + 1]
-        self.costs = InstructionCosts(build_npu_machine(target))
-        self.rules = tile_rules_of(target, level.name)
-        self.moves = TransferCosts(
-            self.costs, level.name, outer, is_axis_ordered=self.rules.is_axis_ordered
-        )
-        self.work = TileInstructions(self.costs)
-        self.burst = target.levels[outer].burst
-        self.capacity = level.capacity
-
-    def build_program(
-        self,
-        tiling: GroupTiling,
-        in_flight_counts: IterationsInFlight,
-        buffers: TileBuffers | None = None,
-    ) -> list[Item]:
-        """
-        Return the loops of a group; `buffers` are the buffers of its tiles, if known.
-        """
-        if early := early_contractions_of(tiling):
-            buffers = buffers or TileBuffers(tiling)
-            if buffers.footprint_of(in_flight_counts).total_bytes > self.capacity:
-                early = []
-        in_place = (
-            InPlaceBuffers(tiling, ExecutionSteps(tiling.tiles))
-            if buffers is None
-            else buffers.in_place
-        )
-        nest = NestProgram(
-            tiling, self.moves, self.work, in_flight_counts, in_place, early
-        )
-        return nest.build_program()
-
-    def estimate_program(self, tiling: GroupTiling) -> ProgramEstimate:
-        """Return the totals of the program of a group, without its buffers."""
-        nest = NestProgram(tiling, self.moves, self.work, SINGLE, None)
-        return ProgramEstimate.of(nest.build_program())
 
 
 @dataclass
@@ -144,6 +94,11 @@ class InnerSearch:
                 self.counts += map(
                     IterationsInFlight, self.stages[:-2], self.stages[2:]
                 )
+
+    @cached_property
+    def _forms(self) -> CandidateForms:
+        """Closed forms of the candidates of the grid."""
+        return CandidateForms(self.members, self.axes, self.cost_model, self.steps)
 
     @cached_property
     def _contractions(self) -> list[ContractionInterface]:
@@ -253,10 +208,9 @@ class InnerSearch:
         large = self.oversized_sizes[self._has_whole_reductions(sizes)]
         if any(_has_no_smaller_size(sizes, misfit) for misfit in large):
             return
-        tiling = self._tiling_for(sizes)
-        if tiling is None or shortlist.is_too_slow(self.min_compute_cycles(tiling)):
+        if (candidate := self._forms.candidate_of(sizes)) is None:
             return
-        estimate = self.cost_model.estimate_program(tiling)
+        estimate = candidate.estimate
         cycles_by_stages = {
             stages: cycles
             for stages in self.counts
@@ -266,26 +220,15 @@ class InnerSearch:
         }
         if not cycles_by_stages:
             return
-        buffers = TileBuffers(tiling, steps=self.steps)
-        if buffers.peak_bytes_of(SINGLE) > self.level.capacity:
+        if candidate.peak_bytes_of(SINGLE) > self.level.capacity:
             large.append(sizes)
             return
         self._known_busiest[sizes] = estimate.busiest
         count = len(self.axes.parallel)
         for stages, cycles in cycles_by_stages.items():
-            size = buffers.peak_bytes_of(stages)
+            size = candidate.peak_bytes_of(stages)
             if size <= self.level.capacity:
                 yield TileCandidate(sizes[:count], sizes[count:], stages, cycles, size)
-
-    def min_compute_cycles(self, tiling: GroupTiling) -> int:
-        """Return a lower bound of a tiling's cycles: its products in full tiles."""
-        total = 0
-        for op in self._contractions:
-            if (tiled := tiling.tiles.get(op)) is not None:
-                costs = self.cost_model.work.instruction_costs_of(tiled)
-                cycles = sum([each.cycles for each in costs])
-                total += cycles * _count_full_tiles(tiling, tiled.loop_level)
-        return total
 
     def _hill_climb(self, best: TileCandidate) -> TileCandidate:
         """Return the local optimum: no neighbour and no exchange is better."""
@@ -423,14 +366,6 @@ class InnerSearch:
             )
         except TilingError:
             return None
-
-
-def _count_full_tiles(tiling: GroupTiling, loop_level: LoopLevel) -> int:
-    """Return the product of the loops' counts of full tiles, each at least 1."""
-    loops = [*tiling.loops.values()]
-    if loop_level is LoopLevel.INNER:
-        loops += tiling.inner_loops.values()
-    return prod(max(1, loop.extent // loop.tile) for loop in loops)
 
 
 def _has_no_smaller_size(sizes: Sizes, min_sizes: Sizes) -> bool:

@@ -28,7 +28,6 @@ from tlf.dialects.interfaces import ConstantInterface, IndexedReadInterface
 from tlf.machine.instruction_costs import Cost
 from tlf.planner.cost.npu.event_program import Buffer, Item, Loop, Task
 from tlf.planner.cost.npu.in_place_buffers import InPlaceBuffers
-from tlf.planner.cost.npu.indexed_costs import gather_move_cost_of
 from tlf.planner.cost.npu.iterations_in_flight import IterationsInFlight
 from tlf.planner.cost.npu.running_totals import RunningTotalCosts
 from tlf.planner.cost.npu.tile_instructions import TileInstructions
@@ -97,7 +96,8 @@ class NestProgram:
 
     def _find_distributed_loop(self, loops: Sequence[TileLoop]) -> int | None:
         """Return the index of the loop that is distributed to cores, or `None`."""
-        cores = self.moves.costs.machine.cores
+        if (cores := self.moves.costs.machine.cores) == 1:
+            return None
         speedups = {
             first: parallel_speedup(
                 prod(loop.trips for loop in loops[first:last]), cores
@@ -249,7 +249,7 @@ class NestProgram:
             ):
                 yield from self._compute_tile(each)
         yield Loop(trips, tuple(body), prefetched, slots)
-        running = RunningTotalCosts(self.tiling, self.moves.costs)
+        running = RunningTotalCosts(self.tiling, self.work)
         for op, each in self.tiling.tiles.items():
             yield from (
                 self._update_accumulator(op, e) for e in running.clamp_costs_of(op)
@@ -276,7 +276,7 @@ class NestProgram:
         """
         Yield the computation of an iteration of a reduction, early products first.
         """
-        running = RunningTotalCosts(self.tiling, self.moves.costs)
+        running = RunningTotalCosts(self.tiling, self.work)
         early = self._prefetched_products(slot_count)
         inside = [
             each
@@ -344,10 +344,9 @@ class NestProgram:
         self, tiled: TiledOperation, read_buffers: tuple[Buffer, ...]
     ) -> Task:
         """Return the move that gathers an operation's operand by indices."""
-        op, moves = tiled.op, self.moves
+        op = tiled.op
         assert isinstance(op, IndexedReadInterface)
-        extents = [interval.tile_extent for interval in tiled.result]
-        cost = gather_move_cost_of(moves.costs, op, extents, moves.near, moves.far)
+        cost = self.moves.gather_cost_of(op, tiled.result)
         index_reads = tuple(
             each for each in read_buffers if each not in (op.operands[0],)
         )

@@ -22,7 +22,8 @@ from tlf.dialects.target import Level, TargetSpec
 from tlf.dialects.tile import Mapping
 from tlf.planner.context import Memo
 from tlf.planner.cost.npu.candidate_shortlist import TileCandidate
-from tlf.planner.cost.npu.inner_search import STAGES, InnerCostModel, InnerSearch
+from tlf.planner.cost.npu.inner_cost_model import InnerCostModel
+from tlf.planner.cost.npu.inner_search import STAGES, InnerSearch
 from tlf.planner.cost.npu.nest_prediction import NestPredictor, Nests
 from tlf.planner.cost.npu.outer_model import OuterCostModel
 from tlf.planner.cost.npu.outer_plan import OuterPlan

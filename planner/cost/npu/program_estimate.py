@@ -4,7 +4,7 @@ Estimate of the cycles of an NPU program from its totals, without simulation.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tlf.planner.cost.npu.event_program import Item
@@ -30,10 +30,15 @@ class ProgramEstimate:
     @staticmethod
     def of(program: Sequence[Item]) -> ProgramEstimate:
         """Return the totals of a program."""
-        cycles = busy_cycles_by_engine(program).values()
-        return ProgramEstimate(
-            serial_cycles_of(program), max(cycles, default=0), sum(cycles)
+        return ProgramEstimate.of_busy_cycles(
+            serial_cycles_of(program), busy_cycles_by_engine(program)
         )
+
+    @staticmethod
+    def of_busy_cycles(serial: int, busy: Mapping[int, int]) -> ProgramEstimate:
+        """Return the totals by the cycles without overlap and the busy cycles."""
+        cycles = busy.values()
+        return ProgramEstimate(serial, max(cycles, default=0), sum(cycles))
 
     def cycles_with_stages(self, in_flight_counts: IterationsInFlight) -> int:
         """

@@ -10,7 +10,8 @@ from xdsl.ir import Operation, SSAValue
 from tlf.analysis.recurrence.formula import ElementwiseFormula, Formula
 from tlf.analysis.tiling.cascade_tiles import running_value_limits_in_loop
 from tlf.analysis.tiling.group_tiling import GroupTiling, count_elements_of_box
-from tlf.machine.instruction_costs import Cost, InstructionCosts
+from tlf.machine.instruction_costs import Cost
+from tlf.planner.cost.npu.tile_instructions import TileInstructions
 
 SLOW = ("exp", "div")
 """Operations of formulae that take multiple steps."""
@@ -24,7 +25,7 @@ class RunningTotalCosts:
     """Cost of one iteration's updates of running totals, in program order."""
 
     tiling: GroupTiling
-    costs: InstructionCosts
+    costs: TileInstructions
     _computed_formulas: set[Formula] = field(default_factory=set[Formula])
 
     def clamp_costs_of(self, op: Operation) -> Iterator[Cost]:

@@ -52,26 +52,26 @@ class TileInstructions:
         if facts.is_buffer_view:
             return
         if facts.is_product:
-            yield self._product_of(op, tiled)[1]
+            yield self.product_cost_of(tiled)
         elif facts.is_accumulating:
-            yield self._elementwise_cost(count_elements_of_box(tiled.box))
+            yield self.cost_of_elementwise(count_elements_of_box(tiled.box))
         elif facts.is_elementwise:
             count = self._compute_costs_of(tiled)
             for slow in self._slow_operation_flags(op, facts):
-                yield self._elementwise_cost(count, slow)
+                yield self.cost_of_elementwise(count, slow)
         else:
-            yield self._elementwise_cost(self._compute_costs_of(tiled))
+            yield self.cost_of_elementwise(self._compute_costs_of(tiled))
 
     def constant_fill_costs_of(self, tiled: TiledOperation) -> Iterator[Cost]:
         """
         Yield the cost of filling the tile of a constant that is a result of a group.
         """
-        yield self._elementwise_cost(count_elements_of_box(tiled.result))
+        yield self.cost_of_elementwise(count_elements_of_box(tiled.result))
 
     def _compute_costs_of(self, tiled: TiledOperation) -> int:
         return count_elements_of_box(tiled.computed_box)
 
-    def _elementwise_cost(self, count: int, is_slow: bool = False) -> Cost:
+    def cost_of_elementwise(self, count: int, is_slow: bool = False) -> Cost:
         """
         Return the cost of a vector instruction on `count` elements, cached by its
         arguments.
@@ -86,21 +86,34 @@ class TileInstructions:
         Return the matrix product that computes a tile of a contraction, without padding
         unless it is a banded one.
         """
-        padded, _ = self._product_of(tiled.op, tiled)
-        extents = [interval.tile_extent for interval in tiled.box]
+        extents, windows = self.product_tile_of(tiled)
+        padded, _ = self.product_of_extents(tiled, extents, windows)
         plain = MatmulWork.of_iterators(tiled.facts.iterator_roles, extents)
         return plain if padded.k == plain.k else padded
 
-    def _product_of(
-        self, op: TilingInterface, tiled: TiledOperation
-    ) -> tuple[MatmulWork, Cost]:
-        """Return the matrix product of a tile and its cost, cached by extents."""
+    def product_cost_of(self, tiled: TiledOperation) -> Cost:
+        """Return the cost of the matrix product of a tile."""
+        return self.product_of_extents(tiled, *self.product_tile_of(tiled))[1]
+
+    @staticmethod
+    def product_tile_of(
+        tiled: TiledOperation,
+    ) -> tuple[tuple[int, ...], Windows | None]:
+        """Return the extents of a tile of a product, and windows for banded matmuls."""
         extents = tuple([interval.tile_extent for interval in tiled.box])
-        windows = banded_windows_of(op, tiled.box, tiled.facts)
+        return extents, banded_windows_of(tiled.op, tiled.box, tiled.facts)
+
+    def product_of_extents(
+        self, tiled: TiledOperation, extents: tuple[int, ...], windows: Windows | None
+    ) -> tuple[MatmulWork, Cost]:
+        """
+        Return the matrix product of a tile of some extents and its cost, cached by
+        extents.
+        """
         key = tiled.facts, extents, windows is None
         if (known := self._products.get(key)) is None:
             work = self._matmul_work_of(tiled.facts.iterator_roles, extents, windows)
-            kind = self._product_kind_of(op.operands[0])
+            kind = self._product_kind_of(tiled.op.operands[0])
             known = work, self.costs.cost_of_fastest_matmul(*work, kind=kind)
             self._products[key] = known
         return known

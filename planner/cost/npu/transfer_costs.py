@@ -10,10 +10,12 @@ from typing import TypeAlias
 from xdsl.ir import SSAValue
 
 from tlf.dialects.encoding_attribute import layout_of
+from tlf.dialects.interfaces import IndexedReadInterface
 from tlf.dialects.npu import dma_engine_name
 from tlf.dialects.types import dtype_of, tensor_type
 from tlf.machine.instruction_costs import Cost, InstructionCosts, TransferEnd
 from tlf.planner.cost.bus_burst_phases import burst_phases_of
+from tlf.planner.cost.npu.indexed_costs import gather_move_cost_of
 from tlf.support.affine.axis_orders import candidate_axis_orders, row_major_order
 from tlf.support.affine.index_access import Box
 from tlf.support.allocation.buffer_model import align_offset
@@ -61,11 +63,28 @@ class TransferCosts:
 
     def load_cost_of(self, value: SSAValue, box: Box) -> Cost:
         """Return the cost of loading a box into the inner level."""
-        return self._cheapest_move_cost(self.load, value, box, is_load=True)
+        return self._cheapest_move_cost(self.load, value, _extents_of(box), box)
 
     def store_cost_of(self, value: SSAValue, box: Box) -> Cost:
         """Return the cost of storing a box to the outer level."""
-        return self._cheapest_move_cost(self.store, value, box, is_load=False)
+        return self._cheapest_move_cost(self.store, value, _extents_of(box), box)
+
+    def move_cost_of_extents(
+        self, engine: str, value: SSAValue, extents: Sequence[int]
+    ) -> Cost:
+        """Return the cost of moving a box of some extents, if moves are not phased."""
+        assert not self.phased
+        return self._cheapest_move_cost(engine, value, extents, ())
+
+    def gather_cost_of(self, op: IndexedReadInterface, box: Box) -> Cost:
+        """Return the cost of moving a box of a result to the inner level by indices."""
+        return self.gather_cost_of_extents(op, _extents_of(box))
+
+    def gather_cost_of_extents(
+        self, op: IndexedReadInterface, extents: Sequence[int]
+    ) -> Cost:
+        """Return the cost of moving a box of some extents by indices."""
+        return gather_move_cost_of(self.costs, op, extents, self.near, self.far)
 
     def min_channel_cycles(self, payload: int) -> float:
         """Return a lower bound of the channel cycles of a payload in whole bursts."""
@@ -84,14 +103,13 @@ class TransferCosts:
         return known
 
     def _cheapest_move_cost(
-        self, engine: str, value: SSAValue, box: Box, *, is_load: bool
+        self, engine: str, value: SSAValue, extents: Sequence[int], box: Box
     ) -> Cost:
         """
         Return the cost of moving a box, averaged over burst phases, in the axis order
         that takes the fewest cycles of shared channels.
         """
         whole, item, layout = self.shape_item_and_layout_of(value)
-        extents = [interval.tile_extent for interval in box]
         shape = tuple(map(min, extents, whole))
         orders = self._candidate_axis_orders(value, whole, layout)
         starts: Sizes = (0,)
@@ -106,9 +124,7 @@ class TransferCosts:
                 )
             key = engine, whole, shape, item, axes, starts
             if (known := self._known.get(key)) is None:
-                known = self._known[key] = self._mean_cost_over_phases(
-                    *key, is_load=is_load
-                )
+                known = self._known[key] = self._mean_cost_over_phases(*key)
             costs.append(known)
         return min(costs, key=_shared_resource_cycles) if len(costs) > 1 else costs[0]
 
@@ -131,8 +147,6 @@ class TransferCosts:
         item_bytes: int,
         axis_order: Sizes,
         start_phases: Sizes,
-        *,
-        is_load: bool,
     ) -> Cost:
         """
         Return the cost of moving a box of some shape, averaged over its start phases.
@@ -153,9 +167,14 @@ class TransferCosts:
                     tensor_shape, item_bytes, axis_order, axis_order
                 ),
             )
-            ends = (far, near) if is_load else (near, far)
+            ends = (far, near) if engine == self.load else (near, far)
             costs.append(self.costs.cost_of_move(engine, *ends, item_bytes))
         return _mean_cost_of_moves(costs)
+
+
+def _extents_of(box: Box) -> list[int]:
+    """Return the extents of the tile that contains a box."""
+    return [interval.tile_extent for interval in box]
 
 
 def _shared_resource_cycles(cost: Cost) -> int:

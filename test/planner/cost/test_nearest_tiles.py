@@ -8,12 +8,11 @@ import pytest
 from only_group import only_group
 
 from tlf.analysis.tiling.group_members import members_of_group_op
-from tlf.analysis.tiling.group_tiling import GroupTiling
 from tlf.dialects.target import load_target_spec
+from tlf.planner.cost.npu.candidate_forms import CandidateForms, FormCandidate
 from tlf.planner.cost.npu.candidate_shortlist import rank_of_candidate
-from tlf.planner.cost.npu.event_simulation import busy_cycles_by_engine
-from tlf.planner.cost.npu.execution_steps import ExecutionSteps
-from tlf.planner.cost.npu.inner_search import InnerCostModel, InnerSearch
+from tlf.planner.cost.npu.inner_cost_model import InnerCostModel
+from tlf.planner.cost.npu.inner_search import InnerSearch
 from tlf.planner.cost.npu.iterations_in_flight import SINGLE, IterationsInFlight
 from tlf.planner.cost.npu.program_estimate import ProgramEstimate
 from tlf.planner.cost.npu.tile_footprint import TileBuffers
@@ -283,27 +282,6 @@ def test_what_takes_little_longer_is_known():
     [CONVOLUTION.format(columns=56), PRODUCT.format(m=100, n=90, k=130), HEADS],
     ids=["conv2d", "matmul", "heads"],
 )
-def test_no_engine_is_busy_for_less(text: str):
-    """The lower bound by which sizes are pruned never exceeds their estimate."""
-    searched = search(text, "npu")
-    random = Random(1)
-    grid = searched.grid_sizes()
-    for sizes in random.sample(grid, min(40, len(grid))):
-        count = len(searched.axes.parallel)
-        tiling = searched.members.analyze_tiles_of_sizes(
-            sizes[:count], sizes[count:], searched.cost_model.rules
-        )
-        program = searched.cost_model.build_program(tiling, SINGLE)
-        assert searched.min_compute_cycles(tiling) <= max(
-            busy_cycles_by_engine(program).values()
-        )
-
-
-@pytest.mark.parametrize(
-    "text",
-    [CONVOLUTION.format(columns=56), PRODUCT.format(m=100, n=90, k=130), HEADS],
-    ids=["conv2d", "matmul", "heads"],
-)
 def test_estimates_need_no_buffers(text: str):
     """Costs without accesses are those of the program that is simulated."""
     searched = search(text, "npu")
@@ -336,25 +314,30 @@ def test_what_busy_engines_rule_out_is_no_alternative(
     assert simulated[0] < simulated[1]
 
 
-def test_buffers_are_collected_for_few_sizes_only(monkeypatch: pytest.MonkeyPatch):
-    """Sizes whose estimates are slower than those known need no footprints."""
-    counts = {"estimates": 0, "buffers": 0}
-    estimate, collect = InnerCostModel.estimate_program, TileBuffers.__init__
-
-    def count_estimates(model: InnerCostModel, tiling: GroupTiling) -> ProgramEstimate:
-        counts["estimates"] += 1
-        return estimate(model, tiling)
-
-    def count_buffers(
-        buffers: TileBuffers, tiling: GroupTiling, steps: ExecutionSteps
-    ) -> None:
-        counts["buffers"] += 1
-        collect(buffers, tiling, steps=steps)
-
-    monkeypatch.setattr(InnerCostModel, "estimate_program", count_estimates)
-    monkeypatch.setattr(TileBuffers, "__init__", count_buffers)
-    assert search(PRODUCT.format(m=512, n=512, k=512), "npu").find_approximate_best()
-    assert 0 < 2 * counts["buffers"] < counts["estimates"]
+@pytest.mark.parametrize(
+    "text",
+    [CONVOLUTION.format(columns=56), PRODUCT.format(m=100, n=90, k=130), HEADS, GATE],
+    ids=["conv2d", "matmul", "heads", "gate"],
+)
+def test_closed_forms_are_those_of_tilings(text: str):
+    """Estimates and peak bytes of the grid need no tiling, and equal those of one."""
+    searched = search(text, "npu")
+    model, steps = searched.cost_model, searched.steps
+    forms = CandidateForms(searched.members, searched.axes, model, steps)
+    closed = 0
+    for sizes in searched.grid_sizes():
+        candidate = forms.candidate_of(sizes)
+        count = len(searched.axes.parallel)
+        tiling = searched.members.analyze_tiles_of_sizes(
+            sizes[:count], sizes[count:], model.rules
+        )
+        assert candidate is not None
+        assert candidate.estimate == model.estimate_program(tiling)
+        buffers = TileBuffers(tiling, steps=steps)
+        for stages in searched.counts:
+            assert candidate.peak_bytes_of(stages) == buffers.peak_bytes_of(stages)
+        closed += isinstance(candidate, FormCandidate)
+    assert closed > len(searched.grid_sizes()) // 2
 
 
 @pytest.mark.parametrize("stages", [1, 2, 3])

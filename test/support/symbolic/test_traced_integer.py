@@ -51,6 +51,23 @@ def random_function(rng: Generator, numbers: Sequence[int]) -> list[int]:
     return results
 
 
+def test_extensions_do_not_constrain_the_function():
+    trace = Trace(1)
+    (size,) = trace.make_inputs([4])
+    doubled = trace.slot_of(2 * size)
+    trace.start_extension()
+    assert size < 8
+    tripled = trace.slot_of(3 * size)
+
+    inside, outside = trace.evaluate([5]), trace.evaluate([9])
+    assert inside is not None
+    assert outside is not None
+    assert outside[doubled] == 18
+    assert trace.evaluate_extension(inside)
+    assert (inside[doubled], inside[tripled]) == (10, 15)
+    assert not trace.evaluate_extension(outside)
+
+
 @pytest.mark.parametrize("seed", range(40))
 def test_closed_forms_equal_the_function(seed: int):
     draw = np.random.default_rng(seed)
