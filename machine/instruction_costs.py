@@ -135,7 +135,8 @@ class InstructionCosts:
         )
 
     def _reduce_base_to_burst(self, level: str, end: TransferEnd) -> TransferEnd:
-        return replace(end, base=end.base % self.machine.levels[level].burst)
+        burst = self.machine.levels[level].burst
+        return replace(end, base=end.base % burst) if end.base else end
 
     def _compute_move_cost(
         self,

@@ -166,12 +166,13 @@ class InnerSearch:
             shortlist = shortlists[self._has_whole_reductions(sizes)]
             for candidate in self._estimate_candidates(sizes, shortlist):
                 shortlist.add_candidate(candidate)
+        listed = [each for shortlist in shortlists for each in shortlist]
+        if fastest := min(listed, key=rank_of_candidate, default=None):
+            # The time of the first one rules out more of the others.
+            self._simulate_candidate(_sizes_of(fastest), fastest.stages)
         candidates = (
-            self.simulated_candidate_for(
-                (*each.tile_sizes, *each.reduction_tile_sizes), each.stages
-            )
-            for shortlist in shortlists
-            for each in shortlist
+            self.simulated_candidate_for(_sizes_of(each), each.stages)
+            for each in listed
         )
         known = [each for each in candidates if each is not None]
         return min(known, key=rank_of_candidate, default=None)
@@ -233,7 +234,7 @@ class InnerSearch:
     def _hill_climb(self, best: TileCandidate) -> TileCandidate:
         """Return the local optimum: no neighbour and no exchange is better."""
         while True:
-            sizes = (*best.tile_sizes, *best.reduction_tile_sizes)
+            sizes = _sizes_of(best)
             better = self._select_best_candidate(
                 (sizes, *self._neighbour_sizes(sizes)), best
             )
@@ -306,7 +307,7 @@ class InnerSearch:
         Return a candidate with its simulated cycles and peak bytes; `None` if its sizes
         are illegal, exceed the level's capacity, or are too slow for an alternative.
         """
-        if self._known_busiest.get(sizes, 0) > self._max_cycles_of_alternatives:
+        if self._is_too_slow(sizes):
             return None
         if (buffers := self._buffers_for(sizes)) is None:
             return None
@@ -320,11 +321,27 @@ class InnerSearch:
         count = len(self.axes.parallel)
         return TileCandidate(sizes[:count], sizes[count:], in_flight_counts, *found)
 
+    def _is_too_slow(self, sizes: Sizes) -> bool:
+        """
+        Return `True` if an engine or channel is busy for longer than any alternative
+        takes.
+        """
+        if (limit := self._max_cycles_of_alternatives) == inf:
+            return False
+        if sizes not in self._known_busiest:
+            candidate = self._forms.candidate_of(sizes)
+            busiest = 0 if candidate is None else candidate.estimate.busiest
+            self._known_busiest[sizes] = busiest
+        return self._known_busiest[sizes] > limit
+
     @property
     def _max_cycles_of_alternatives(self) -> float:
-        """Cycles of the fastest candidate so far and of its slowest alternatives."""
-        fastest = self._fastest_cycles
-        return fastest + fastest / TILE_SEARCH.alternative_divisor
+        """
+        Cycles of the slowest alternatives of the fastest candidate so far, or of one of
+        similar time that takes less memory.
+        """
+        slowest = self._fastest_cycles * (1 + 1 / TILE_SEARCH.slowdown_divisor)
+        return slowest * (1 + 1 / TILE_SEARCH.alternative_divisor)
 
     def _simulate_buffers(
         self, buffers: TileBuffers, in_flight_counts: IterationsInFlight
@@ -366,6 +383,11 @@ class InnerSearch:
             )
         except TilingError:
             return None
+
+
+def _sizes_of(candidate: TileCandidate) -> Sizes:
+    """Return the sizes of a candidate, as for the search."""
+    return *candidate.tile_sizes, *candidate.reduction_tile_sizes
 
 
 def _has_no_smaller_size(sizes: Sizes, min_sizes: Sizes) -> bool:

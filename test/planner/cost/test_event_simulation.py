@@ -18,6 +18,8 @@ COSTS = InstructionCosts(build_npu_machine(load_target_spec("npu")))
 
 ENGINES = len(COSTS.machine.engine_units)
 
+CHANNELS = len(COSTS.channel_levels)
+
 BUFFERS = "abcd"
 
 Access: TypeAlias = tuple[str, Buffer, int]
@@ -26,9 +28,12 @@ Access: TypeAlias = tuple[str, Buffer, int]
 
 def random_task(random: Random, max_distance: int = 0) -> Task:
     """A task of random cost with random buffers, issued early or not."""
-    cost = Cost(
-        random.randrange(ENGINES), random.randrange(1, 40), random.randrange(9), (), ()
-    )
+    channels = [
+        (channel, random.randrange(1, 40))
+        for channel in random.sample(range(CHANNELS), random.randrange(CHANNELS + 1))
+    ]
+    engine, latency = random.randrange(ENGINES), random.randrange(9)
+    cost = Cost(engine, random.randrange(1, 40), latency, tuple(channels), ())
     reads, writes = (
         tuple(random.sample(BUFFERS, random.randrange(3))) for _ in range(2)
     )
