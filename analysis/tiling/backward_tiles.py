@@ -99,13 +99,22 @@ def analyze_group_tiles(
     Raises `TilingError` if the group cannot be tiled with these sizes.
     """
     group = operations, results, tile, reduction_tile, rules, rolling
-    tiling = analyze_tiles_without_verification(
-        *group, op_facts, reduction_loop, result_alignment
+    return verify_result_tiles(
+        analyze_tiles_without_verification(
+            *group, op_facts, reduction_loop, result_alignment
+        )
     )
-    root = results[0].owner
+
+
+def verify_result_tiles(tiling: GroupTiling) -> GroupTiling:
+    """
+    Return a tiling after adding the boxes of its results that one tile writes. Raises
+    `TilingError` if some results are not covered exactly once.
+    """
+    root = tiling.results[0].owner
     assert isinstance(root, TilingInterface)
     tiling.result_tiles = [
-        result_box_of_root_tile(tiling, value, root) for value in results
+        result_box_of_root_tile(tiling, value, root) for value in tiling.results
     ]
     return tiling
 

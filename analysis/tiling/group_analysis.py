@@ -21,6 +21,7 @@ from tlf.analysis.recurrence.cascade_anchor import find_longest_cascade
 from tlf.analysis.tiling.backward_tiles import (
     analyze_group_tiles,
     analyze_tiles_without_verification,
+    verify_result_tiles,
 )
 from tlf.analysis.tiling.group_results import (
     find_leading_result,
@@ -260,9 +261,11 @@ class GroupMembers:
         choice = self._cached_loop_choice(rules)
         if choice.min_tiling is not None:
             return choice.min_tiling
-        axes = choice.axes
+        tile = choice.axes.min_tile()
+        if rules.has_views and tile == self._unit_sizes:
+            return verify_result_tiles(self._tiling_of_unit_sizes(rules))
         return self.analyze_tiles_of_sizes(
-            axes.min_tile(), axes.min_reduction_tile(), rules
+            tile, choice.axes.min_reduction_tile(), rules
         )
 
     def _cached_loop_choice(self, rules: TileRules) -> _LoopChoice:
@@ -379,18 +382,22 @@ class GroupMembers:
         """
         if (known := self._unit_tilings.get(rules)) is not None:
             return known
-        form = self.op_facts.facts_of(self.root)
-        untileable = _untileable_iterator_positions(form, form.parallel_dims)
-        unit = [
-            extent if position in untileable else 1
-            for position, extent in enumerate(form.parallel_extents)
-        ]
         views = replace(rules, has_views=True)
-        group = self.operations, self.results, unit, (), views
+        group = self.operations, self.results, self._unit_sizes, (), views
         found = self._unit_tilings[rules] = analyze_tiles_without_verification(
             *group, op_facts=self.op_facts, result_alignment=self._result_alignment
         )
         return found
+
+    @cached_property
+    def _unit_sizes(self) -> tuple[int, ...]:
+        """Smallest parallel sizes, regardless of the other operations."""
+        form = self.op_facts.facts_of(self.root)
+        untileable = _untileable_iterator_positions(form, form.parallel_dims)
+        return tuple(
+            extent if position in untileable else 1
+            for position, extent in enumerate(form.parallel_extents)
+        )
 
     def _add_reduction_axes(
         self, axes: TileableAxes, looped_reduction: ReductionLoop

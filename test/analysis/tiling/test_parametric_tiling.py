@@ -120,6 +120,20 @@ def random_group(rng: Generator, family: Family) -> GroupMembers:
     return members_of_group_op(group)
 
 
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda each: each.__name__)
+def test_smallest_tiles_are_those_of_their_sizes(family: Family):
+    rng = np.random.default_rng(3)
+    rules = tile_rules_of(load_target_spec("npu"), "L2")
+    for _ in range(6):
+        members = random_group(rng, family)
+        axes = members.tileable_axes(rules)
+        sizes = *axes.min_tile(), *axes.min_reduction_tile()
+        analysis = members.parametric_tiling(
+            rules, len(axes.parallel), bool(axes.reduction)
+        )
+        assert describe(members.min_tiling(rules)) == outcome(analysis, sizes)
+
+
 def policies_of(
     rng: Generator, members: GroupMembers, parallel: int
 ) -> list[RollingPolicy | None]:
