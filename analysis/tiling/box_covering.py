@@ -32,8 +32,16 @@ def innermost_moving_depth(box: Box, loops: Sequence[TileLoop]) -> int:
     Return the depth of the innermost loop that moves a box; 0 if no loop does. `loops`
     are given outermost first.
     """
-    depths = (n for n, loop in enumerate(loops, 1) if is_box_moved_by(box, (loop,)))
-    return max(depths, default=0)
+    moving = symbols_of_box(box)
+    for depth in range(len(loops), 0, -1):
+        if loops[depth - 1] in moving:
+            return depth
+    return 0
+
+
+def symbols_of_box(box: Box) -> set[Hashable]:
+    """Return the induction variables that the offset of a box depends on."""
+    return {symbol for interval in box for symbol, _ in interval.offset.terms}
 
 
 def cover_box_over_iterations(box: Box, loops: Collection[TileLoop]) -> Box:

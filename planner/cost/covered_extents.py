@@ -15,6 +15,8 @@ from tlf.support.affine.index_access import Interval
 def covered_index_count(interval: Interval, extent: int) -> int:
     """Return how many indices of an axis an interval covers over all iterations."""
     first, size = interval.offset.constant, interval.size
+    if not interval.offset.terms:
+        return count_indices_in_bounds(first, size, extent)
     steps = [
         (loop.trips, factor * loop.tile)
         for loop, factor in interval.offset.terms

@@ -10,7 +10,7 @@ from math import prod
 
 from xdsl.ir import SSAValue
 
-from tlf.analysis.tiling.box_covering import innermost_moving_depth, is_box_moved_by
+from tlf.analysis.tiling.box_covering import innermost_moving_depth, symbols_of_box
 from tlf.analysis.tiling.group_tiling import GroupTiling, TiledOperation, TileLoop
 from tlf.dialects.interfaces import IndexedReadInterface
 from tlf.planner.cost.covered_extents import covered_index_count
@@ -92,7 +92,8 @@ class GroupTransferTraffic:
     @staticmethod
     def _trips_of_invariant_loops(box: Box, loops: Sequence[TileLoop]) -> int:
         """Return the number of iterations of the given loops that do not move a box."""
-        return prod(loop.trips for loop in loops if not is_box_moved_by(box, (loop,)))
+        moving = symbols_of_box(box)
+        return prod([loop.trips for loop in loops if loop not in moving])
 
     def _traffic_of_repeated_moves(
         self, value: SSAValue, box: Box, move_count: int, *, is_load: bool
@@ -102,20 +103,18 @@ class GroupTransferTraffic:
         `move_count` times.
         """
         shape, item, _ = self.moves.shape_item_and_layout_of(value)
-        covered = [
-            covered_index_count(interval, extent)
-            for interval, extent in zip(box, shape, strict=True)
-        ]
-        payload = prod(covered) * item * move_count
+        payload = elements = item
+        for interval, extent in zip(box, shape, strict=True):
+            payload *= covered_index_count(interval, extent)
+            elements *= min(interval.tile_extent, extent)
+        payload *= move_count
         cost = (
             self.moves.load_cost_of(value, box)
             if is_load
             else self.moves.store_cost_of(value, box)
         )
-        extents = [interval.tile_extent for interval in box]
-        elements = prod(map(min, extents, shape))
         cycles = max((busy for _, busy in cost.channel_occupancy), default=cost.cycles)
-        cycles *= payload / max(1, elements * item)
+        cycles *= payload / max(1, elements)
         return ChannelTraffic(
             payload, max(cycles, self.moves.min_channel_cycles(payload))
         )

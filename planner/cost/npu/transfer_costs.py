@@ -58,6 +58,8 @@ class TransferCosts:
         self.load = dma_engine_name(outer_level, inner_level)
         self.store = dma_engine_name(inner_level, outer_level)
         self._known: dict[MoveKey, Cost] = {}
+        self._plain: dict[tuple[str, SSAValue, Sizes], Cost] = {}
+        """Costs of moves in the layouts of types, from the start of a burst."""
         self._orders: dict[Sizes, tuple[Sizes, ...]] = {}
         self._measures: dict[SSAValue, tuple[Sizes, int, Sizes]] = {}
 
@@ -109,6 +111,17 @@ class TransferCosts:
         Return the cost of moving a box, averaged over burst phases, in the axis order
         that takes the fewest cycles of shared channels.
         """
+        if self.phased or self.free or self.layouts:
+            return self._find_cheapest_move_cost(engine, value, extents, box)
+        key = engine, value, tuple(extents)
+        if (known := self._plain.get(key)) is None:
+            known = self._find_cheapest_move_cost(engine, value, extents, box)
+            self._plain[key] = known
+        return known
+
+    def _find_cheapest_move_cost(
+        self, engine: str, value: SSAValue, extents: Sequence[int], box: Box
+    ) -> Cost:
         whole, item, layout = self.shape_item_and_layout_of(value)
         shape = tuple(map(min, extents, whole))
         orders = self._candidate_axis_orders(value, whole, layout)
