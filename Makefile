@@ -7,6 +7,9 @@ BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --constraint constraints.txt
 REQUIREMENTS := pyproject.toml constraints.txt
 
+# Processes of tests share compiled sources.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help install demo test lint types lit pytest check-long format clean
 
 help:  ## Show this help

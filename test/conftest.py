@@ -3,6 +3,7 @@ Shared configuration of all tests: device of kernels, and combinations that `--w
 adds.
 """
 
+import gc
 import os
 import tempfile
 from collections import defaultdict
@@ -48,6 +49,8 @@ def pytest_configure(config: pytest.Config):
         folder = tempfile.TemporaryDirectory(prefix="tlf-test-cache-")
         config.add_cleanup(folder.cleanup)
         os.environ["TLF_CACHE_DIR"] = folder.name
+    # Programs have many long-lived cycles.
+    gc.set_threshold(100_000, 20, 50)
     # Tests run in processes of their own already.
     os.environ["TLF_COMPILE_WORKERS"] = "0"
     # Whatever test is the first to import Triton, kernels run where they can.
