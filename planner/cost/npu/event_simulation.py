@@ -2,7 +2,7 @@
 Cost model of an NPU program by event simulation, without IR: loops over instructions
 that access buffers.
 
-The times are those of the event model of the simulator, `tlf.machine.event_model`.
+The simulation uses the event model of the simulator, `tlf.machine.event_model`.
 Instructions of different engines are ordered if they access the same slot of a buffer
 and one of them writes, as semaphores order them in the compiled program. Loops are
 extrapolated once their iterations are periodic.
@@ -11,13 +11,16 @@ extrapolated once their iterations are periodic.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import islice
 
+from tlf.machine.event_model import EventModel
 from tlf.machine.instruction_costs import InstructionCosts
 from tlf.machine.steady_state import entrywise_change_between, extrapolate_entries
 from tlf.planner.cost.npu.event_program import (
     EventItem,
     EventLoop,
     EventProgram,
+    EventTask,
     Item,
     Loop,
     Task,
@@ -61,61 +64,49 @@ def serial_cycles_of(items: Sequence[Item], executions: int = 1) -> int:
 
 
 class Timeline:
-    """
-    Event simulation of a program, which the constructor runs to the end. Its state is
-    one list: the time of the control processor, those of engines and channels as in
-    `EventModel`, and the times of the last accesses to buffers.
-    """
+    """Event simulation of a program, which the constructor runs to the end."""
 
     def __init__(self, items: Sequence[Item], costs: InstructionCosts) -> None:
-        engines, channels = len(costs.machine.engine_units), len(costs.channel_levels)
+        self.model = EventModel.of_idle_machine(costs, 0)
         self._issue = costs.machine.issue_cycles * CONTROL_CODE.issue_instructions
         program = EventProgram(items)
-        self._first_result = 1 + engines
-        self._first_channel = 1 + 2 * engines
-        self._first_entry = self._first_channel + channels
-        self._place = [self._first_entry + each for each in program.first_entries]
+        self._place = [*program.first_entries]
         """Index of the first entry of each buffer's current slot."""
-        self._state = [0] * (self._first_entry + program.entry_count)
+        self._times = [0] * program.entry_count
+        """Times of the last accesses."""
         self._run_items(program.items)
 
     @property
     def end_cycles(self) -> int:
         """End of the program, in cycles."""
-        return max(self._state[: self._first_channel])
+        return self.model.end_time
 
     def _run_items(self, items: Iterable[EventItem]) -> None:
-        """
-        Simulate tasks and loops in sequence, advancing the times of the timeline. A
-        task is issued on its engine after conflicting accesses by other engines; its
-        end is recorded in the slots that it accesses.
-        """
-        state, place = self._state, self._place
+        """Simulate tasks and loops in sequence, advancing the times of the timeline."""
         for item in items:
-            if isinstance(item, EventLoop):
+            if isinstance(item, EventTask):
+                self._run_task(item)
+            else:
                 self._run_loop(item)
-                continue
-            cost, awaited, accessed, _ = item
-            queue = cost.queue
-            state[0] = start = state[0] + self._issue
-            if (time := state[1 + queue]) > start:
-                start = time
-            for buffer, position in awaited:
-                if (time := state[place[buffer] + position]) > start:
-                    start = time
-            end = start + cost.cycles
-            for channel, cycles in cost.channel_occupancy:
-                index = self._first_channel + channel
-                state[index] = time = max(start, state[index]) + cycles
-                if time > end:
-                    end = time
-            state[1 + queue] = end
-            done, index = end + cost.latency, self._first_result + queue
-            if (time := state[index]) > done:
-                done = time
-            state[index] = done
-            for buffer, position in accessed:
-                state[place[buffer] + position] = done
+
+    def _run_task(self, task: EventTask) -> None:
+        """
+        Issue a task on its engine after conflicting accesses by other engines, and
+        record its end in the slots that it accesses.
+        """
+        model, times, place = self.model, self._times, self._place
+        cost = task.cost
+        starts, queue = model.next_start_times, cost.queue
+        ready = starts[queue]
+        for buffer, position in task.awaited:
+            if (time := times[place[buffer] + position]) > ready:
+                ready = time
+        starts[queue] = ready
+        model.time += self._issue
+        model.execute_instruction(cost)
+        done = model.result_times[queue]
+        for buffer, position in task.accessed:
+            times[place[buffer] + position] = done
 
     def _run_loop(self, loop: EventLoop) -> None:
         """
@@ -127,17 +118,18 @@ class Timeline:
         period, remaining, periods = loop.slot_count, loop.trips, 0
         last: tuple[int, ...] = ()
         while remaining > 0:
-            before = self._state.copy()
+            before = self._save_state()
             for _ in range(min(period, remaining)):
                 self._run_iteration(loop, loop.trips - remaining)
                 remaining -= 1
             if remaining < period:
                 continue
             periods += 1
-            change = entrywise_change_between(before, self._state)
+            after = self._save_state()
+            change = entrywise_change_between(before, after)
             if change == last or periods == TILE_SEARCH.steady_periods:
-                self._state[:] = extrapolate_entries(
-                    self._state, change, remaining // period
+                self._restore_state(
+                    extrapolate_entries(after, change, remaining // period)
                 )
                 remaining %= period
             last = change
@@ -158,7 +150,18 @@ class Timeline:
         """Set slotted buffers to the slot of an iteration."""
         slot = iteration % loop.slot_count
         for buffer, first, width in loop.multi_buffers:
-            self._place[buffer] = self._first_entry + first + slot * width
+            self._place[buffer] = first + slot * width
+
+    def _save_state(self) -> list[int]:
+        return self.model.save_times() + self._times
+
+    def _restore_state(self, state: Sequence[int]) -> None:
+        """
+        Set the times of the event model and of all buffer accesses to a saved state.
+        """
+        times = iter(state)
+        self.model.restore_times(times)
+        self._times[:] = islice(times, len(self._times))
 
 
 def simulate_cycles(items: Sequence[Item], costs: InstructionCosts) -> int:
