@@ -5,7 +5,7 @@ them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeAlias
 
 from xdsl.dialects import func
@@ -36,3 +36,22 @@ def calls_in(op: Operation) -> Iterator[func.CallOp]:
 def callee_name(call: func.CallOp) -> str:
     """Return the name of the called function."""
     return call.callee.string_value()
+
+
+def called_names_in(op: Operation) -> Iterable[str]:
+    """Return the names of the functions that operations in an operation call."""
+    return dict.fromkeys(map(callee_name, calls_in(op)))
+
+
+def reachable_functions_of(
+    function: func.FuncOp, functions: Functions
+) -> Iterable[func.FuncOp]:
+    """Return a function and all that it calls, directly or through others."""
+    reached, pending = dict[func.FuncOp, None](), [function]
+    while pending:
+        if (each := pending.pop()) in reached:
+            continue
+        reached[each] = None
+        names = called_names_in(each)
+        pending += [functions[name] for name in names if name in functions]
+    return reached

@@ -11,9 +11,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from tlf.dialects import triton
 from tlf.dialects.function_calls import (
-    Functions,
-    callee_name,
-    calls_in,
+    called_names_in,
     functions_of,
 )
 from tlf.dialects.target import TargetSpec
@@ -73,7 +71,9 @@ class ConvertMemToTritonPass(ModulePass):
             target.require_backend("triton")
         chip = None if target is None else Chip.from_target(target)
         functions = functions_of(op)
-        called = _called_functions_of(op, functions)
+        called = {
+            name: functions[name] for name in called_names_in(op) if name in functions
+        }
         taken = {*functions}
         outlined: list[func.FuncOp] = []
         for name, function in functions.items():
@@ -109,12 +109,6 @@ def _target_of(module: ModuleOp) -> TargetSpec | None:
     if not TargetSpec.is_attached_to(module):
         return None
     return TargetSpec.read_from_module(module)
-
-
-def _called_functions_of(module: ModuleOp, functions: Functions) -> Functions:
-    """Return the functions of a module that are called."""
-    called = dict.fromkeys(map(callee_name, calls_in(module)))
-    return {name: functions[name] for name in called if name in functions}
 
 
 def _deduplicate_kernels(module: ModuleOp, kernels: Sequence[func.FuncOp]) -> None:

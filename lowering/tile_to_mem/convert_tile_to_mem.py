@@ -6,7 +6,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from tlf.dialects.function_calls import callee_name, calls_in, functions_of
+from tlf.dialects.function_calls import called_names_in, functions_of
 from tlf.dialects.target import TargetSpec
 from tlf.dialects.weight_preparation_attributes import RESULTS
 from tlf.lowering.tile_to_mem.constant_globals import ConstantGlobals
@@ -34,7 +34,7 @@ class ConvertTileToMemPass(ModulePass):
         target = TargetSpec.read_from_module(op)
         constants = ConstantGlobals(op)
         functions = functions_of(op)
-        called = set(map(callee_name, calls_in(op)))
+        called = called_names_in(op)
         for name, function in functions.items():
             is_converted = name in called or RESULTS in function.attributes
             if function.body.blocks and not is_converted:

@@ -12,7 +12,13 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
-from tlf.dialects.function_calls import Functions, callee_name, calls_in, functions_of
+from tlf.dialects.function_calls import (
+    Functions,
+    called_names_in,
+    callee_name,
+    calls_in,
+    functions_of,
+)
 from tlf.dialects.located_rewriting import replace_op
 
 
@@ -30,11 +36,12 @@ class InlinePass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         functions = functions_of(op)
-        called = set(map(callee_name, calls_in(op)))
+        called = called_names_in(op)
         for function in functions.values():
             inline_calls_in_function(function, functions)
-        for name in called.difference(map(callee_name, calls_in(op))):
-            if _is_private(functions[name]):
+        left = called_names_in(op)
+        for name in called:
+            if name not in left and _is_private(functions[name]):
                 functions[name].detach()
                 functions[name].erase()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -13,7 +13,11 @@ from xdsl.passes import ModulePass
 from xdsl.traits import is_side_effect_free
 
 from tlf.dialects import mem
-from tlf.dialects.function_calls import callee_name, calls_in, functions_of
+from tlf.dialects.function_calls import (
+    called_names_in,
+    functions_of,
+    reachable_functions_of,
+)
 from tlf.dialects.types import tensor_type
 from tlf.support.affine.linear_access import is_projection
 
@@ -41,16 +45,13 @@ class MemScheduleMovesPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         functions = functions_of(op)
-        called = set(map(callee_name, calls_in(op)))
+        called = called_names_in(op)
         for name, function in functions.items():
             if name not in called:
-                callees = dict.fromkeys(map(callee_name, calls_in(function)))
-                _hoist_moves_of_functions(
-                    [function, *(functions[each] for each in callees)]
-                )
+                _hoist_moves_of_functions(reachable_functions_of(function, functions))
 
 
-def _hoist_moves_of_functions(functions: Sequence[func.FuncOp]) -> None:
+def _hoist_moves_of_functions(functions: Iterable[func.FuncOp]) -> None:
     """
     Hoist small loads, gathers in loops, and stores with their producers, in a function
     and in those that it calls.

@@ -98,3 +98,35 @@ func.func @loop(%q: memref<64x64xf16, "L3">, %k: memref<512x64xf16, "L3">, %v: m
   mem.store %sum to %o[0, 0] : tensor<64x64xf16> to memref<64x64xf16, "L3">
   func.return
 }
+
+// -----
+
+// Functions are scheduled however deep the calls are.
+// CHECK-LABEL: func.func @inner
+// CHECK:         mem.load %x
+// CHECK-NEXT:    mem.load %b
+// CHECK-NEXT:    mem.map
+func.func @outer(%x: memref<64x64xf32, "L3">, %b: memref<64xf32, "L3">, %y: memref<64x64xf32, "L3">) {
+  func.call @middle(%x, %b, %y) : (memref<64x64xf32, "L3">, memref<64xf32, "L3">, memref<64x64xf32, "L3">) -> ()
+  func.return
+}
+func.func @middle(%x: memref<64x64xf32, "L3">, %b: memref<64xf32, "L3">, %y: memref<64x64xf32, "L3">) {
+  func.call @inner(%x, %b, %y) : (memref<64x64xf32, "L3">, memref<64xf32, "L3">, memref<64x64xf32, "L3">) -> ()
+  func.return
+}
+func.func @inner(%x: memref<64x64xf32, "L3">, %b: memref<64xf32, "L3">, %y: memref<64x64xf32, "L3">) {
+  %0 = mem.load %x[0, 0] size [64, 64] : memref<64x64xf32, "L3"> -> tensor<64x64xf32>
+  %1 = mem.map ins(%0 : tensor<64x64xf32>) domain [64, 64] maps [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>] {
+  ^bb0(%a: f32):
+    %e = math.exp %a : f32
+    mem.yield %e : f32
+  } -> tensor<64x64xf32>
+  %2 = mem.load %b[0] size [64] : memref<64xf32, "L3"> -> tensor<64xf32>
+  %3 = mem.map ins(%1, %2 : tensor<64x64xf32>, tensor<64xf32>) domain [64, 64] maps [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d1)>, affine_map<(d0, d1) -> (d0, d1)>] {
+  ^bb0(%a: f32, %c: f32):
+    %s = arith.addf %a, %c : f32
+    mem.yield %s : f32
+  } -> tensor<64x64xf32>
+  mem.store %3 to %y[0, 0] : tensor<64x64xf32> to memref<64x64xf32, "L3">
+  func.return
+}
