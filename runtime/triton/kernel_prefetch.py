@@ -93,7 +93,7 @@ def _submit_request(
 ) -> Answer | None:
     """
     Submit a request for the current GPU and the current folder of Triton's cache;
-    `None` if the kernel is there, or the request cannot be made.
+    `None` if the kernel is there, with its launcher, or the request cannot be made.
     """
     kernel = variant.kernel
     try:
@@ -102,6 +102,9 @@ def _submit_request(
         function = import_kernel_function(kernel)
         request = KernelRequest(variant, types, aligned, gpu, read_triton_folder())
         request = replace(request, key=compute_kernel_key(request, function))
+        # A worker that stored a kernel may still build its launcher.
+        if (pending := POOL.find_answer(request)) is not None:
+            return pending
         is_stored = is_kernel_stored(request.key, kernel.name)
     except Exception as error:
         LOG.info("kernel '%s' is left to this process: %s", kernel.name, error)

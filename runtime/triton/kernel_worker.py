@@ -15,6 +15,7 @@ import tempfile
 import time
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from importlib import import_module
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -27,6 +28,7 @@ from tlf.runtime.triton.descriptor_check import find_descriptor_faults_of_kernel
 from tlf.runtime.triton.kernel_cache import compile_in_folder, compile_through_cache
 from tlf.runtime.triton.kernel_files import import_kernel_function
 from tlf.runtime.triton.kernel_request import KernelAnswer, KernelRequest
+from tlf.runtime.triton.launcher_build import compile_with_launcher
 from tlf.runtime.triton.ptxas_selection import use_assembler
 from tlf.runtime.triton.requested_kernel import compile_requested_kernel
 from tlf.support.call_stack import reserve_stack
@@ -82,7 +84,10 @@ def _compile_kernel(request: KernelRequest) -> KernelAnswer:
     function: Any = import_kernel_function(request.variant.kernel)
 
     def compile_kernel() -> Any:
-        return compile_requested_kernel(request, function)
+        compile_it = partial(compile_requested_kernel, request, function)
+        if request.assembles:
+            return compile_it()
+        return compile_with_launcher(request.types, compile_it)
 
     with use_assembler(request.variant.is_newest):
         compiled: Any = (

@@ -63,6 +63,11 @@ class WorkerPool:
         with self._changed:
             self._start_workers(count_workers())
 
+    def find_answer(self, request: KernelRequest) -> Answer | None:
+        """Return the answer to a request that was submitted, unless it was dropped."""
+        with self._changed:
+            return self._answers.get(request)
+
     def submit(self, request: KernelRequest) -> Answer:
         """Return the future answer of a worker, which is started if there is none."""
         with self._changed:

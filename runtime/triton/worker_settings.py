@@ -9,10 +9,8 @@ import os
 
 LOG = logging.getLogger("tlf.triton")
 
-MAX_WORKERS = 8
-"""
-Maximum of the default: few kernels of a network take long, and a worker takes 150 MB.
-"""
+MAX_WORKERS = 16
+"""Maximum of the default: a network has tens of kernels, and a worker takes 150 MB."""
 
 _VARIABLE = "TLF_COMPILE_WORKERS"
 

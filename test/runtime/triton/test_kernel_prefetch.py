@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import torch
+from empty_library import COMPILER, write_empty_library
 from process_state import is_running
 
 from tlf.runtime.triton import dtypes
@@ -110,6 +111,35 @@ def test_launches_find_kernels_of_workers(workers: int, tmp_path: Path):
     assert error.startswith("CompilationError ")
     assert "power of 2" in error
     assert count == f"{workers}"
+
+
+LAUNCHERS = """\
+import os
+from contextlib import suppress
+from pathlib import Path
+from triton.backends.nvidia.driver import CudaLauncher
+from tlf.runtime.triton.kernel_cache import compile_through_cache
+
+for case in cases[:6]:
+    compiled = compile_as_launched(*case)
+    with suppress(ImportError):  # The library has no functions.
+        compile_through_cache(lambda: CudaLauncher(compiled.src, compiled.metadata))
+print(len([*Path(os.environ["TLF_CACHE_DIR"]).rglob("__triton_launcher*.so")]))
+"""
+
+
+@pytest.mark.skipif(COMPILER is None, reason="launchers are compiled by a C compiler")
+def test_launches_find_launchers_of_workers(tmp_path: Path):
+    """
+    Launchers are built ahead for each number of pointers, and with descriptors; a
+    launch builds no other.
+    """
+    write_empty_library(tmp_path / "libcuda.so.1")
+    cases, _, _ = LAUNCHES.partition("for case in cases:")
+    script = start_script(
+        cases + LAUNCHERS, tmp_path, TRITON_LIBCUDA_PATH=str(tmp_path)
+    )
+    assert read_lines(script) == ["2"]
 
 
 PREFETCH = """\

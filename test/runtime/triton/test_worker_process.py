@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from empty_library import COMPILER, write_empty_library
 from process_state import is_running, wait_for_end
 from triton_requests import COPY, make_request
 
@@ -37,6 +38,23 @@ def test_kernels_and_errors(tmp_path: Path):
     finally:
         worker.close()
     assert not is_running(worker.pid)
+
+
+@pytest.mark.skipif(COMPILER is None, reason="launchers are compiled by a C compiler")
+@pytest.mark.parametrize("assembles", [False, True])
+def test_launchers_are_built_ahead(
+    assembles: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """A launch needs one; the request for the assembly of a kernel does not."""
+    write_empty_library(tmp_path / "libcuda.so.1")
+    monkeypatch.setenv("TRITON_LIBCUDA_PATH", str(tmp_path))
+    worker = WorkerProcess()
+    try:
+        request = replace(make_request(COPY, tmp_path), assembles=assembles)
+        assert not worker.send_request(request).error
+    finally:
+        worker.close()
+    assert len([*tmp_path.rglob("__triton_launcher*.so")]) == (not assembles)
 
 
 def test_worker_that_ends(tmp_path: Path):
