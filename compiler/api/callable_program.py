@@ -68,6 +68,7 @@ class CallableProgram:
         """True if weights were released, so that nothing can be bound again."""
         self._lock = RLock()
         self._figures: dict[str, float] = {}
+        self._figures_of_run: Mapping[str, float] = {}
 
     def __call__(self, *arguments: Buffer, **named: Buffer) -> Any:
         """Run the program."""
@@ -91,12 +92,12 @@ class CallableProgram:
     ) -> tuple[Buffer, ...]:
         """Run the program on arguments in order, and return all results."""
         outcome = self._run_bound(self._take_weights(values), self._take_inputs(values))
-        self._figures.update(outcome.figures)
+        self._figures_of_run = outcome.figures
         results_by_name = outcome.results
         if self.checks is not None:
             results_by_name = self.checks.verify_and_strip(results_by_name)
         results = results_by_name.values()
-        return tuple(_to_torch_tensor(each) if as_tensors else each for each in results)
+        return tuple(map(_to_torch_tensor, results) if as_tensors else results)
 
     def _run_bound(
         self, weights: Sequence[Buffer], inputs: Sequence[Buffer]
@@ -243,7 +244,7 @@ class CallableProgram:
         last run on an NPU cycles, seconds and bytes by level; on a GPU the number of
         kernels.
         """
-        return dict(self._figures)
+        return {**self._figures, **self._figures_of_run}
 
     @property
     def stages(self) -> tuple[str, ...]:

@@ -70,8 +70,26 @@ class CompiledGraph:
         )
         is_allowed = settings.cudagraphs is CudaGraphs.AUTO
         self.program.use_cuda_graphs(is_allowed)
+        self._final_devices = self._find_final_devices()
+
+    def _find_final_devices(self) -> Sequence[torch.device] | None:
+        """
+        Return the devices of the results if these are the outputs, in order and without
+        a change of their memory order; `None` otherwise.
+        """
+        outputs = self.function.outputs
+        if self.strides or [*outputs] != [*range(len(self.orders))]:
+            return None
+        if any(order is not None for order in self.orders):
+            return None
+        devices = [self.devices.get(at) for at in range(len(outputs))]
+        known = [each for each in devices if each is not None]
+        return known if len(known) == len(devices) else None
 
     def __call__(self, *inputs: torch.Tensor) -> list[Any]:
+        if (devices := self._final_devices) is not None:
+            results = self.program.run_ordered(self._order_inputs(inputs), True)
+            return [*map(_move, results, devices)]
         # Numbers may be passed as host tensors, whatever the device of other inputs.
         devices = (each.device for each in inputs if each.device.type != "cpu")
         device = next(devices, torch.device("cpu"))
@@ -130,7 +148,8 @@ def compile_graph(
         submodule = _CompiledSubmodule(compiled, compile_part, part, faults)
         parts.module.delete_submodule(name)
         setattr(parts.module, name, submodule)
-    return parts.module.forward
+    # Modules of partitions find out at each call if their code is up to date.
+    return fx.GraphModule(parts.module, parts.module.graph).forward
 
 
 def _count_and_log_coverage(

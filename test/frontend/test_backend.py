@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 import pytest
@@ -55,3 +56,15 @@ def test_wrong_options(options: dict[str, str], message: str):
     compiled = compile_by_torch(nn.ReLU(), backend=tlf, options=options)
     with torch.no_grad(), pytest.raises(Exception, match=message):
         compiled(torch.rand(2))
+
+
+def test_calls_only_run_the_code_of_the_graph(monkeypatch: pytest.MonkeyPatch):
+    """PyTorch does not find out at each call if the code is up to date."""
+    lazy: Any = import_module("torch.fx._lazy_graph_module")
+    network = nn.Linear(4, 4).eval()
+    compiled = compile_by_torch(network, backend=tlf, options={"target": "reference"})
+    x = torch.ones(2, 4)
+    with torch.no_grad():
+        expected = compiled(x)
+        monkeypatch.setattr(lazy._LazyGraphModule, "real_recompile", None)
+        assert compiled(x).equal(expected)
