@@ -13,6 +13,7 @@ from xdsl.rewriter import InsertPoint
 from tlf.dialects.concat_like_interface import ConcatLikeInterface
 from tlf.dialects.indexed_write_interface import IndexedWriteInterface
 from tlf.dialects.interfaces import (
+    AccumulatingInterface,
     ConstantInterface,
     ContractionInterface,
     DecompositionInterface,
@@ -24,7 +25,7 @@ from tlf.dialects.interfaces import (
 )
 from tlf.dialects.slice_views import is_stored_slice
 from tlf.dialects.sort_interface import SortInterface
-from tlf.dialects.types import byte_count, tensor_type
+from tlf.dialects.types import byte_count, dtype_of, tensor_type
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,12 @@ def size_in_bytes(values: Iterable[SSAValue]) -> int:
         for value in dict.fromkeys(values)
         if isinstance(value.type, TensorType)
     )
+
+
+def accumulator_bytes_of(op: AccumulatingInterface) -> int:
+    """Return the bytes of the result of a reduction, in the type that it adds in."""
+    count = tensor_type(op.results[0]).element_count()
+    return count * dtype_of(op.accumulator_type).itemsize
 
 
 def work_of(op: Operation) -> Work:

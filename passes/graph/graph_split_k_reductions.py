@@ -6,9 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from enum import Enum, auto
 from functools import cached_property
-from math import inf
 
 from xdsl.context import Context
 from xdsl.dialects import func
@@ -18,7 +16,6 @@ from xdsl.passes import ModulePass
 
 from tlf.analysis.work.engine_throughput import Engines
 from tlf.analysis.work.flops_and_bytes import size_in_bytes
-from tlf.dialects import graph
 from tlf.dialects.dead_operations import erase_dead_operations
 from tlf.dialects.interfaces import (
     AccumulatingInterface,
@@ -26,11 +23,12 @@ from tlf.dialects.interfaces import (
     TilingInterface,
 )
 from tlf.dialects.target import TargetSpec
-from tlf.passes.graph.reassociate.cascade_rewriting import reassociate_and_collect
 from tlf.passes.graph.reassociate.change_evaluation import ChangeEvaluator
 from tlf.passes.graph.reassociate.reassociation_rules import reassociation_rule_for
-from tlf.passes.graph.split_reductions.reduction_splitting import (
-    SplittableReductions,
+from tlf.passes.graph.split_reductions.split_change import (
+    PASS_NAME,
+    ReductionSplitChange,
+    SplitScope,
 )
 from tlf.passes.graph.split_reductions.split_counts import (
     candidate_split_counts,
@@ -38,6 +36,7 @@ from tlf.passes.graph.split_reductions.split_counts import (
     min_tile_count_of_results,
     select_best_count,
 )
+from tlf.passes.graph.split_reductions.split_savings import SplitSavings
 from tlf.planner.fusion.producer_closure import (
     Part,
     operands_of,
@@ -47,67 +46,6 @@ from tlf.planner.fusion.producer_closure import (
 from tlf.planner.fusion.stored_live_bytes import StoredLiveBytes
 from tlf.planner.settings.search_budgets import PARTITION, REASSOCIATION
 from tlf.planner.settings.summation_bounds import SUMMATION
-
-NAME = "graph-split-k-reductions"
-
-
-class SplitScope(Enum):
-    """
-    Selection of the reductions to split.
-    """
-
-    GROUP = auto()
-    """Reductions of the group."""
-    WITH_PRODUCERS = auto()
-    """Reductions of the group and of its producers."""
-    WITH_CASCADES = auto()
-    """Reductions of both, after sums are reassociated to run in one loop."""
-
-
-@dataclass(frozen=True)
-class _ReductionSplitChange:
-    """A rewrite that splits reductions in place into `count` partial reductions."""
-
-    scope: SplitScope
-    group_indices: tuple[int, ...]
-    """Indices of the operations that belong to the group."""
-    count: int
-    """Number of partial reductions."""
-
-    def can_split_reductions(self, operations: Sequence[TilingInterface]) -> bool:
-        """
-        Return `True` if there may be reductions to split. The answer is conservative
-        for `WITH_CASCADES`, which requires the rewrite.
-        """
-        return (
-            self.scope is SplitScope.WITH_CASCADES
-            or self._find_splittable_reductions(operations) is not None
-        )
-
-    def _find_splittable_reductions(
-        self, operations: Sequence[TilingInterface]
-    ) -> SplittableReductions | None:
-        """Return the reductions that `scope` selects; `None` if not splittable."""
-        if self.scope is not SplitScope.GROUP:
-            return SplittableReductions.find_in_group(
-                operations, operations, allows_expansions=False
-            )
-        return SplittableReductions.find_in_group(
-            [operations[n] for n in self.group_indices], operations
-        )
-
-    def __call__(self, operations: Sequence[TilingInterface]) -> bool:
-        if self.scope is SplitScope.WITH_CASCADES:
-            operations = reassociate_and_collect(operations)
-        if (reductions := self._find_splittable_reductions(operations)) is None:
-            return False
-        name = reductions.first_reduction.op.name.removeprefix("graph.")
-        text = (
-            f"{name} of {reductions.reduced_extent} elements is computed of "
-            f"{self.count} parts"
-        )
-        graph.add_remark(reductions.first_reduction.op, NAME, "passed", text)
-        return reductions.split_into_parts(self.count)
 
 
 @dataclass
@@ -172,14 +110,14 @@ class _ReductionScope:
         yield [*with_producers, *exposed]
         yield [SplitScope.GROUP]
 
-    def find_best_split(self, processors: int) -> _ReductionSplitChange | None:
+    def find_best_split(self, processors: int) -> ReductionSplitChange | None:
         """Return the change that saves the most cycles, or None if none saves any."""
         if not self._can_profit_from_split(processors):
             return None
         members = set(self.group)
         indices = tuple(n for n, op in enumerate(self.operations) if op in members)
         for scopes in self.candidate_split_scopes():
-            changes = [_ReductionSplitChange(scope, indices, 1) for scope in scopes]
+            changes = [ReductionSplitChange(scope, indices, 1) for scope in scopes]
             candidates = [
                 self._select_best_split_count(change, processors) for change in changes
             ]
@@ -188,14 +126,12 @@ class _ReductionScope:
         return None
 
     def _select_best_split_count(
-        self, change: _ReductionSplitChange, processors: int
-    ) -> _ReductionSplitChange | None:
+        self, change: ReductionSplitChange, processors: int
+    ) -> ReductionSplitChange | None:
         """
         Return a change with the split count that saves the most cycles, or None if none
         saves any.
         """
-        if not change.can_split_reductions(self.operations):
-            return None
         operations = self.group if change.scope is SplitScope.GROUP else self.operations
         if not (reductions := _reductions_of(operations)):
             return None
@@ -203,12 +139,15 @@ class _ReductionScope:
         counts = candidate_split_counts(
             reductions, longest_reduced_extent(last), processors
         )
+        about = self.evaluator, self.groups, self.group, change
+        if not counts or (savings := SplitSavings.of_change(*about)) is None:
+            return None
         start = processors // min_tile_count_of_results(reductions)
         best = select_best_count(
             counts,
             start,
             lambda n: self._cycles_saved_by(replace(change, count=n)),
-            lambda n: self._max_cycles_saved_by(replace(change, count=n)),
+            savings.max_cycles_saved,
             self.evaluator.total_cycles_of_groups(self.groups) or 0,
         )
         if best is None or best <= (limit := self._max_count_of_partial_results(last)):
@@ -229,21 +168,8 @@ class _ReductionScope:
         room = max(room, share, REASSOCIATION.small_split_bytes)
         return room // max(1, size_in_bytes(last.results))
 
-    def _cycles_saved_by(self, change: _ReductionSplitChange) -> int:
+    def _cycles_saved_by(self, change: ReductionSplitChange) -> int:
         return self.evaluator.cycles_saved_by_change(self.groups, change)
-
-    def _max_cycles_saved_by(self, change: _ReductionSplitChange) -> float:
-        """
-        Return a bound on the cycles that a change saves; infinite for reassociated
-        sums, which may do less work.
-        """
-        if change.scope is SplitScope.WITH_CASCADES:
-            return inf
-        groups = [self.group] if change.scope is SplitScope.GROUP else self.groups
-        split = [each for each in groups if _reductions_of(each)]
-        return self.evaluator.max_cycles_saved_by_split(
-            self.groups, split, change.count
-        )
 
 
 def _reductions_of(group: Part) -> list[AccumulatingInterface]:
@@ -288,7 +214,7 @@ class GraphSplitKReductionsPass(ModulePass):
     the program allows.
     """
 
-    name = NAME
+    name = PASS_NAME
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if not TargetSpec.is_attached_to(op):

@@ -15,6 +15,7 @@ from tlf.passes.graph import graph_split_k_reductions
 from tlf.passes.graph.reassociate.change_evaluation import BlockChange, ChangeEvaluator
 from tlf.passes.graph.split_reductions import split_counts
 from tlf.passes.graph.split_reductions.reduction_splitting import SplittableReductions
+from tlf.passes.graph.split_reductions.split_savings import SplitSavings
 from tlf.planner.fusion.producer_closure import Part
 from tlf.planner.settings.search_budgets import PARTITION, REASSOCIATION
 
@@ -47,14 +48,12 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     def count_one_tile(self: ChangeEvaluator, group: Part) -> int:
         return 1
 
-    def bound_nothing(
-        self: ChangeEvaluator, groups: Sequence[Part], split: Sequence[Part], count: int
-    ) -> float:
+    def bound_nothing(self: SplitSavings, part_count: int) -> float:
         return inf
 
     monkeypatch.setattr(ChangeEvaluator, "cycles_saved_by_change", saved)
     monkeypatch.setattr(ChangeEvaluator, "tile_count_of_group", count_one_tile)
-    monkeypatch.setattr(ChangeEvaluator, "max_cycles_saved_by_split", bound_nothing)
+    monkeypatch.setattr(SplitSavings, "max_cycles_saved", bound_nothing)
     small = replace(REASSOCIATION, min_part_extent=3)
     monkeypatch.setattr(split_counts, "REASSOCIATION", small)
     large = replace(PARTITION, max_closure_operations=1000)

@@ -46,6 +46,7 @@ from tlf.planner.fusion.block_grouping import BlockGrouping, Groups
 from tlf.planner.fusion.cascade_fusion import CascadeFusion
 from tlf.planner.fusion.producer_closure import Part, operations_with_reshapes
 from tlf.planner.settings.search_budgets import PARTITION, REASSOCIATION
+from tlf.planner.split_bound import extra_cycles_of_partial_results
 
 BlockChange: TypeAlias = Callable[[Sequence[TilingInterface]], bool]
 """
@@ -155,12 +156,17 @@ class ChangeEvaluator:
         return self._known[key]
 
     def max_cycles_saved_by_split(
-        self, groups: Sequence[Part], split_groups: Sequence[Part], part_count: int
+        self,
+        groups: Sequence[Part],
+        split_groups: Sequence[Part],
+        part_count: int,
+        moving_cycles: float = 0.0,
     ) -> float:
         """
         Return a bound on the cycles that groups save if the reductions of some of them
-        run in `part_count` parallel parts, which one more group combines. All others
-        may join these two. Infinite if the model has no bound.
+        run in `part_count` parallel parts, and one more group combines their partial
+        results, which move in `moving_cycles`. All others may join these two. Infinite
+        if the model has no bound.
         """
         bounds = [
             self.estimator.find_split_bound(group_members_of(part))
@@ -172,10 +178,29 @@ class ChangeEvaluator:
         removed_groups = len(groups) - 2
         return (
             sum(each.max_cycles_saved(part_count) for each in known)
+            - extra_cycles_of_partial_results(known, part_count, moving_cycles)
             + removed_groups * known[0].fixed_cycles
             + self._tolerated_loss_of_cycles(-removed_groups)
             * (self.total_cycles_of_groups(groups) or 0)
         )
+
+    def max_cycles_saved_by_operations(
+        self,
+        groups: Sequence[Part],
+        operations: Sequence[TilingInterface],
+        moving_cycles: float,
+    ) -> float:
+        """
+        Return a bound on the cycles that groups save if groups of other operations
+        replace them, of which one stores partial results while it computes, in at least
+        `moving_cycles`, and another one waits for their loads. Infinite if the model
+        has no bound.
+        """
+        members = group_members_of(operations)
+        if (least := self.estimator.min_cycles_of_two_groups(members)) is None:
+            return inf
+        before = self.total_cycles_of_groups(groups) or 0
+        return (1 + PARTITION.cascade_slowdown) * before - least - moving_cycles
 
     def max_cycles_saved_by_copy(self, group: Part) -> float:
         """
@@ -199,16 +224,43 @@ class ChangeEvaluator:
         """Return cycles before minus after `change` on clones, plus tolerated loss."""
         if (before := self.total_cycles_of_groups(original_groups)) is None:
             return 0
-        module = self._clone_into_module(operations)
-        *body, _ = _function_of(module).body.block.ops
-        copies = body[len(body) - len(operations) :]
-        if not change([op for op in copies if isinstance(op, TilingInterface)]):
+        if (module := self._changed_module_of(operations, change)) is None:
             return 0
         count, after = self._known_cost_of_module(module)
         if after is None:
             return 0
         loss = self._tolerated_loss_of_cycles(count - len(original_groups))
         return before + int(before * loss) - after
+
+    def _changed_module_of(
+        self, operations: Sequence[TilingInterface], change: BlockChange
+    ) -> ModuleOp | None:
+        """Return a module with changed clones of operations; None if none changed."""
+        module = self._clone_into_module(operations)
+        *body, _ = _function_of(module).body.block.ops
+        copies = body[len(body) - len(operations) :]
+        tiled = [op for op in copies if isinstance(op, TilingInterface)]
+        return module if change(tiled) else None
+
+    def operations_after_change(
+        self, groups: Sequence[Part], change: BlockChange
+    ) -> list[TilingInterface] | None:
+        """
+        Return clones of the operations of groups after a change, simplified and without
+        those that run once for all calls; None if the change does not apply.
+        """
+        operations = operations_with_reshapes(groups)
+        if (module := self._changed_module_of(operations, change)) is None:
+            return None
+        block = self._simplify_module(module).body.block
+        known = call_invariant_values_of(block)
+        return [
+            op
+            for op in block.ops
+            if isinstance(op, TilingInterface)
+            and not isinstance(op, ConstantInterface)
+            and not known.issuperset(op.results)
+        ]
 
     def _known_cost_of_module(self, module: ModuleOp) -> tuple[int, int | None]:
         """
@@ -250,16 +302,18 @@ class ChangeEvaluator:
         mark_parameters(function, [n for n, each in enumerate(are_invariant) if each])
         return ModuleOp([function], _numerics_attributes_of(operations[0]))
 
-    def _groups_of_module(self, module: ModuleOp) -> list[Part]:
-        """
-        Simplify a module with one function, and return the groups that run at each
-        call.
-        """
+    def _simplify_module(self, module: ModuleOp) -> func.FuncOp:
+        """Simplify a module, and return its function that runs at each call."""
         for each in LocatedCanonicalizePass(), CsePass():
             each.apply(self.context, module)
         function = _function_of(module)
         outline_preparation(function, self.target)
         erase_dead_operations(module.body)
+        return function
+
+    def _groups_of_module(self, module: ModuleOp) -> list[Part]:
+        """Simplify a module, and return the groups that run at each call."""
+        function = self._simplify_module(module)
         parts = {id(p): p for p in self.groups_of_block(function.body.block).values()}
         return list(parts.values())
 

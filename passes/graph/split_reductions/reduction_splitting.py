@@ -79,10 +79,24 @@ class SplittableReductions:
         step = CascadeStep(op, iterator, None)
         return SplittableReductions(operations, {op: step}, None, forms)
 
+    @staticmethod
+    def find_in_all(
+        operations: Sequence[TilingInterface],
+    ) -> SplittableReductions | None:
+        """Return the reductions of all operations, without Taylor expansions."""
+        return SplittableReductions.find_in_group(
+            operations, operations, allows_expansions=False
+        )
+
     @property
     def first_reduction(self) -> CascadeStep:
         """The first reduction."""
         return next(iter(self.cascade_steps.values()))
+
+    @property
+    def reductions(self) -> list[AccumulatingInterface]:
+        """All reductions, in program order."""
+        return [each.op for each in self.cascade_steps.values()]
 
     @property
     def reduced_extent(self) -> int:

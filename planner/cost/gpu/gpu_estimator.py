@@ -10,13 +10,19 @@ from contextlib import suppress
 from math import inf, prod
 
 from tlf.analysis.operations.banded_matmul import MatmulWork
+from tlf.analysis.operations.op_facts import OpFacts
 from tlf.analysis.tiling.group_analysis import GroupMembers, tile_rules_of
 from tlf.analysis.tiling.group_tiling import TilingError
 from tlf.analysis.tiling.position_masks import key_of_positions
 from tlf.analysis.tiling.structural_keys import structural_key_of
 from tlf.analysis.tiling.tileable_axes import TileableAxes
+from tlf.analysis.work.flops_and_bytes import accumulator_bytes_of
 from tlf.dialects import graph
-from tlf.dialects.interfaces import ContractionInterface, DelinearizedReadInterface
+from tlf.dialects.interfaces import (
+    AccumulatingInterface,
+    ContractionInterface,
+    DelinearizedReadInterface,
+)
 from tlf.dialects.target import Level, LevelKind, TargetSpec
 from tlf.dialects.tile import Mapping
 from tlf.planner.context import Memo
@@ -106,6 +112,35 @@ class GpuEstimator:
                 return slow
         cost = self._known_cost(key, members)
         return None if cost is None else round(cost.cycles)
+
+    def min_cycles_to_move_results(
+        self, reductions: Sequence[AccumulatingInterface]
+    ) -> float:
+        """
+        Return the minimum cycles in which partial results of reductions are stored, or
+        loaded; 0 unless matrix instructions of the full rate compute all of them. In
+        one kernel, lanes and narrow instructions may compute parts of a product faster
+        than the whole.
+        """
+        if not all(map(self._is_full_rate_product, reductions)):
+            return 0.0
+        stored = sum(map(accumulator_bytes_of, reductions))
+        return stored / self.kernels.chip.memory.bandwidth
+
+    def _is_full_rate_product(self, op: AccumulatingInterface) -> bool:
+        """Return `True` if matrix instructions of the full rate compute a reduction."""
+        chip = self.kernels.chip
+        return (
+            isinstance(op, ContractionInterface)
+            and chip.has_matrix_instructions_for(op)
+            and _has_min_extents(OpFacts(op), chip.gpu.matrix_rows)
+        )
+
+    def min_cycles_of_two_groups(self, members: GroupMembers) -> float | None:
+        """Return a lower bound on the cycles of operations in two or more kernels."""
+        chip = self.kernels.chip
+        fixed = chip.gpu.launch + chip.memory.latency + chip.cache.latency
+        return 2 * fixed + min_busy_cycles_of(members, chip)
 
     def find_split_bound(self, members: GroupMembers) -> SplitBound | None:
         """
@@ -270,22 +305,20 @@ class GpuEstimator:
         matrices = (
             op
             for op in members.accumulating_operations
-            if isinstance(op, ContractionInterface) and self.has_mma_shape(members, op)
+            if isinstance(op, ContractionInterface)
+            and _has_min_extents(
+                members.op_facts.facts_of(op), self.target.tiling.matrix_minimum
+            )
         )
         first = next(matrices, None)
         is_known = first is None or first is members.accumulating_operations[0]
         return [None] if is_known else [None, first]
 
-    def has_mma_shape(self, members: GroupMembers, op: ContractionInterface) -> bool:
-        """
-        Return `True` if every axis of a contraction has the minimum extent of a matrix
-        product.
-        """
-        form = members.op_facts.facts_of(op)
-        least = self.target.tiling.matrix_minimum
-        return MatmulWork.of_iterators(
-            form.iterator_roles, form.extents
-        ).has_min_extents(least)
+
+def _has_min_extents(facts: OpFacts, min_extent: int) -> bool:
+    """Return `True` if every axis of a matrix product has a minimum extent."""
+    work = MatmulWork.of_iterators(facts.iterator_roles, facts.extents)
+    return work.has_min_extents(min_extent)
 
 
 def _key_of_group(members: GroupMembers) -> Hashable:

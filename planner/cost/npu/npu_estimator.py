@@ -5,7 +5,7 @@ estimated time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from math import inf, prod
@@ -18,6 +18,7 @@ from tlf.analysis.tiling.group_analysis import GroupMembers
 from tlf.analysis.tiling.group_tiling import TilingError
 from tlf.analysis.tiling.structural_keys import StructuralKeys, structural_key_of
 from tlf.dialects import graph, tile
+from tlf.dialects.interfaces import AccumulatingInterface
 from tlf.dialects.target import Level, TargetSpec
 from tlf.dialects.tile import Mapping
 from tlf.planner.context import Memo
@@ -128,6 +129,16 @@ class NpuEstimator:
             else self._estimate_outer_cycles
         )
         return _memoize_by_structure(self._answers, members, find)
+
+    def min_cycles_to_move_results(
+        self, reductions: Sequence[AccumulatingInterface]
+    ) -> float:
+        """Return 0: the model has no bound on parts of reductions."""
+        return 0.0
+
+    def min_cycles_of_two_groups(self, members: GroupMembers) -> float | None:
+        """Return None: the model has no bound on several groups."""
+        return None
 
     def find_split_bound(self, members: GroupMembers) -> SplitBound | None:
         """Return None: parts of a reduction have no bound in this model."""
