@@ -74,6 +74,10 @@ class ChangeEvaluator:
         default_factory=dict[Hashable, tuple[int, int | None]]
     )
     """Number of groups and total cycles of changed operations, by their structure."""
+    _operations_after: dict[Hashable, list[TilingInterface] | None] = field(
+        default_factory=dict[Hashable, "list[TilingInterface] | None"]
+    )
+    """Simplified clones of changed operations, by the structure before."""
     _invariants: CallInvariantAnalysis = field(default_factory=CallInvariantAnalysis)
 
     @staticmethod
@@ -250,6 +254,16 @@ class ChangeEvaluator:
         those that run once for all calls; None if the change does not apply.
         """
         operations = operations_with_reshapes(groups)
+        key = change, structural_key_of(operations, results_used_outside(operations))
+        if key not in self._operations_after:
+            self._operations_after[key] = self._find_operations_after_change(
+                operations, change
+            )
+        return self._operations_after[key]
+
+    def _find_operations_after_change(
+        self, operations: Sequence[TilingInterface], change: BlockChange
+    ) -> list[TilingInterface] | None:
         if (module := self._changed_module_of(operations, change)) is None:
             return None
         block = self._simplify_module(module).body.block

@@ -34,6 +34,15 @@ class SplitScope(Enum):
 
 
 @dataclass(frozen=True)
+class SplittableReassociation:
+    """A rewrite that reassociates sums in place; applies if it has what to split."""
+
+    def __call__(self, operations: Sequence[TilingInterface]) -> bool:
+        reassociated = reassociate_and_collect(operations)
+        return SplittableReductions.find_in_all(reassociated) is not None
+
+
+@dataclass(frozen=True)
 class ReductionSplitChange:
     """A rewrite that splits reductions in place into `count` partial reductions."""
 
@@ -57,13 +66,6 @@ class ReductionSplitChange:
         return SplittableReductions.find_in_group(
             [operations[n] for n in self.group_indices], operations
         )
-
-    def can_split_reductions(self, operations: Sequence[TilingInterface]) -> bool:
-        """
-        Return `True` if there are reductions to split, after it reassociated sums in
-        place if `scope` does.
-        """
-        return self.find_splittable_reductions(operations) is not None
 
     def __call__(self, operations: Sequence[TilingInterface]) -> bool:
         if (reductions := self.find_splittable_reductions(operations)) is None:

@@ -17,6 +17,7 @@ from tlf.passes.graph.split_reductions.reduction_splitting import (
 from tlf.passes.graph.split_reductions.split_change import (
     ReductionSplitChange,
     SplitScope,
+    SplittableReassociation,
 )
 from tlf.planner.fusion.producer_closure import Part, operations_with_reshapes
 
@@ -52,7 +53,7 @@ class SplitSavings:
         None if there are none to split.
         """
         if change.scope is SplitScope.WITH_CASCADES:
-            return SplitSavings._after_reassociation(evaluator, groups, change)
+            return SplitSavings._after_reassociation(evaluator, groups)
         found = change.find_splittable_reductions(operations_with_reshapes(groups))
         if found is None:
             return None
@@ -67,11 +68,11 @@ class SplitSavings:
 
     @staticmethod
     def _after_reassociation(
-        evaluator: ChangeEvaluator, groups: Sequence[Part], change: ReductionSplitChange
+        evaluator: ChangeEvaluator, groups: Sequence[Part]
     ) -> SplitSavings | None:
-        """Return the savings by a change that reassociates sums first."""
+        """Return the savings of all groups by a split of their reassociated sums."""
         operations = evaluator.operations_after_change(
-            groups, change.can_split_reductions
+            groups, SplittableReassociation()
         )
         if operations is None:
             return None

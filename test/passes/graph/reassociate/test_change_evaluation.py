@@ -62,3 +62,15 @@ def test_a_copy_of_a_factor_cannot_pay_for_a_short_product():
     assert evaluator.max_cycles_saved_by_copy(group) <= 0
     evaluator, group = _evaluator_and_group(product(64, 64, 16384, "f32"))
     assert evaluator.max_cycles_saved_by_copy(group) > 0
+
+
+def test_operations_after_a_change_are_those_of_equal_groups(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    evaluator, group = _evaluator_and_group(product(64, 64, 16384))
+    after = evaluator.operations_after_change([group], _Split("split", 32))
+    assert after is not None
+    products = [op for op in after if isinstance(op, graph.ContractOp)]
+    assert [len(op.result.type.get_shape()) for op in products] == [3]
+    monkeypatch.delattr(SplittableReductions, "split_into_parts")
+    assert evaluator.operations_after_change([group], _Split("split", 32)) is after
