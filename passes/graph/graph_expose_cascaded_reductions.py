@@ -21,7 +21,7 @@ from tlf.passes.graph.reassociate.cascade_rewriting import (
     reassociate_operation,
 )
 from tlf.passes.graph.reassociate.change_evaluation import ChangeEvaluator
-from tlf.passes.graph.reassociate.reassociation_rules import reassociation_rule_for
+from tlf.passes.graph.reassociate.reassociation_rules import KnownRules
 from tlf.planner.fusion.producer_closure import (
     Part,
     operands_of,
@@ -33,7 +33,8 @@ from tlf.planner.settings.search_budgets import REASSOCIATION
 
 def expose_cascades_of_block(block: Block, evaluator: ChangeEvaluator) -> None:
     """Reassociate the sums of a block where that saves time by the cost model."""
-    candidates = {op for op in block.ops if reassociation_rule_for(op) is not None}
+    rules = KnownRules()
+    candidates = set(filter(rules.has_rule, block.ops))
     if not candidates:
         return
     groups = evaluator.groups_of_block(block)
@@ -43,25 +44,24 @@ def expose_cascades_of_block(block: Block, evaluator: ChangeEvaluator) -> None:
         parts = producer_closure_of(
             group, operands_of(group), groups, through_views=True
         )
-        if changed := _select_operations_to_reassociate(parts, group, evaluator):
+        if changed := _select_operations_to_reassociate(parts, group, evaluator, rules):
             invariant = call_invariant_values_of(block)
             for op in reversed(changed):
                 reassociate_operation(op, invariant)
+            rules.clear()
         visited = {pending[0], *changed}
         pending = [op for op in pending if op not in visited]
 
 
 def _select_operations_to_reassociate(
-    groups: Sequence[Part], group: Part, evaluator: ChangeEvaluator
+    groups: Sequence[Part], group: Part, evaluator: ChangeEvaluator, rules: KnownRules
 ) -> list[Operation]:
     """
     Return the operations to rewrite, in program order: all operations with a rule, or
     those of `group` only, whichever saves more cycles; none if neither pays.
     """
     operations = operations_with_reshapes(groups)
-    all_positions = [
-        n for n, op in enumerate(operations) if reassociation_rule_for(op) is not None
-    ]
+    all_positions = [n for n, op in enumerate(operations) if rules.has_rule(op)]
     group_positions = [
         position for position in all_positions if operations[position] in group
     ]

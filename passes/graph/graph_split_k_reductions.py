@@ -24,7 +24,7 @@ from tlf.dialects.interfaces import (
 )
 from tlf.dialects.target import TargetSpec
 from tlf.passes.graph.reassociate.change_evaluation import ChangeEvaluator
-from tlf.passes.graph.reassociate.reassociation_rules import reassociation_rule_for
+from tlf.passes.graph.reassociate.reassociation_rules import KnownRules
 from tlf.passes.graph.split_reductions.split_change import (
     PASS_NAME,
     ReductionSplitChange,
@@ -57,6 +57,7 @@ class _ReductionScope:
     evaluator: ChangeEvaluator
     groups: Sequence[Part]
     group: Part
+    rules: KnownRules
     live_bytes: StoredLiveBytes
     """Bytes that are live while groups run, without splits."""
     is_limited_by_memory: bool = field(init=False, default=False)
@@ -103,7 +104,7 @@ class _ReductionScope:
         """
         exposed = (
             [SplitScope.WITH_CASCADES]
-            if any(map(reassociation_rule_for, self.operations))
+            if any(map(self.rules.has_rule, self.operations))
             else []
         )
         with_producers = [SplitScope.WITH_PRODUCERS] if len(self.groups) > 1 else []
@@ -181,7 +182,7 @@ def split_reductions_of_block(
 ) -> None:
     """Split the reductions of a block where the cost model estimates fewer cycles."""
     groups, visited = evaluator.groups_of_block(block), set[Operation]()
-    live_bytes = StoredLiveBytes.of_groups(block, groups)
+    live_bytes, rules = StoredLiveBytes.of_groups(block, groups), KnownRules()
     for op in reversed(list(groups)):
         group = groups[op]
         if op in visited:
@@ -189,11 +190,12 @@ def split_reductions_of_block(
         visited.update(group)
         closure = producer_closure_of(group, operands_of(group), groups)
         for parts in (closure, [group]) if len(closure) > 1 else ([group],):
-            scope = _ReductionScope(evaluator, parts, group, live_bytes)
+            scope = _ReductionScope(evaluator, parts, group, rules, live_bytes)
             change = scope.find_best_split(processors)
             if change is not None:
                 visited.update(scope.operations)
                 change(scope.operations)
+                rules.clear()
             if change is not None or scope.is_limited_by_memory:
                 break
 

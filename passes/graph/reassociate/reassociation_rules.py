@@ -7,7 +7,7 @@ reductions in one loop.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from xdsl.ir import Operation, SSAValue
 
@@ -66,3 +66,25 @@ REASSOCIATION_RULES: Sequence[ReassociationRule] = (
 def reassociation_rule_for(op: Operation) -> ReassociationRule | None:
     """Return the first reassociation rule that matches an operation, or None."""
     return next((rule for rule in REASSOCIATION_RULES if rule.can_apply(op)), None)
+
+
+@dataclass
+class KnownRules:
+    """
+    Rules of the operations of a block, each found once: it takes a walk over all terms
+    of a sum, which are many along the residual additions of layers.
+    """
+
+    _rules: dict[Operation, ReassociationRule | None] = field(
+        default_factory=dict[Operation, "ReassociationRule | None"]
+    )
+
+    def has_rule(self, op: Operation) -> bool:
+        """Return `True` if a reassociation rule matches an operation."""
+        if op not in self._rules:
+            self._rules[op] = reassociation_rule_for(op)
+        return self._rules[op] is not None
+
+    def clear(self) -> None:
+        """Forget all rules, as operations of the block have changed."""
+        self._rules.clear()
