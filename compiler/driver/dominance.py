@@ -6,7 +6,7 @@ xDSL's verifier does not check this. Every region is treated as an SSACFG region
 
 from collections.abc import Iterator, Sequence
 
-from xdsl.ir import Block, Operation, OpResult, Region, SSAValue
+from xdsl.ir import Block, Operation, OpResult, Region
 from xdsl.utils.exceptions import VerifyException
 
 from tlf.compiler.driver.diagnostics import Position
@@ -21,43 +21,53 @@ def verify_dominance(op: Operation) -> None:
         _verify_region_dominance(region, set())
 
 
-def _verify_region_dominance(region: Region, visible_values: set[SSAValue]) -> None:
+def _verify_region_dominance(region: Region, visible_ids: set[int]) -> None:
     """
-    Check `region`, in which the values of `visible_values` may be used; restore
-    `visible_values`.
+    Check `region`, in which the values with `visible_ids` may be used; restore
+    `visible_ids`. Values are represented by their ids, whose hashes are fast.
     """
     if (entry := region.first_block) is None:
         return
+    if entry.next_block is None:
+        visible_ids.difference_update(_verify_block_dominance(entry, visible_ids))
+        return
     children = _dominator_tree_of(entry)
-    stack: list[tuple[Block, list[SSAValue] | None]] = [(entry, None)]
+    stack: list[tuple[Block, list[int] | None]] = [(entry, None)]
     while stack:
         block, defined = stack.pop()
         if defined is not None:
-            visible_values.difference_update(defined)
+            visible_ids.difference_update(defined)
             continue
-        stack.append((block, _verify_block_dominance(block, visible_values)))
+        stack.append((block, _verify_block_dominance(block, visible_ids)))
         stack.extend((child, None) for child in children[block])
 
 
-def _verify_block_dominance(
-    block: Block, visible_values: set[SSAValue]
-) -> list[SSAValue]:
-    """Check `block` and return the values it defines, which are visible at its end."""
-    defined: list[SSAValue] = [*block.args]
-    visible_values.update(block.args)
+def _verify_block_dominance(block: Block, visible_ids: set[int]) -> list[int]:
+    """
+    Check `block` and return the ids of the values it defines, which are visible at its
+    end.
+    """
+    defined = list(map(id, block.args))
+    visible_ids.update(defined)
     for op in block.ops:
-        for index, operand in enumerate(op.operands):
-            if operand not in visible_values:
-                _report_undominated_use(op, index, operand)
+        if not visible_ids.issuperset(map(id, op.operands)):
+            _report_undominated_use(op, visible_ids)
         for region in op.regions:
-            _verify_region_dominance(region, visible_values)
-        visible_values.update(op.results)
-        defined.extend(op.results)
+            _verify_region_dominance(region, visible_ids)
+        if results := op.results:
+            ids = list(map(id, results))
+            visible_ids.update(ids)
+            defined += ids
     return defined
 
 
-def _report_undominated_use(op: Operation, index: int, operand: SSAValue) -> None:
-    """Raise `VerifyException` at `op`, naming the definition of `operand`."""
+def _report_undominated_use(op: Operation, visible_ids: set[int]) -> None:
+    """
+    Raise `VerifyException` at `op`, naming the definition of the first operand that is
+    not visible.
+    """
+    uses = enumerate(op.operands)
+    index, operand = next(use for use in uses if id(use[1]) not in visible_ids)
     if isinstance(operand, OpResult):
         at = Position.from_operation(operand.op)
         where = "" if at is None else f" at {at.line}:{at.column}"
@@ -72,8 +82,6 @@ def _dominator_tree_of(entry: Block) -> dict[Block, list[Block]]:
     """
     Return the children in the dominator tree of each block reachable from `entry`.
     """
-    if entry.next_block is None and entry.prev_block is None:
-        return {entry: []}
     order = _reverse_postorder_from(entry)
     index = {block: i for i, block in enumerate(order)}
     predecessors: list[list[int]] = [[] for _ in order]

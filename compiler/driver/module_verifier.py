@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 from xdsl.traits import SymbolUserOpInterface
 
 from tlf.compiler.driver.dominance import verify_dominance
@@ -52,13 +52,14 @@ class IncrementalVerifier:
         if self.verifies_unchanged or not self._snapshot:
             verify_module(module)
         else:
-            known = {contents[0]: contents for contents in self._snapshot}
-            changed = [e[0] for e in snapshot if known.get(e[0]) != e]
-            added = [op for op in changed if op not in known]
+            # Both snapshots reference their operations, so that ids are unique.
+            known = {id(contents[0]): contents for contents in self._snapshot}
+            changed = [e[0] for e in snapshot if known.get(id(e[0])) != e]
+            added = [op for op in changed if id(op) not in known]
             everything = [contents[0] for contents in snapshot]
             affected = _affected_operations(everything, changed, added)
             _verify_operations(
-                module, [op for op in everything if op in affected], self._forms
+                module, [op for op in everything if id(op) in affected], self._forms
             )
         self._snapshot = snapshot
         return True
@@ -71,17 +72,17 @@ def _verify_operations(
     Check some operations, given in program order, inner ones first, except those of
     forms that verified, and the dominance of all values.
     """
-    reader, known = FormReader(forms), set[Operation]()
+    reader, known = FormReader(forms), set[int]()
     for op in _inner_operations_first(operations):
         _verify_block_structure(op)
         if (form := reader.form_of(op)) is not None and form in forms:
-            known.add(op)
+            known.add(id(op))
             continue
         op.verify(verify_nested_ops=False)
         if form is not None:
             forms.add(form)
     for op in operations:
-        if op not in known:
+        if id(op) not in known:
             verify_no_stray_attributes(op)
     verify_dominance(module)
 
@@ -104,24 +105,30 @@ def _affected_operations(
     operations: Sequence[Operation],
     changed: Sequence[Operation],
     added: Sequence[Operation],
-) -> set[Operation]:
+) -> set[int]:
     """
-    Return those of all operations whose verification depends on changed operations.
+    Return the ids of those of all operations whose verification depends on changed
+    operations.
     """
-    affected = {*_symbol_users(operations), *changed}
+    new = set(map(id, added))
+    affected = {id(op): op for op in (*_symbol_users(operations), *changed)}
     for op in added:
-        affected.update(op.walk())
+        # The operations inside of the outermost new ones include those of inner ones.
+        if id(op.parent_op()) not in new:
+            affected.update((id(each), each) for each in op.walk())
     for op in changed:
-        blocks = (block for region in op.regions for block in region.blocks)
-        arguments = (argument for block in blocks for argument in block.args)
-        for value in (*op.results, *arguments):
-            affected.update(use.operation for use in value.uses)
-    for op in tuple(affected):
+        values: list[SSAValue] = [*op.results]
+        for region in op.regions:
+            for block in region.blocks:
+                values += block.args
+        users = (use.operation for value in values for use in value.uses)
+        affected.update((id(user), user) for user in users)
+    for op in tuple(affected.values()):
         parent = op.parent_op()
-        while parent is not None and parent not in affected:
-            affected.add(parent)
+        while parent is not None and id(parent) not in affected:
+            affected[id(parent)] = parent
             parent = parent.parent_op()
-    return affected
+    return set(affected)
 
 
 def _symbol_users(operations: Sequence[Operation]) -> Iterator[Operation]:
@@ -144,9 +151,9 @@ def _verify_block_structure(op: Operation) -> None:
         for block in region.blocks:
             if block.parent is not region or region.parent is not op:
                 raise ValueError("expected blocks to refer to their region")
-            if any(each.parent is not block for each in block.ops):
-                raise ValueError(
-                    "expected operations to refer to the block around them"
-                )
+            for each in block.ops:
+                if each.parent is not block:
+                    text = "expected operations to refer to the block around them"
+                    raise ValueError(text)
             if block.is_empty:
                 block.verify()

@@ -67,12 +67,13 @@ class VerifiedForms:
 class FormReader:
     """
     Reader of the forms of operations, each of which is examined once and must not
-    change meanwhile.
+    change meanwhile. Operations and values are found by their ids, whose hashes are
+    fast.
     """
 
     forms: VerifiedForms
-    _kinds: dict[Operation, int] = field(default_factory=dict[Operation, int])
-    _surroundings: dict[Operation, int] = field(default_factory=dict[Operation, int])
+    _kinds: dict[int, int] = field(default_factory=dict[int, int])
+    _surroundings: dict[int, int] = field(default_factory=dict[int, int])
 
     def form_of(self, op: Operation) -> Hashable | None:
         """
@@ -94,7 +95,7 @@ class FormReader:
         return tuple(form)
 
     def _append_operation(
-        self, op: Operation, values: dict[SSAValue, int], form: list[Hashable]
+        self, op: Operation, values: dict[int, int], form: list[Hashable]
     ) -> None:
         """
         Append an operation and those in its regions to a form, whose values are
@@ -102,17 +103,17 @@ class FormReader:
         """
         form.append(self._kind_of(op))
         for operand in op.operands:
-            if (number := values.get(operand)) is None:
-                values[operand] = len(values)
+            if (number := values.get(id(operand))) is None:
+                values[id(operand)] = len(values)
                 form.append(self._definition_of(operand))
             else:
                 form.append(number)
         for result in op.results:
-            values[result] = len(values)
+            values[id(result)] = len(values)
         for region in op.regions:
             for block in region.blocks:
                 for argument in block.args:
-                    values[argument] = len(values)
+                    values[id(argument)] = len(values)
                 for inner in block.ops:
                     if inner.regions:
                         raise UnknownFormError
@@ -121,7 +122,7 @@ class FormReader:
 
     def _kind_of(self, op: Operation) -> int:
         """Return a number that is equal for operations that differ only in values."""
-        if (known := self._kinds.get(op)) is None:
+        if (known := self._kinds.get(id(op))) is None:
             if op.successors:
                 raise UnknownFormError
             number_of = self.forms.number_of_attribute
@@ -135,7 +136,7 @@ class FormReader:
                 for block in region.blocks:
                     kind.append(tuple(map(number_of, block.arg_types)))
                 kind.append(None)
-            known = self._kinds[op] = self.forms.number_of(tuple(kind))
+            known = self._kinds[id(op)] = self.forms.number_of(tuple(kind))
         return known
 
     def _definition_of(self, value: SSAValue) -> tuple[int, int]:
@@ -151,11 +152,11 @@ class FormReader:
 
     def _surroundings_of(self, op: Operation) -> int:
         """Return a number of the classes of an operation and of those around it."""
-        if (known := self._surroundings.get(op)) is None:
+        if (known := self._surroundings.get(id(op))) is None:
             parent = op.parent_op()
             outer = None if parent is None else self._surroundings_of(parent)
             known = self.forms.number_of((type(op), outer))
-            self._surroundings[op] = known
+            self._surroundings[id(op)] = known
         return known
 
 
