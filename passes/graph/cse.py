@@ -18,11 +18,10 @@ from xdsl.traits import (
     MemoryEffectKind,
     get_effects,
 )
-from xdsl.transforms.dead_code_elimination import would_be_trivially_dead
 
 from tlf.analysis.buffers.lifetimes import needs_longer_lifetime
 from tlf.dialects import graph
-from tlf.dialects.dead_operations import has_uses
+from tlf.dialects.dead_operations import is_dead
 from tlf.dialects.interfaces import ViewInterface
 from tlf.dialects.pure_operations import is_pure
 from tlf.dialects.reporting_pass import ReportingPass
@@ -140,7 +139,7 @@ class _SubexpressionElimination:
         """
         if _is_terminator(type(op)):
             return
-        if not has_uses(op) and would_be_trivially_dead(op):
+        if is_dead(op):
             _remark_on_whole_tensor_op(op, "dropped, because nothing uses it")
             self._erase(op)
             return

@@ -3,12 +3,16 @@
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Region
-from xdsl.transforms.dead_code_elimination import region_dce
+from xdsl.transforms.dead_code_elimination import is_trivially_dead, region_dce
 
 from tlf.compiler.driver.driver import new_context, parse_module
 from tlf.compiler.driver.source import Source
 from tlf.dialects import dead_operations
-from tlf.dialects.dead_operations import erase_dead_operations, has_uses
+from tlf.dialects.dead_operations import (
+    erase_dead_operations,
+    has_uses,
+    is_dead,
+)
 
 LIVE = '"test.op"(%x) : (f32) -> ()'
 CHAIN = "%a = arith.negf %x : f32 %b = arith.negf %a : f32"
@@ -21,6 +25,17 @@ DEAD_IN_LIVE_LOOP = """
     scf.for %i = %zero to %zero step %zero {
       %y = arith.negf %x : f32
       "test.op"() : () -> ()
+    }
+"""
+BUFFER = """
+    %zero = arith.constant 0 : index
+    scf.for %i = %zero to %zero step %zero {
+      %b = memref.alloc() : memref<f32>
+      %c = memref.load %b[] : memref<f32>
+    }
+    scf.for %i = %zero to %zero step %zero {
+      %d = memref.alloc() : memref<f32>
+      memref.store %x, %d[] : memref<f32>
     }
 """
 UNREACHABLE = "cf.br ^end ^lost: cf.br ^end ^end:"
@@ -40,6 +55,14 @@ def test_dead_operations_are_those_of_xdsl(body: str):
     assert erase_dead_operations(actual.body) == is_changed
     assert str(actual) == str(expected)
     assert is_changed == (body != LIVE)
+
+
+@pytest.mark.parametrize("body", [LIVE, CHAIN, LOOP, DEAD_IN_LIVE_LOOP, BUFFER])
+def test_operations_are_dead_as_in_xdsl(body: str):
+    operations = list(parse_function(body).walk())
+    are_dead = [is_dead(op) for op in operations]
+    assert are_dead == [is_trivially_dead(op) for op in operations]
+    assert any(are_dead) == (body != LIVE)
 
 
 def test_live_modules_are_not_analyzed(monkeypatch: pytest.MonkeyPatch):
