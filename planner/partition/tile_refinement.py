@@ -47,7 +47,9 @@ class TileRefinement:
             self.max_evaluations = 0
             return {}
         for plans, groups in families.items():
-            best, plan = self._best_plan(best, self.selected, plans, groups)
+            best, plan = self._best_plan(
+                best, self.selected, plans, groups, REFINEMENT.insensitive_plans
+            )
             self.selected |= dict.fromkeys(groups, plan)
         self.best_cycles = best
         return self.selected
@@ -85,7 +87,7 @@ class TileRefinement:
         current = self.selected.get(groups[0], plans[0])
         candidates = [current, *(each for each in others if each not in plans)]
         self.best_cycles, plan = self._best_plan(
-            self.best_cycles, self.selected, candidates, groups
+            self.best_cycles, self.selected, candidates, groups, len(candidates)
         )
         self.selected |= dict.fromkeys(groups, plan)
 
@@ -95,19 +97,27 @@ class TileRefinement:
         selected: Mapping[graph.GroupOp, graph.PlanAttr],
         plans: Sequence[graph.PlanAttr],
         groups: Sequence[graph.GroupOp],
+        patience: int,
     ) -> tuple[int, graph.PlanAttr]:
         """
         Return the best cycles and plan of a family, given the plans selected for other
-        families. The groups have the first of the plans, with `best` cycles.
+        families. The groups have the first of the plans, with `best` cycles. If none of
+        the next `patience` plans matters to the program, the others are not evaluated,
+        but count as if they were: no other family is evaluated instead.
         """
-        best_plan = plans[0]
-        for plan in plans[1:]:
+        known: list[int | None] = [best]
+        while len(known) < len(plans):
+            if len(known) == patience + 1 and not _has_sensible_effect(known):
+                left = self.max_evaluations - len(plans) + len(known)
+                self.max_evaluations = max(0, left)
+                break
+            plan = plans[len(known)]
             cycles = self._evaluate_program_cycles(
                 {**selected, **dict.fromkeys(groups, plan)}
             )
-            if cycles is not None and cycles < best:
-                best, best_plan = cycles, plan
-        return best, best_plan
+            known.append(cycles)
+        fastest = min(cycles for cycles in known if cycles is not None)
+        return fastest, plans[known.index(fastest)]
 
     def _evaluate_program_cycles(
         self, plans: Mapping[graph.GroupOp, graph.PlanAttr]
@@ -125,6 +135,13 @@ class TileRefinement:
                 assert isinstance(copied, graph.GroupOp)
                 copied.plan = plans[op]
         return self.evaluator.evaluate_planned_groups(copy)
+
+
+def _has_sensible_effect(cycles: Sequence[int | None]) -> bool:
+    """Return `True` if cycles of a program with some plans differ, or are unknown."""
+    known = [each for each in cycles if each is not None]
+    limit = min(known) * (1 + REFINEMENT.min_effect)
+    return len(known) < len(cycles) or max(known) > limit
 
 
 def is_small_program(groups: Iterable[graph.GroupOp]) -> bool:

