@@ -42,7 +42,7 @@ class _Canonicalization(RewritePattern):
     def __init__(self, ctx: Context) -> None:
         self._folder = Folder(ctx)
         self._rules: dict[type[Operation], tuple[bool, Sequence[RewritePattern]]] = {}
-        """Whether operations of a class are folded, and the patterns of the class."""
+        """True if a class is folded, and its patterns."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
         if is_dead(op):
