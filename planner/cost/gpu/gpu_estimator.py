@@ -305,14 +305,19 @@ class GpuEstimator:
         matrices = (
             op
             for op in members.accumulating_operations
-            if isinstance(op, ContractionInterface)
-            and _has_min_extents(
-                members.op_facts.facts_of(op), self.target.tiling.matrix_minimum
-            )
+            if isinstance(op, ContractionInterface) and self.has_mma_shape(members, op)
         )
         first = next(matrices, None)
         is_known = first is None or first is members.accumulating_operations[0]
         return [None] if is_known else [None, first]
+
+    def has_mma_shape(self, members: GroupMembers, op: ContractionInterface) -> bool:
+        """
+        Return `True` if every axis of a contraction has the minimum extent of a matrix
+        product.
+        """
+        facts = members.op_facts.facts_of(op)
+        return _has_min_extents(facts, self.target.tiling.matrix_minimum)
 
 
 def _has_min_extents(facts: OpFacts, min_extent: int) -> bool:
