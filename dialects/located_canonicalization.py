@@ -2,33 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.folder import Folder
 from xdsl.ir import Block, Operation, Region
 from xdsl.pattern_rewriter import (
+    GreedyRewritePatternApplier,
     PatternRewriter,
     PatternRewriterListener,
     PatternRewriteWalker,
     RewritePattern,
 )
-from xdsl.traits import (
-    ConstantLike,
-    HasCanonicalizationPatternsTrait,
-    HasFolder,
-    MemoryEffect,
-)
+from xdsl.traits import HasCanonicalizationPatternsTrait, HasFolder, MemoryEffect
 from xdsl.transforms.canonicalize import CanonicalizePass
 
-from tlf.dialects.dead_operations import (
-    erase_dead_operations,
-    has_uses,
-    is_dead,
-)
+from tlf.dialects.dead_operations import erase_dead_operations, has_uses, is_dead
 from tlf.dialects.located_rewriting import LocatedPattern
 from tlf.dialects.reporting_pass import ReportingPass
 
@@ -40,39 +30,34 @@ class _Canonicalization(RewritePattern):
     """
 
     def __init__(self, ctx: Context) -> None:
-        self._folder = Folder(ctx)
-        self._rules: dict[type[Operation], tuple[bool, Sequence[RewritePattern]]] = {}
-        """True if a class is folded, and its patterns."""
+        self._ctx = ctx
+        self._appliers: dict[type[Operation], GreedyRewritePatternApplier] = {}
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
         if is_dead(op):
             rewriter.erase(op)
             return
         kind = type(op)
-        if (rules := self._rules.get(kind)) is None:
-            rules = self._rules[kind] = _can_fold(kind), _patterns_of(kind)
-        can_fold, patterns = rules
-        if can_fold and (folded := self._folder.try_fold(op)) is not None:
-            values, new_ops = folded
-            rewriter.replace(op, new_ops=new_ops, new_results=values)
-            return
-        for pattern in patterns:
-            pattern.match_and_rewrite(op, rewriter)
-            if rewriter.has_done_action:
-                return
+        if (applier := self._appliers.get(kind)) is None:
+            applier = self._appliers[kind] = self._build_applier(kind)
+        applier.match_and_rewrite(op, rewriter)
 
-
-def _can_fold(kind: type[Operation]) -> bool:
-    """Return `True` if a class has a folder, and is not what constants fold to."""
-    if kind.has_trait(ConstantLike, value_if_unregistered=True):
-        return False
-    return kind.has_trait(HasFolder, value_if_unregistered=False)
-
-
-def _patterns_of(kind: type[Operation]) -> Sequence[RewritePattern]:
-    """Return the canonicalization patterns of a class."""
-    traits = kind.get_traits_of_type(HasCanonicalizationPatternsTrait)
-    return [pattern for trait in traits for pattern in trait.get_patterns(kind)]
+    def _build_applier(self, kind: type[Operation]) -> GreedyRewritePatternApplier:
+        """
+        Return the folder and the canonicalization patterns of a class, for operations
+        that are not dead.
+        """
+        patterns = [
+            pattern
+            for trait in kind.get_traits_of_type(HasCanonicalizationPatternsTrait)
+            for pattern in trait.get_patterns(kind)
+        ]
+        return GreedyRewritePatternApplier(
+            patterns,
+            ctx=self._ctx,
+            folding_enabled=kind.has_trait(HasFolder, value_if_unregistered=False),
+            dce_enabled=False,
+        )
 
 
 @cache
