@@ -69,6 +69,7 @@ class CallableProgram:
         self._lock = RLock()
         self._figures: dict[str, float] = {}
         self._figures_of_run: Mapping[str, float] = {}
+        """Figures of the last run."""
 
     def __call__(self, *arguments: Buffer, **named: Buffer) -> Any:
         """Run the program."""

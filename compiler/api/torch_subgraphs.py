@@ -77,23 +77,28 @@ class CompiledGraph:
         Return the devices of the results if these are the outputs, in order and without
         a change of their memory order; `None` otherwise.
         """
-        outputs = self.function.outputs
-        if self.strides or [*outputs] != [*range(len(self.orders))]:
+        positions = range(len(self.orders))
+        if self.strides or [*self.function.outputs] != [*positions]:
             return None
         if any(order is not None for order in self.orders):
             return None
-        devices = [self.devices.get(at) for at in range(len(outputs))]
-        known = [each for each in devices if each is not None]
-        return known if len(known) == len(devices) else None
+        if not self.devices.keys() >= {*positions}:
+            return None
+        return [self.devices[at] for at in positions]
 
     def __call__(self, *inputs: torch.Tensor) -> list[Any]:
-        if (devices := self._final_devices) is not None:
-            results = self.program.run_ordered(self._order_inputs(inputs), True)
-            return [*map(_move, results, devices)]
+        results = self.program.run_ordered(self._order_inputs(inputs), True)
+        if self._final_devices is not None:
+            return [*map(_move, results, self._final_devices)]
+        return self._convert_results(results, inputs)
+
+    def _convert_results(
+        self, results: Sequence[Any], inputs: Sequence[torch.Tensor]
+    ) -> list[Any]:
+        """Return the outputs, with their devices, memory orders and strides."""
         # Numbers may be passed as host tensors, whatever the device of other inputs.
         devices = (each.device for each in inputs if each.device.type != "cpu")
         device = next(devices, torch.device("cpu"))
-        results = self.program.run_ordered(self._order_inputs(inputs), True)
         outputs = [
             with_axis_order(
                 _move(results[output], self.devices.get(at, device)),
