@@ -102,14 +102,12 @@ def _submit_request(
         function = import_kernel_function(kernel)
         request = KernelRequest(variant, types, aligned, gpu, read_triton_folder())
         request = replace(request, key=compute_kernel_key(request, function))
-        # A worker that stored a kernel may still build its launcher.
-        if (pending := POOL.find_answer(request)) is not None:
-            return pending
         is_stored = is_kernel_stored(request.key, kernel.name)
     except Exception as error:
         LOG.info("kernel '%s' is left to this process: %s", kernel.name, error)
         return None
-    return None if is_stored else POOL.submit(request)
+    # A worker that stored a kernel may still build its launcher.
+    return POOL.find_answer(request) if is_stored else POOL.submit(request)
 
 
 def _current_gpu() -> GpuArchitecture:
