@@ -17,11 +17,7 @@ from xdsl.passes import ModulePass
 from tlf.analysis.work.engine_throughput import Engines
 from tlf.analysis.work.flops_and_bytes import size_in_bytes
 from tlf.dialects.dead_operations import erase_dead_operations
-from tlf.dialects.interfaces import (
-    AccumulatingInterface,
-    ContractionInterface,
-    TilingInterface,
-)
+from tlf.dialects.interfaces import ContractionInterface, TilingInterface
 from tlf.dialects.target import TargetSpec
 from tlf.passes.graph.reassociate.change_evaluation import ChangeEvaluator
 from tlf.passes.graph.reassociate.reassociation_rules import KnownRules
@@ -34,6 +30,7 @@ from tlf.passes.graph.split_reductions.split_counts import (
     candidate_split_counts,
     longest_reduced_extent,
     min_tile_count_of_results,
+    reductions_of,
     select_best_count,
 )
 from tlf.passes.graph.split_reductions.split_savings import SplitSavings
@@ -89,7 +86,7 @@ class _ReductionScope:
         its best plan, or with large tiles if it sums more terms than an accumulator
         may. Its best plan may have small tiles only to occupy the processors.
         """
-        if not (reductions := _reductions_of(group)):
+        if not (reductions := reductions_of(group)):
             return False
         longest = max(map(longest_reduced_extent, reductions))
         return self.evaluator.tile_count_of_group(group) < processors or (
@@ -134,7 +131,7 @@ class _ReductionScope:
         saves any.
         """
         operations = self.group if change.scope is SplitScope.GROUP else self.operations
-        if not (reductions := _reductions_of(operations)):
+        if not (reductions := reductions_of(operations)):
             return None
         *_, last = reductions
         counts = candidate_split_counts(
@@ -171,10 +168,6 @@ class _ReductionScope:
 
     def _cycles_saved_by(self, change: ReductionSplitChange) -> int:
         return self.evaluator.cycles_saved_by_change(self.groups, change)
-
-
-def _reductions_of(group: Part) -> list[AccumulatingInterface]:
-    return [op for op in group if isinstance(op, AccumulatingInterface)]
 
 
 def split_reductions_of_block(

@@ -71,20 +71,18 @@ def reassociation_rule_for(op: Operation) -> ReassociationRule | None:
 @dataclass
 class KnownRules:
     """
-    Rules of the operations of a block, each found once: it takes a walk over all terms
-    of a sum, which are many along the residual additions of layers.
+    Operations of a block with a rule, which is searched once: it takes a walk over all
+    terms of a sum, which are many along the residual additions of layers.
     """
 
-    _rules: dict[Operation, ReassociationRule | None] = field(
-        default_factory=dict[Operation, "ReassociationRule | None"]
-    )
+    _have_rules: dict[Operation, bool] = field(default_factory=dict[Operation, bool])
 
     def has_rule(self, op: Operation) -> bool:
         """Return `True` if a reassociation rule matches an operation."""
-        if op not in self._rules:
-            self._rules[op] = reassociation_rule_for(op)
-        return self._rules[op] is not None
+        if op not in self._have_rules:
+            self._have_rules[op] = reassociation_rule_for(op) is not None
+        return self._have_rules[op]
 
     def clear(self) -> None:
         """Forget all rules, as operations of the block have changed."""
-        self._rules.clear()
+        self._have_rules.clear()

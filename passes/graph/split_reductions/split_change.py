@@ -33,13 +33,12 @@ class SplitScope(Enum):
     """Reductions of both, after sums are reassociated to run in one loop."""
 
 
-@dataclass(frozen=True)
-class SplittableReassociation:
-    """A rewrite that reassociates sums in place; applies if it has what to split."""
-
-    def __call__(self, operations: Sequence[TilingInterface]) -> bool:
-        reassociated = reassociate_and_collect(operations)
-        return SplittableReductions.find_in_all(reassociated) is not None
+def reassociate_for_split(operations: Sequence[TilingInterface]) -> bool:
+    """
+    Reassociate sums in place; return `True` if there are reductions to split then.
+    """
+    reassociated = reassociate_and_collect(operations)
+    return SplittableReductions.find_in_all(reassociated) is not None
 
 
 @dataclass(frozen=True)
@@ -55,12 +54,7 @@ class ReductionSplitChange:
     def find_splittable_reductions(
         self, operations: Sequence[TilingInterface]
     ) -> SplittableReductions | None:
-        """
-        Return the reductions that `scope` selects, after it reassociated sums in place
-        if it does; `None` if they are not splittable.
-        """
-        if self.scope is SplitScope.WITH_CASCADES:
-            operations = reassociate_and_collect(operations)
+        """Return the reductions that `scope` selects; `None` if not splittable."""
         if self.scope is not SplitScope.GROUP:
             return SplittableReductions.find_in_all(operations)
         return SplittableReductions.find_in_group(
@@ -68,6 +62,8 @@ class ReductionSplitChange:
         )
 
     def __call__(self, operations: Sequence[TilingInterface]) -> bool:
+        if self.scope is SplitScope.WITH_CASCADES:
+            operations = reassociate_and_collect(operations)
         if (reductions := self.find_splittable_reductions(operations)) is None:
             return False
         name = reductions.first_reduction.op.name.removeprefix("graph.")

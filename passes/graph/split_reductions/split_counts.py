@@ -1,12 +1,12 @@
 """
-Helper of the pass `graph-split-k-reductions` that only reads IR: candidate numbers of
-parts of a reduction, and the selection of the best one.
+Helper of the pass `graph-split-k-reductions` that only reads IR: reductions of a group,
+candidate numbers of their parts, and the selection of the best one.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from xdsl.ir import Operation
 
@@ -18,6 +18,11 @@ from tlf.dialects.interfaces import (
 )
 from tlf.dialects.types import tensor_type
 from tlf.planner.settings.search_budgets import REASSOCIATION
+
+
+def reductions_of(operations: Iterable[Operation]) -> list[AccumulatingInterface]:
+    """Return the reductions among operations, in order."""
+    return [op for op in operations if isinstance(op, AccumulatingInterface)]
 
 
 def candidate_split_counts(

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
 
-from tlf.dialects.interfaces import AccumulatingInterface, TilingInterface
+from tlf.dialects.interfaces import TilingInterface
 from tlf.passes.graph.reassociate.change_evaluation import ChangeEvaluator
 from tlf.passes.graph.split_reductions.reduction_splitting import (
     SplittableReductions,
@@ -17,8 +17,9 @@ from tlf.passes.graph.split_reductions.reduction_splitting import (
 from tlf.passes.graph.split_reductions.split_change import (
     ReductionSplitChange,
     SplitScope,
-    SplittableReassociation,
+    reassociate_for_split,
 )
+from tlf.passes.graph.split_reductions.split_counts import reductions_of
 from tlf.planner.fusion.producer_closure import Part, operations_with_reshapes
 
 
@@ -58,7 +59,7 @@ class SplitSavings:
         if found is None:
             return None
         split = [group] if change.scope is SplitScope.GROUP else groups
-        split = [each for each in split if has_reductions(each)]
+        split = [each for each in split if reductions_of(each)]
         # Producers may be split for a group that computes more than their totals.
         is_combined = found.reductions[-1] in group
         moving = evaluator.estimator.min_cycles_to_move_results(found.reductions)
@@ -71,9 +72,7 @@ class SplitSavings:
         evaluator: ChangeEvaluator, groups: Sequence[Part]
     ) -> SplitSavings | None:
         """Return the savings of all groups by a split of their reassociated sums."""
-        operations = evaluator.operations_after_change(
-            groups, SplittableReassociation()
-        )
+        operations = evaluator.operations_after_change(groups, reassociate_for_split)
         if operations is None:
             return None
         found = SplittableReductions.find_in_all(operations)
@@ -95,8 +94,3 @@ class SplitSavings:
         return self.evaluator.max_cycles_saved_by_operations(
             self.groups, self.reassociated, moving
         )
-
-
-def has_reductions(group: Part) -> bool:
-    """Return `True` if a group has a reduction."""
-    return any(isinstance(op, AccumulatingInterface) for op in group)
