@@ -20,7 +20,11 @@ class SplitBound:
     """Minimum cycles of these with all processors busy."""
 
     def max_cycles_saved(self, part_count: int) -> float:
-        """Return the most cycles that the group can save in `part_count` parts."""
+        """
+        Return the most cycles that the group can save in `part_count` parts, each of
+        which takes at least its share. Products of factors with unaligned rows may save
+        more, as smaller tiles of them may need no loop.
+        """
         return max(0.0, self.divided_cycles - self.least_cycles_in_parts(part_count))
 
     def least_cycles_in_parts(self, part_count: int) -> float:

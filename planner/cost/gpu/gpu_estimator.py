@@ -9,6 +9,8 @@ from collections.abc import Hashable, Sequence
 from contextlib import suppress
 from math import inf, prod
 
+from xdsl.ir import SSAValue
+
 from tlf.analysis.operations.banded_matmul import MatmulWork
 from tlf.analysis.operations.op_facts import OpFacts
 from tlf.analysis.tiling.group_analysis import GroupMembers, tile_rules_of
@@ -25,6 +27,7 @@ from tlf.dialects.interfaces import (
 )
 from tlf.dialects.target import Level, LevelKind, TargetSpec
 from tlf.dialects.tile import Mapping
+from tlf.dialects.types import itemsize_of, tensor_type
 from tlf.planner.context import Memo
 from tlf.planner.cost.gpu.busy_bound import min_busy_cycles_of
 from tlf.planner.cost.gpu.gpu_parameters import Chip
@@ -118,8 +121,8 @@ class GpuEstimator:
     ) -> float:
         """
         Return the minimum cycles in which partial results of reductions are stored, or
-        loaded; 0 unless matrix instructions of the full rate compute all of them. In
-        one kernel, lanes and narrow instructions may compute parts of a product faster
+        loaded; 0 unless all of them are products by matrix instructions of the full
+        rate, of factors with aligned rows. Others may compute parts of a product faster
         than the whole.
         """
         if not all(map(self._is_full_rate_product, reductions)):
@@ -128,12 +131,16 @@ class GpuEstimator:
         return stored / self.kernels.chip.memory.bandwidth
 
     def _is_full_rate_product(self, op: AccumulatingInterface) -> bool:
-        """Return `True` if matrix instructions of the full rate compute a reduction."""
+        """
+        Return `True` if matrix instructions of the full rate compute a reduction, of
+        factors with aligned rows.
+        """
         chip = self.kernels.chip
         return (
             isinstance(op, ContractionInterface)
             and chip.has_matrix_instructions_for(op)
             and _has_min_extents(OpFacts(op), chip.gpu.matrix_rows)
+            and all(map(_has_aligned_rows, op.operands[:2]))
         )
 
     def min_cycles_of_two_groups(self, members: GroupMembers) -> float | None:
@@ -324,6 +331,12 @@ def _has_min_extents(facts: OpFacts, min_extent: int) -> bool:
     """Return `True` if every axis of a matrix product has a minimum extent."""
     work = MatmulWork.of_iterators(facts.iterator_roles, facts.extents)
     return work.has_min_extents(min_extent)
+
+
+def _has_aligned_rows(value: SSAValue) -> bool:
+    """Return `True` if the rows of a tensor start at multiples of the widest load."""
+    row = tensor_type(value).get_shape()[-1] * itemsize_of(value)
+    return row % TRITON_CALIBRATION.vector_bytes == 0
 
 
 def _key_of_group(members: GroupMembers) -> Hashable:
