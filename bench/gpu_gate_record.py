@@ -16,6 +16,12 @@ Error limit of a row: `FACTOR` times PyTorch's error against f64, which counts a
 least `LEAST`; strict numerics round more often than PyTorch.
 """
 
+TF32_ERROR = 2.0**-11
+"""
+Error limit of a row in which PyTorch's switches allow tf32, if that of `FACTOR` is
+below: the unit roundoff of tf32. Peers choose an algorithm without tf32 for some sizes.
+"""
+
 Record = dict[str, Any]
 
 
@@ -43,6 +49,8 @@ def find_faults(row: Mapping[str, Any]) -> Iterator[str]:
     if "example error" in row:
         return
     limit = FACTOR * max(float(row["eager error"]), LEAST)
+    if row.get("switches") == "default":
+        limit = max(limit, TF32_ERROR)
     for name in ("tlf error", "tlf error again"):
         if not float(row[name]) <= limit:
             yield f"{name} {row[name]:.1e}, PyTorch's {row['eager error']:.1e}"

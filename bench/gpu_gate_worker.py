@@ -126,6 +126,7 @@ def _check_row(
     """
     runs: dict[str, Run] = {"eager": work.function, **work.peers}
     T.backends.cudnn.allow_tf32 = row.has_default_switches
+    record["switches"] = "default" if row.has_default_switches else "tf32 off"
     runs["inductor"] = T.compile(work.function)
     for name in ("eager", "inductor"):
         started = time.perf_counter()

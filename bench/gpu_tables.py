@@ -15,7 +15,8 @@ import argparse
 import math
 import re
 import sys
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -46,9 +47,10 @@ def render_table(name: str, record: Record) -> str:
     for card, about in sorted(record["cards"].items()):
         problems = [each for each in about["rows"] if each.startswith(KERNELBENCH)]
         names = problems if name in PROBLEM_TABLES else core
-        rows = _select_rows(names, about["rows"], about["commit"])
+        commit = _find_commit(names, about["rows"])
+        rows = _select_rows(names, about["rows"], commit)
         table = _format_table(TABLES[name](rows))
-        sections += [_describe_run(card, about), table]
+        sections += [_describe_run(card, about, commit), table]
     return "\n" + "\n\n".join(sections) + "\n\n"
 
 
@@ -57,6 +59,12 @@ def core_names() -> frozenset[str]:
     from gpu_gate_rows import CORE, gate_rows
 
     return frozenset(row.name for row in gate_rows(0) if row.tier == CORE)
+
+
+def _find_commit(names: Collection[str], rows: Rows) -> str:
+    """Return the commit at which most of the named rows were run."""
+    commits = Counter(row["commit"] for name, row in rows.items() if name in names)
+    return commits.most_common(1)[0][0]
 
 
 def _select_rows(names: Container[str], rows: Rows, commit: str) -> Rows:
@@ -71,11 +79,11 @@ def _select_rows(names: Container[str], rows: Rows, commit: str) -> Rows:
     }
 
 
-def _describe_run(card: str, about: Mapping[str, Any]) -> str:
+def _describe_run(card: str, about: Mapping[str, Any], commit: str) -> str:
     """Return the GPU, the versions and the commit of the measured rows."""
     return (
         f"One {card}, PyTorch {about['torch']}, Triton {about['triton']}, "
-        f"at {about['commit'][:9]}:"
+        f"at {commit[:9]}:"
     )
 
 

@@ -49,6 +49,22 @@ print(json.dumps(ROW))
         ({"ratio": None}, ["no ratio to the best peer, where it was 1.00"]),
         ({"tlf error": 0.1}, ["tlf error 1.0e-01, PyTorch's 2.0e-03"]),
         ({"tlf error": float("nan")}, ["tlf error nan, PyTorch's 2.0e-03"]),
+        (
+            {"eager error": 1e-7, "switches": "default"},
+            [
+                "tlf error 3.0e-03, PyTorch's 1.0e-07",
+                "tlf error again 3.0e-03, PyTorch's 1.0e-07",
+            ],
+        ),
+        (
+            {
+                "tlf error": 4e-4,
+                "tlf error again": 4e-4,
+                "eager error": 1e-7,
+                "switches": "default",
+            },
+            [],
+        ),
         ({"tlf error again": 1.0}, ["tlf error again 1.0e+00, PyTorch's 2.0e-03"]),
         ({"left to PyTorch": ["f", "g"]}, ["left to PyTorch: g"]),
         ({"tlf memory MB": 105.0}, []),
