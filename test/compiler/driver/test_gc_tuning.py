@@ -9,10 +9,13 @@ from tlf.compiler.driver.gc_tuning import YOUNG_THRESHOLD, reduce_garbage_collec
 
 
 @pytest.fixture(autouse=True)
-def threshold() -> Generator[None]:
+def defaults() -> Generator[None]:
+    """Python's own state: nothing is frozen."""
     before = gc.get_threshold()
+    gc.unfreeze()
     yield
     gc.set_threshold(*before)
+    gc.freeze()
 
 
 @pytest.mark.parametrize(
@@ -55,9 +58,6 @@ def test_new_objects_are_not_collected_at_the_end():
 
 def test_frozen_objects_stay_frozen():
     gc.freeze()
-    try:
-        with reduce_garbage_collections():
-            pass
-        assert gc.get_freeze_count()
-    finally:
-        gc.unfreeze()
+    with reduce_garbage_collections():
+        pass
+    assert gc.get_freeze_count()
