@@ -34,8 +34,8 @@ end in a quarter of an hour on two cores.
 def pytest_configure(config: pytest.Config):
     config.addinivalue_line(
         "markers",
-        "one_in(count): run one in `FEWER * count` combinations of parameters, unless "
-        "given `--whole` or the name of a test",
+        "one_in(count): run one in `FEWER * count` combinations of parameters, a whole "
+        "number, unless given `--whole` or the name of a test",
     )
     config.addinivalue_line(
         "markers",

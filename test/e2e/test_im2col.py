@@ -63,13 +63,14 @@ def check(text: str, inputs: Arrays, plans: random.Random | None) -> None:
     compare(results, expected, "triton")
 
 
+@pytest.mark.one_in(1)
 @pytest.mark.parametrize("seed", range(20, 80))
 def test_random_windows_on_triton(seed: int):
     generator = random.Random(seed)
     windows = random_windows(generator)
     user = generator.choice(windows.users())
     inputs = windows.inputs(user, np.random.default_rng(seed))
-    plans = generator if seed % 2 else None
+    plans = generator if seed // 8 % 2 else None
     check(windows.program(user), inputs, plans)
 
 

@@ -106,6 +106,7 @@ def default_switches() -> Iterator[None]:
         torch.backends.cuda.matmul.allow_tf32 = False
 
 
+@pytest.mark.one_in(3 / 8)
 @pytest.mark.parametrize("precision", ["ieee", "tf32", "tf32x3"])
 @pytest.mark.parametrize("name", PRODUCTS)
 def test_products_have_the_precision_requested(name: str, precision: str):
@@ -115,6 +116,7 @@ def test_products_have_the_precision_requested(name: str, precision: str):
     assert _precisions(program.module) == [precision]
 
 
+@pytest.mark.one_in(3 / 8)
 @pytest.mark.parametrize("precision", ["ieee", "tf32", "tf32x3"])
 @pytest.mark.parametrize("name", CONVOLUTIONS)
 def test_convolutions_have_the_precision_requested(name: str, precision: str):
@@ -124,6 +126,7 @@ def test_convolutions_have_the_precision_requested(name: str, precision: str):
     assert _precisions(program.module) == [precision]
 
 
+@pytest.mark.one_in(3 / 8)
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float64])
 @pytest.mark.parametrize("case", [*PRODUCTS.values(), *CONVOLUTIONS.values()])
 def test_other_types_have_none(case: Case, dtype: torch.dtype):

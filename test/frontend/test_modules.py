@@ -148,6 +148,7 @@ def test_module(call: Call):
     assert_same(compiled(*call.arguments, **call.options), expected)
 
 
+@pytest.mark.one_in(3 / 8)
 @every_call
 def test_backend(call: Call):
     compiled = compiled_by_backend(Named(call.function))

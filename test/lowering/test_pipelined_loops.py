@@ -25,6 +25,7 @@ def _arrays(seed: int, *shapes: tuple[int, int]) -> list[NDArray[np.float32]]:
     return [generator.integers(-4, 5, shape).astype(np.float32) for shape in shapes]
 
 
+@pytest.mark.one_in(1 / 2)
 @pytest.mark.parametrize("stages", [1, 2, 3, 4])
 @pytest.mark.parametrize("trips", range(1, 8))
 def test_any_number_of_iterations(trips: int, stages: int, check_mem: Check) -> None:
@@ -43,6 +44,7 @@ def test_numbers_of_iterations_that_are_computed(
     check_mem(prefixes(8, 6, (outer, stages)), [x], [sums], 0)
 
 
+@pytest.mark.one_in(1 / 2)
 @pytest.mark.parametrize("stages", [1, 2, 3, 4])
 @pytest.mark.parametrize("shape", [(10, 9), (7, 16), (3, 3), (13, 5)])
 def test_nests_whose_last_tiles_are_cut_off(
@@ -53,6 +55,7 @@ def test_nests_whose_last_tiles_are_cut_off(
     check_mem(text, [x, y, z], [x + z], 0)
 
 
+@pytest.mark.one_in(1 / 2)
 @pytest.mark.parametrize("seed", range(12))
 def test_loops_in_loops(seed: int, check_mem: Check) -> None:
     chosen = random.Random(seed)

@@ -255,6 +255,7 @@ class Writer:
         )
 
 
+@pytest.mark.one_in(3 / 8)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("seed", range(12))
 def test_random_programs(

@@ -133,6 +133,7 @@ def test_at_two_levels(body: str, element: str, seed: int):
     np.testing.assert_array_equal(found, case.right)
 
 
+@pytest.mark.one_in(1 / 2)
 @pytest.mark.parametrize("element", ELEMENTS)
 @pytest.mark.parametrize("body", BODIES)
 def test_a_thousand_inputs(body: str, element: str):

@@ -29,6 +29,7 @@ BUFFERS = "convert-tile-to-mem,tidy"
 INSTRUCTIONS = "mem-pipeline,mem-split-maps,mem-plan,convert-mem-to-npu,tidy"
 
 
+@pytest.mark.one_in(1 / 2)
 @pytest.mark.parametrize("lead", range(2))
 @pytest.mark.parametrize("seed", range(12))
 def test_rolled_groups(seed: int, lead: int) -> None:

@@ -121,6 +121,7 @@ def expected(
     return np.moveaxis(result, 0, axis)
 
 
+@pytest.mark.one_in(1)
 @pytest.mark.parametrize("clipped", [False, True])
 @pytest.mark.parametrize("seed", range(40))
 def test_boxes_of_windows(seed: int, clipped: bool, check_mem: Check) -> None:

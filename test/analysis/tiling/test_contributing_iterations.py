@@ -56,6 +56,7 @@ def hull(found: NDArray[np.bool_], columns: int) -> range:
     return range(starts[0], starts[-1] + 1, columns) if starts else range(0)
 
 
+@pytest.mark.one_in(1)
 @pytest.mark.parametrize("seed", range(PROGRAMS))
 def test_ranges(seed: int):
     """No shown tile is omitted, and no more tiles are computed than between two."""

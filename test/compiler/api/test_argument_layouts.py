@@ -85,6 +85,7 @@ def check_in_place(
     return compiled
 
 
+@pytest.mark.one_in(1 / 4)
 @pytest.mark.parametrize("api", APIS)
 @pytest.mark.parametrize("last", ["x", "xy", "w", "xyw"])
 def test_images_and_weights(last: str, api: str) -> None:
@@ -127,6 +128,7 @@ def multiply(x: Tensor, w: Tensor) -> Any:
     return x @ w
 
 
+@pytest.mark.one_in(1 / 4)
 @pytest.mark.parametrize("api", APIS)
 @pytest.mark.parametrize(
     ("function", "inputs"),

@@ -180,6 +180,7 @@ def scattered(kind: str, axis: int, *arrays: Array) -> torch.Tensor:
     return array.scatter_reduce(axis, places, updates, names[kind])
 
 
+@pytest.mark.one_in(1 / 2)
 @every_element
 @every_index
 @every_axis
@@ -210,6 +211,7 @@ def test_scatter_keeps_special_values(
     run(graph.ScatterOp, *arrays, axis=axis, kind=kind, signs=signs)
 
 
+@pytest.mark.one_in(1 / 2)
 @every_element
 @every_index
 @every_axis
@@ -240,6 +242,7 @@ def test_scatter_of_slices(
     assert taken == (kind == "set")
 
 
+@pytest.mark.one_in(1 / 2)
 @every_element
 @every_index
 @every_axis
@@ -308,6 +311,7 @@ def test_reversed_cumulate(element: Attribute, axis: int, rng: Generator):
     check(found, expected, element, error=1e-6)
 
 
+@pytest.mark.one_in(1 / 2)
 @numbers
 @pytest.mark.parametrize("kind", ["sum", "prod", "max", "min"])
 @pytest.mark.parametrize(("shape", "axis"), LONG)

@@ -123,6 +123,7 @@ def slice_of(fill: str, valid: str, element: str) -> str:
     """
 
 
+@pytest.mark.one_in(3 / 8)
 @pytest.mark.parametrize("fill", [None, 7])
 @pytest.mark.parametrize("valid", [(4, 3), (2, 3), (4, 1)])
 @pytest.mark.parametrize("element", ["f32", "i32"])

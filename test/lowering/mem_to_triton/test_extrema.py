@@ -82,6 +82,7 @@ def plan(name: str, dtype: str, function: str = "") -> Plan:
 EXTREMA = ["maximum_nan", "minimum_nan", "maximum_num", "minimum_num"]
 
 
+@pytest.mark.one_in(1 / 4)
 @pytest.mark.parametrize("dtype", ["f16", "bf16"])
 @pytest.mark.parametrize("name", EXTREMA)
 def test_extrema_are_not_narrowed(name: str, dtype: str) -> None:

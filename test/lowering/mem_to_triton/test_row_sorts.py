@@ -29,6 +29,7 @@ func.func @main(%x: memref<4x13x{T}, "L3">, %y: memref<4x{first}xi32, "L3">)
 """
 
 
+@pytest.mark.one_in(3 / 8)
 @pytest.mark.parametrize("first", [16, 8, 2])
 @pytest.mark.parametrize("direction", ["", "descending"])
 @pytest.mark.parametrize("element", DTYPES)

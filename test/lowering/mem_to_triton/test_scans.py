@@ -38,6 +38,7 @@ func.func @main(%x: memref<4x8x2x{T}, "L3">, %y: memref<4x8x2x{T}, "L3">)
 """
 
 
+@pytest.mark.one_in(3 / 8)
 @pytest.mark.parametrize("dim", [0, 1, 2])
 @pytest.mark.parametrize("name", INTEGERS)
 @pytest.mark.parametrize("element", ["i8", "i32", "i64"])

@@ -111,6 +111,7 @@ CONTRACTIONS = [
 ]
 
 
+@pytest.mark.one_in(1 / 4)
 @pytest.mark.parametrize(("equation", "extents"), CONTRACTIONS)
 @pytest.mark.parametrize("dtype", ["f32", "bf16"])
 def test_contraction(

@@ -53,6 +53,7 @@ func.func @main(%x: {images}, %w: {weights}, %c: {result})
 """
 
 
+@pytest.mark.one_in(1 / 2)
 @pytest.mark.parametrize("decomposed", [False, True])
 @pytest.mark.parametrize("element", ELEMENTS)
 @pytest.mark.parametrize("seed", range(5))

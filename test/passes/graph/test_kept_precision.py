@@ -85,6 +85,7 @@ def count_by_precision(module: ModuleOp) -> Counter[str]:
     )
 
 
+@pytest.mark.one_in(3 / 8)
 @pytest.mark.parametrize("precision", ["tf32", "tf32x3"])
 @pytest.mark.parametrize(
     ("target", "pipeline"),

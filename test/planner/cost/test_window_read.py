@@ -38,6 +38,7 @@ def most_elements_of_tile(read: WindowRead, tile: tuple[int, ...]) -> int:
     return most
 
 
+@pytest.mark.one_in(1 / 2)
 @pytest.mark.parametrize("seed", range(60))
 def test_footprints_contain_all_elements_read(seed: int):
     generator = random.Random(seed)
@@ -63,6 +64,7 @@ def convolution(
     return DelinearizedAccess(accesses, basis), (batch, extent, extent, channels)
 
 
+@pytest.mark.one_in(1 / 2)
 @pytest.mark.parametrize("extent", [4, 8, 16])
 @pytest.mark.parametrize("window", [1, 3])
 @pytest.mark.parametrize("rows", [4, 16, 64])

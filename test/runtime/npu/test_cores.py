@@ -214,6 +214,7 @@ def test_cores_cannot_share_a_channel_of_their_own_memory(many_cores: str):
         parse(f"{text}.code\nhalt\n")
 
 
+@pytest.mark.one_in(1 / 2)
 @pytest.mark.parametrize("seed", range(20))
 def test_a_faster_part_never_takes_longer(many_cores: str, seed: int):
     """Ports that cores share are parts of a max-plus system, too."""

@@ -268,6 +268,7 @@ REDUCE: dict[str, Callable[..., Array]] = {
 }
 
 
+@pytest.mark.one_in(1 / 2)
 @pytest.mark.parametrize(
     ("dtype", "target"),
     [
