@@ -38,7 +38,7 @@ func.func @f(%x: {WHOLE}) -> tensor<3xf32> {{
 
 @cache
 def compiled(text: str) -> Program:
-    return npu.parse(compiled_text(text, "npu"))
+    return npu.parse(compiled_text(text, "npu", search=False))
 
 
 def within(boxes: Sequence[Box], buffer: Buffer) -> list[Box]:

@@ -16,6 +16,7 @@ def normal(*shape: int) -> Tensor:
     return T.randn(shape, generator=T.Generator().manual_seed(sum(shape)))
 
 
+@pytest.mark.one_in(1 / 4)
 @pytest.mark.parametrize("norm_first", [False, True])
 @pytest.mark.parametrize("activation", ["relu", "gelu"])
 def test_fused_layers(norm_first: bool, activation: str):

@@ -317,16 +317,22 @@ def tiled(text: str, target: TargetSpec, pipeline: str | None = None) -> ModuleO
     return module
 
 
-def compiled_text(text: str, name: str, pipeline: str | None = None) -> str:
+def compiled_text(
+    text: str, name: str, pipeline: str | None = None, *, search: bool = True
+) -> str:
     """
     Return the text that a program is compiled to, for a target given by name.
 
-    The pipeline is the target's own unless given. Raises `CompileError`.
+    The pipeline is the target's own unless given. Without `search`, the first plans
+    found are used. Raises `CompileError`.
     """
     context, module = parsed(text)
     target = load_target_spec(name)
     target.attach_to_module(module)
-    PassManager(steps_of(target, pipeline)).run(context, module)
+    steps = steps_of(target, pipeline)
+    PassManager(steps if search else tuple(map(limit_search, steps))).run(
+        context, module
+    )
     return printed(context, module, target)
 
 

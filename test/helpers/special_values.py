@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
-from differential import parsed, run_lowered, steps_of
+from differential import limit_search, parsed, run_lowered, steps_of
 from graph_program import Program, Step, Value
 
 from tlf.compiler.driver.pass_manager import PassManager
@@ -99,12 +99,12 @@ def run(
 ) -> Iterator[tuple[str, tuple[Array, ...]]]:
     """
     Yield the name and the results of each level of a target's pipeline, the target
-    last.
+    last. Plans are the first ones found.
     """
     context, module = parsed(text)
     target = load_target_spec(name)
     target.attach_to_module(module)
-    passes, manager = steps_of(target), PassManager(())
+    passes, manager = tuple(map(limit_search, steps_of(target))), PassManager(())
     names = [each.name for each in passes]
     start = 0
     for last, level in INTERPRETED[target.name].items():
