@@ -14,7 +14,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 
 PROGRAMS = {
     "chain": """
-!t = tensor<2048x256xf32>
+!t = tensor<512x256xf32>
 func.func @chain(%x: !t, %w: !t) -> !t {
   %0 = graph.add %x, %w : (!t, !t) -> !t
   %1 = graph.relu %0 : !t
@@ -22,16 +22,16 @@ func.func @chain(%x: !t, %w: !t) -> !t {
 }
 """,
     "product": """
-!t = tensor<256x256xf16>
-func.func @product(%x: !t, %w: !t) -> tensor<256x256xf32> {
-  %0 = graph.matmul %x, %w : (!t, !t) -> tensor<256x256xf32>
-  func.return %0 : tensor<256x256xf32>
+!t = tensor<128x128xf16>
+func.func @product(%x: !t, %w: !t) -> tensor<128x128xf32> {
+  %0 = graph.matmul %x, %w : (!t, !t) -> tensor<128x128xf32>
+  func.return %0 : tensor<128x128xf32>
 }
 """,
     "layer": """
-!t = tensor<64x256xf16>
-func.func @layer(%x: !t, %w: tensor<256x256xf16>) -> !t {
-  %0 = graph.matmul %x, %w : (!t, tensor<256x256xf16>) -> !t
+!t = tensor<64x128xf16>
+func.func @layer(%x: !t, %w: tensor<128x128xf16>) -> !t {
+  %0 = graph.matmul %x, %w : (!t, tensor<128x128xf16>) -> !t
   %1 = graph.relu %0 : !t
   func.return %1 : !t
 }
@@ -82,7 +82,7 @@ def zoo() -> dict[PredictionRow, CycleComparison]:
     return dict(compare_rows(ZOO))
 
 
-@pytest.mark.parametrize("target", ["npu", "npu-tiny"])
+@pytest.mark.parametrize("target", ["npu:L2=256K,L1=64K", "npu-tiny"])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_tiles_of_one_size_take_what_is_predicted(name: str, target: str):
     _, module = parsed(PROGRAMS[name])

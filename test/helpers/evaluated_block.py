@@ -7,6 +7,7 @@ from example_layers import BlockSizes, bottleneck
 from kept_groups import run_passes
 from xdsl.dialects.builtin import ModuleOp
 
+from tlf.compiler.driver.driver import new_context
 from tlf.dialects.target import TargetSpec, load_target_spec
 from tlf.planner.context import Evaluator, Memo, PlanningContext
 
@@ -14,17 +15,22 @@ MOST = 2_000_000
 """Maximum number of instructions that a pass may evaluate."""
 
 
-def evaluated_block(
-    evaluator: Evaluator | None,
-    sizes: BlockSizes,
-    passes: str,
-    target: TargetSpec | None = None,
+def block_after(
+    sizes: BlockSizes, passes: str, target: TargetSpec | None = None
 ) -> ModuleOp:
     """
-    Return the block, in f16, after some passes, by default for `npu`.
+    Return the block, in f16, after some passes without an evaluator, by default for
+    `npu`.
+    """
+    _, module = parsed(bottleneck(sizes, "f16").program.text())
+    (target or load_target_spec("npu")).attach_to_module(module)
+    run_evaluated(None, module, passes)
+    return module
 
-    The context has no evaluator if `evaluator` is `None`. Passes must limit their
-    evaluations.
+
+def run_evaluated(evaluator: Evaluator | None, module: ModuleOp, passes: str) -> None:
+    """
+    Run passes in a context with an evaluator. Passes must limit their evaluations.
     """
 
     def make_evaluator(target: TargetSpec, steps: int, memo: Memo) -> Evaluator:
@@ -32,10 +38,7 @@ def evaluated_block(
         assert evaluator is not None
         return evaluator
 
-    context, module = parsed(bottleneck(sizes, "f16").program.text())
+    context = new_context()
     assert isinstance(context, PlanningContext)
     context.evaluator = None if evaluator is None else make_evaluator
-    target = target or load_target_spec("npu")
-    target.attach_to_module(module)
-    run_passes(context, module, target, passes)
-    return module
+    run_passes(context, module, TargetSpec.read_from_module(module), passes)

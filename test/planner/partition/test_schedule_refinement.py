@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 import pytest
-from evaluated_block import evaluated_block
+from evaluated_block import block_after, run_evaluated
 from example_layers import BlockSizes
 from optimality_chip import with_level
 from xdsl.dialects.builtin import ModuleOp
@@ -55,12 +55,10 @@ def _is_prepared(op: graph.GroupOp) -> bool:
 def partitioned(
     told: StubEvaluator, target: TargetSpec | None = None
 ) -> list[graph.PlanAttr]:
-    passes = (
-        "graph-pipeline,graph-group{level=L2},graph-partition{level=L2 "
-        "max-evaluations=8}"
-    )
     sizes = BlockSizes(1, 256, 64, 32, 32)
-    return _plans(evaluated_block(told, sizes, passes, target))
+    module = block_after(sizes, "graph-pipeline,graph-group{level=L2}", target)
+    run_evaluated(told, module, "graph-partition{level=L2 max-evaluations=8}")
+    return _plans(module)
 
 
 def test_the_best_by_the_formula_leads_too():

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import pytest
-from evaluated_block import evaluated_block
+from evaluated_block import block_after, run_evaluated
 from example_layers import BlockSizes
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
@@ -16,7 +16,7 @@ Plans = tuple[graph.PlanAttr, ...]
 
 PREFIX = (
     "graph-pipeline,graph-group{level=L2},graph-select-tile-sizes{level=L2},dce,"
-    "convert-graph-to-tile,graph-group{level=L1},"
+    "convert-graph-to-tile,graph-group{level=L1}"
 )
 
 
@@ -47,23 +47,38 @@ def _plans(module: ModuleOp, function: str) -> Plans:
     return tuple(group.plan for group in groups if group.plan is not None)
 
 
-def chosen(evaluator: StubEvaluator | None, options: str = "") -> tuple[Plans, Plans]:
+@pytest.fixture(scope="module")
+def block() -> ModuleOp:
+    """A block in groups for the memory near the engines."""
+    return block_after(BlockSizes(1, 64, 32, 32, 32), PREFIX)
+
+
+def chosen(
+    block: ModuleOp, evaluator: StubEvaluator | None, options: str = ""
+) -> tuple[Plans, Plans]:
     """The plans of a block, and those of what is computed before a call."""
-    passes = f"{PREFIX}graph-select-tile-sizes{{level=L1{options}}}"
-    sizes = BlockSizes(1, 64, 32, 32, 32)
-    module = evaluated_block(evaluator, sizes, passes)
+    module = block.clone()
+    run_evaluated(evaluator, module, f"graph-select-tile-sizes{{level=L1{options}}}")
     return _plans(module, "bottleneck"), _plans(module, "bottleneck_prepare")
 
 
-def test_the_plans_that_suit_the_program_are_taken():
+@pytest.fixture(scope="module")
+def unrefined(block: ModuleOp) -> tuple[Plans, Plans]:
+    """What is chosen without an evaluator."""
+    return chosen(block, None)
+
+
+def test_the_plans_that_suit_the_program_are_taken(
+    block: ModuleOp, unrefined: tuple[Plans, Plans]
+):
     """Those that are faster by the evaluator, of one group after the other."""
-    alone, prepared = chosen(None)
+    alone, prepared = unrefined
 
     def times(plans: Plans) -> int:
         return 100 - sum(a != b for a, b in zip(plans, alone, strict=True))
 
     evaluator = StubEvaluator(times)
-    found, before = chosen(evaluator)
+    found, before = chosen(block, evaluator)
     assert found != alone
     assert times(found) == min(map(times, evaluator.asked))
     assert evaluator.asked[0] == alone
@@ -72,27 +87,29 @@ def test_the_plans_that_suit_the_program_are_taken():
 
 @pytest.mark.parametrize("time", [100, None])
 def test_where_nothing_is_faster_the_best_alone_stay(
-    time: int | None,
+    block: ModuleOp, time: int | None, unrefined: tuple[Plans, Plans]
 ):
-    alone, _ = chosen(None)
+    alone, _ = unrefined
 
     def times(plans: Plans) -> int | None:
         return time if plans != alone else 99
 
     evaluator = StubEvaluator(times)
-    assert chosen(evaluator)[0] == alone
+    assert chosen(block, evaluator)[0] == alone
     assert 1 < len(evaluator.asked) <= REFINEMENT.tile_evaluations
 
 
-def test_what_cannot_be_told_changes_nothing():
-    alone, _ = chosen(None)
+def test_what_cannot_be_told_changes_nothing(
+    block: ModuleOp, unrefined: tuple[Plans, Plans]
+):
+    alone, _ = unrefined
     evaluator = StubEvaluator(lambda _: None)
-    assert chosen(evaluator)[0] == alone
+    assert chosen(block, evaluator)[0] == alone
     assert evaluator.asked == [alone]
 
 
-def test_evaluations_are_limited():
+def test_evaluations_are_limited(block: ModuleOp):
     for options, most in ((" max-evaluations=0", 0), (" max-evaluations=3", 3)):
         evaluator = StubEvaluator(lambda _: 100)
-        chosen(evaluator, options)
+        chosen(block, evaluator, options)
         assert len(evaluator.asked) == most
