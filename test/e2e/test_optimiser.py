@@ -53,7 +53,8 @@ def test_no_strategy_is_better(seed: int, name: str):
         assert found <= SLACK * cycles(chip(name), module, f"strategy={each}")
 
 
-@pytest.mark.parametrize("seed", [4, 7])
+@pytest.mark.one_in(1 / 4)
+@pytest.mark.parametrize("seed", [7, 4])
 def test_as_good_as_the_best_of_all(seed: int):
     found = measure_row(seed, "roomy", chip("roomy"), PlanCache())
 
@@ -95,7 +96,7 @@ def test_cut_that_loses_at_once_wins_later():
 
 
 @pytest.mark.one_in(2)
-@pytest.mark.parametrize("seed", [4, 3, 7])
+@pytest.mark.parametrize("seed", [7, 4, 3])
 def test_faster_chips_are_not_slower(seed: int):
     base = small_chips()["near"]
     series = [

@@ -87,9 +87,9 @@ def test_shapes_and_axes(sort: Sort, tmp_path: Path):
 @pytest.mark.parametrize(
     "sort",
     [
+        Sort((130,), 0, 16, False, "i8"),
         Sort((3, 200), 1, 5, True),
         Sort((3, 200), 1, 5),
-        Sort((130,), 0, 16, False, "i8"),
         Sort((2, 150, 3), 1, 1, True, "f16"),
         Sort((2, 1300), 1, 2),
     ],

@@ -11,11 +11,11 @@
 // CHECK-NOT:     tile.mask
 // CHECK:         graph.concat [[A]], [[B]] axis 1
 // CHECK-NOT:     graph.concat
-func.func @padded(%a: tensor<2x8x96x40xf16>, %b: tensor<2x16x96x40xf16>,
-    %w: tensor<8x24x3x3xf16>) -> tensor<2x8x48x20xf16> {
+func.func @padded(%a: tensor<2x8x48x40xf16>, %b: tensor<2x16x48x40xf16>,
+    %w: tensor<8x24x3x3xf16>) -> tensor<2x8x24x20xf16> {
   %c = graph.concat %a, %b axis 1
-      : (tensor<2x8x96x40xf16>, tensor<2x16x96x40xf16>) -> tensor<2x24x96x40xf16>
+      : (tensor<2x8x48x40xf16>, tensor<2x16x48x40xf16>) -> tensor<2x24x48x40xf16>
   %d = graph.conv2d %c, %w strides [2, 2] padding [1, 1, 1, 1] acc f32
-      : (tensor<2x24x96x40xf16>, tensor<8x24x3x3xf16>) -> tensor<2x8x48x20xf16>
-  func.return %d : tensor<2x8x48x20xf16>
+      : (tensor<2x24x48x40xf16>, tensor<8x24x3x3xf16>) -> tensor<2x8x24x20xf16>
+  func.return %d : tensor<2x8x24x20xf16>
 }

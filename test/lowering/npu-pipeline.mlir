@@ -1,4 +1,4 @@
-// RUN: tlf-opt %root/examples/matmul_bias_relu.mlir --target npu-tiny -p npu-pipeline -o %t
+// RUN: tlf-opt %s --target npu-tiny:L2=16K,L1=4K -p npu-pipeline -o %t
 // RUN: filecheck %s < %t
 // RUN: tlf-opt %t -t npu | filecheck %s --check-prefix=TEXT
 
@@ -24,3 +24,12 @@
 // TEXT:        dma dma_l1_l2 dst=L2[
 // TEXT:        dma dma_l2_l3 dst=L3[
 // TEXT:      halt
+
+func.func @matmul_bias_relu(%x: tensor<48x40xf32>, %w: tensor<40x56xf32>,
+                            %b: tensor<56xf32>) -> tensor<48x56xf32> {
+  %0 = graph.matmul %x, %w
+      : (tensor<48x40xf32>, tensor<40x56xf32>) -> tensor<48x56xf32>
+  %1 = graph.add %0, %b : (tensor<48x56xf32>, tensor<56xf32>) -> tensor<48x56xf32>
+  %y = graph.relu %1 : tensor<48x56xf32>
+  func.return %y : tensor<48x56xf32>
+}

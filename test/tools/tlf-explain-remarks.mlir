@@ -1,6 +1,6 @@
 // RUN: tlf-explain %s --entry distances | filecheck %s
-// RUN: tlf-explain %s --entry distances --group 0 | filecheck %s --check-prefix=GROUP
-// RUN: tlf-explain %s --entry distances --group 0 --json | filecheck %s --check-prefix=ALONE
+// RUN: tlf-explain %s --entry distances --group 0 -p "graph-pipeline,graph-group{level=L2},graph-partition{level=L2 max-evaluations=0}" | filecheck %s --check-prefix=GROUP
+// RUN: tlf-explain %s --entry distances --group 0 --json -p "graph-pipeline,graph-group{level=L2},graph-partition{level=L2 max-evaluations=0}" | filecheck %s --check-prefix=ALONE
 // RUN: tlf-explain %s --entry deviation | filecheck %s --check-prefix=NEAR
 // RUN: tlf-explain %s --entry deviation --json | filecheck %s --check-prefix=JSON
 
@@ -16,13 +16,13 @@
 // GROUP-NOT: passed
 
 // ALONE: "remarks": [],
-func.func @distances(%x: tensor<512x64xbf16>, %w: tensor<64x5000xbf16>) -> tensor<512x1xbf16> {
-  %y = graph.matmul %x, %w : (tensor<512x64xbf16>, tensor<64x5000xbf16>) -> tensor<512x5000xbf16>
-  %m = graph.reduce %y <max> axes [1] keepdims : (tensor<512x5000xbf16>) -> tensor<512x1xbf16>
-  %d = graph.sub %y, %m : (tensor<512x5000xbf16>, tensor<512x1xbf16>) -> tensor<512x5000xbf16>
-  %c = graph.cos %d : tensor<512x5000xbf16>
-  %v = graph.reduce %c <sum> axes [1] keepdims : (tensor<512x5000xbf16>) -> tensor<512x1xbf16>
-  func.return %v : tensor<512x1xbf16>
+func.func @distances(%x: tensor<256x64xbf16>, %w: tensor<64x5000xbf16>) -> tensor<256x1xbf16> {
+  %y = graph.matmul %x, %w : (tensor<256x64xbf16>, tensor<64x5000xbf16>) -> tensor<256x5000xbf16>
+  %m = graph.reduce %y <max> axes [1] keepdims : (tensor<256x5000xbf16>) -> tensor<256x1xbf16>
+  %d = graph.sub %y, %m : (tensor<256x5000xbf16>, tensor<256x1xbf16>) -> tensor<256x5000xbf16>
+  %c = graph.cos %d : tensor<256x5000xbf16>
+  %v = graph.reduce %c <sum> axes [1] keepdims : (tensor<256x5000xbf16>) -> tensor<256x1xbf16>
+  func.return %v : tensor<256x1xbf16>
 }
 
 // A group for L2 may become several near the engines.
