@@ -78,6 +78,7 @@ func.func @named(%x: tensor<3x19x14xf32>, %t: tensor<32x3xf32>)
 """
 
 
+@pytest.mark.one_in(1 / 4)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("kind", ["inside", "beyond"])
 def test_distances_name_nothing(kind: str, target: str):

@@ -237,6 +237,7 @@ def test_integer_reductions_wrap_around(target: str):
     check(steps, {"x": numbers}, target)
 
 
+@pytest.mark.one_in(1 / 4)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("element", FLOATS)
 def test_norms(element: str, target: str):

@@ -79,6 +79,7 @@ def test_operations_that_stay_with_tlf(text: str, x: Tensor):
     assert not REPORT.eager
 
 
+@pytest.mark.one_in(1 / 4)
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
 @pytest.mark.parametrize("target", ["reference", "npu", "triton"])
 def test_tensors_without_axes_beside_16_bit_floats(target: str, dtype: torch.dtype):
@@ -102,6 +103,7 @@ def test_writes_to_a_diagonal(text: str):
     assert not REPORT.eager
 
 
+@pytest.mark.one_in(1 / 4)
 @pytest.mark.parametrize("mode", ["bilinear", "nearest"])
 @pytest.mark.parametrize("target", ["reference", "npu", "triton"])
 def test_grid_sample(target: str, mode: str):

@@ -38,6 +38,7 @@ def test_fused_layers(norm_first: bool, activation: str):
     assert not REPORT.eager
 
 
+@pytest.mark.one_in(1 / 4)
 @pytest.mark.parametrize("need_weights", [False, True])
 @pytest.mark.parametrize("is_masked", [False, True])
 def test_fused_attention(need_weights: bool, is_masked: bool):
@@ -57,6 +58,7 @@ def test_fused_attention(need_weights: bool, is_masked: bool):
     assert not REPORT.eager
 
 
+@pytest.mark.one_in(1 / 4)
 @pytest.mark.parametrize("mode", ["sum", "mean", "max"])
 @pytest.mark.parametrize("padding", [None, 2])
 def test_embedding_bag(mode: str, padding: int | None):

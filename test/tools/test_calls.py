@@ -34,6 +34,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("f.mlir").write_text(PROGRAM, encoding="utf-8")
 
 
+@pytest.mark.one_in(3 / 8)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("entry", [None, "f", "rows"])
 def test_calls_run(target: str, entry: str | None):

@@ -106,6 +106,7 @@ def test_between_passes(number: signal.Signals, tmp_path: Path):
     ]
 
 
+@pytest.mark.one_in(1 / 4)
 @pytest.mark.skipif(not Path("/proc").exists(), reason="processes are not listed")
 @pytest.mark.parametrize("number", MESSAGES)
 @pytest.mark.parametrize("is_sent_to_all", [False, True])

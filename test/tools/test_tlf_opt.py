@@ -188,7 +188,7 @@ def test_runs_as_a_module():
 
 def test_reader_of_the_output_may_leave(tmp_path: Path):
     file = tmp_path / "long.mlir"
-    file.write_text('"test.op"() : () -> ()\n' * 20000)
+    file.write_text('"test.op"() : () -> ()\n' * 6000)
     command = f"{sys.executable} -m tlf.tools.tlf_opt {file} | head -n 1"
 
     done = subprocess.run(command, shell=True, capture_output=True, text=True)

@@ -391,6 +391,7 @@ class Scaled(Block):
         return super().forward(x) * self.scale.exp()
 
 
+@pytest.mark.one_in(1 / 4)
 @pytest.mark.parametrize("made", [T.no_grad, T.inference_mode])
 @pytest.mark.parametrize("is_backend", [False, True])
 def test_that_a_refresh_tells_what_is_not_counted(made: Any, is_backend: bool):

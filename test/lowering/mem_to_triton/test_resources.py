@@ -147,6 +147,7 @@ func.func @main(%x: tensor<1024x512xf32>, %w: tensor<512x1024xf32> {tlf.paramete
 """Programs with weights that matrix instructions read along the reduction."""
 
 
+@pytest.mark.one_in(1 / 4)
 @pytest.mark.parametrize("precision", ["tf32", "tf32x3"])
 @pytest.mark.parametrize("name", TF32)
 def test_products_of_tf32(name: str, precision: str, compiler: OfflineCompiler) -> None:
@@ -162,6 +163,7 @@ def test_products_of_tf32(name: str, precision: str, compiler: OfflineCompiler) 
     assert set(found.assembly.loads) == {128}
 
 
+@pytest.mark.one_in(3 / 8)
 @pytest.mark.parametrize("element", ["f32", "f16", "bf16"])
 @pytest.mark.parametrize("make", [gelu, softmax, layer_norm])
 def test_wide_accesses(make: Make, element: str, compiler: OfflineCompiler) -> None:

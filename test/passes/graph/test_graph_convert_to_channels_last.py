@@ -56,7 +56,7 @@ def network(types: str, results: str, *lines: str) -> str:
     )
 
 
-@pytest.mark.one_in(1)
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("pipeline", [ALONE, DECOMPOSED, "graph-pipeline"])
 @pytest.mark.parametrize("element", ELEMENTS)
 @pytest.mark.parametrize("seed", range(20))
@@ -66,7 +66,7 @@ def test_random_networks_of_images(seed: int, element: str, pipeline: str):
     assert not count(module, graph.Conv2dOp)
 
 
-@pytest.mark.one_in(1)
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("pipeline", [DECOMPOSED, "graph-pipeline"])
 @pytest.mark.parametrize("element", ELEMENTS)
 @pytest.mark.parametrize("seed", range(100, 110))

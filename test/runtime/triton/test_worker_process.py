@@ -84,6 +84,7 @@ Script without a guard: a worker that imported it would print, and start a worke
 """
 
 
+@pytest.mark.one_in(1 / 4)
 @pytest.mark.parametrize("kind", ["plain", "fork"])
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_worker_ends_with_its_parent(kind: str, number: int, tmp_path: Path):
