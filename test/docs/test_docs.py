@@ -7,7 +7,8 @@ The pages in `docs/` and beside it say what is so.
 - A block of `mlir` without a name is a fragment, which must parse.
 - In a `console` block, commands of TLF and `python` run in a folder with those files.
   Their output must have the lines shown, in that order; `...` stands for anything. They
-  succeed, unless `$ echo $?` follows with another status.
+  succeed, unless `$ echo $?` follows with another status. Scripts of the README have
+  processes of their own.
 """
 
 import ast
@@ -189,23 +190,32 @@ def test_target_descriptions(page: Path, folder: Path):
 
 
 class Shell:
-    """Runs commands in a folder: TLF's in this process, which is quick."""
+    """
+    Runs commands in a folder: TLF's in this process, which is quick, and scripts, too,
+    unless `is_fresh`.
+    """
 
-    def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def __init__(
+        self, folder: Path, capsys: pytest.CaptureFixture[str], is_fresh: bool
+    ) -> None:
         self.folder = folder
         self.capsys = capsys
+        self.is_fresh = is_fresh
 
     def run(self, command: str) -> tuple[int, list[str]]:
         """Run a command; return its status, and what it says, errors first."""
         name, *words = shlex.split(command)
-        if name == "python":
+        if name == "python" and (self.is_fresh or words[0] == "-m"):
             return self._process(words)
         if any(word.startswith("--print-ir") for word in words):
             # What is shown goes to the process's own stderr, which is not captured.
             return self._process(["-m", TOOLS[name].__module__, *words])
         self.capsys.readouterr()
         try:
-            TOOLS[name](words)
+            if name == "python":
+                runpy.run_path(words[0], run_name="__main__")
+            else:
+                TOOLS[name](words)
             status = 0
         except SystemExit as end:
             status = int(end.code or 0)
@@ -226,12 +236,15 @@ class Shell:
 
 @pytest.fixture
 def shell(
-    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    page: Path,
+    folder: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> Shell:
     """A shell in the folder of a page."""
     monkeypatch.chdir(folder)
     monkeypatch.setenv("TLF_CACHE_DIR", str(folder / "cache"))
-    return Shell(folder, capsys)
+    return Shell(folder, capsys, is_fresh=page.name == "README.md")
 
 
 def _lines(text: str) -> list[str]:

@@ -9,8 +9,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from differential import check as differential_check
-from differential import make_case, parsed, printed, steps_of
+from differential import (
+    check as differential_check,
+)
+from differential import (
+    limit_search,
+    make_case,
+    parsed,
+    printed,
+    steps_of,
+)
 from every_stage import check
 from indexed_programs import APART, FUSED, LOOKUPS, ROWS, Lookup, drawn
 from numpy.random import Generator
@@ -46,7 +54,7 @@ def compiled(text: str, target: TargetSpec) -> tuple[str, list[mem.DmaGatherOp],
     target.attach_to_module(module)
     moves: list[mem.DmaGatherOp] = []
     groups = 0
-    for step in steps_of(target):
+    for step in map(limit_search, steps_of(target)):
         PassManager([step]).run(context, module)
         found = [op for op in module.walk() if isinstance(op, mem.DmaGatherOp)]
         moves = found or moves

@@ -9,7 +9,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from differential import parsed, printed, steps_of
+from differential import (
+    limit_search,
+    parsed,
+    printed,
+    steps_of,
+)
 from every_stage import check
 from indexed_programs import drawn
 from numpy.random import Generator
@@ -43,7 +48,7 @@ def compiled(text: str, chip: str) -> str:
     context, module = parsed(text)
     target = load_target_spec(chip)
     target.attach_to_module(module)
-    PassManager(steps_of(target)).run(context, module)
+    PassManager(tuple(map(limit_search, steps_of(target)))).run(context, module)
     return printed(context, module, target)
 
 

@@ -7,9 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from differential import check as differential_check
+from differential import (
+    check as differential_check,
+)
 from differential import (
     executed,
+    limit_search,
     make_case,
     parsed,
     printed,
@@ -39,7 +42,7 @@ def compiled(text: str, name: str = "h200") -> dict[type, int]:
     target.attach_to_module(module)
     counted = (graph.GroupOp, tile.GatherOp, mem.GatherOp)
     most = dict.fromkeys(counted, 0)
-    for step in steps_of(target):
+    for step in map(limit_search, steps_of(target)):
         PassManager([step]).run(context, module)
         for kind in counted:
             count = sum(isinstance(op, kind) for op in module.walk())
@@ -104,7 +107,7 @@ def test_offsets_beyond_32_bits(index: str):
     target = load_target_spec("h200")
     context, module = parsed(WIDE.format(I=index))
     target.attach_to_module(module)
-    PassManager(steps_of(target)).run(context, module)
+    PassManager(tuple(map(limit_search, steps_of(target)))).run(context, module)
     table = np.zeros((70000, 40000), np.int8)
     table[69999], table[53688] = 7, 5
     inputs = {"t": table, "n": np.array([69999, 53688, -1], DTYPES[index])}

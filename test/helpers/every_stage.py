@@ -3,7 +3,15 @@
 from collections.abc import Iterator
 
 import numpy as np
-from differential import Arrays, executed, parsed, printed, runnable, steps_of
+from differential import (
+    Arrays,
+    executed,
+    limit_search,
+    parsed,
+    printed,
+    runnable,
+    steps_of,
+)
 
 from tlf.compiler.driver.pass_manager import PassManager
 from tlf.dialects.interpreters.interpret import interpret
@@ -17,13 +25,14 @@ def every_result(text: str, inputs: Arrays, name: str) -> Iterator[tuple[str, Re
     """
     Yield the results after every pass that changes a program, and on a target.
 
-    A program is interpreted as long as the interpreter supports it.
+    A program is interpreted as long as the interpreter supports it. Plans are the first
+    ones found.
     """
     target = load_target_spec(name)
     context, module = parsed(text)
     target.attach_to_module(module)
     before = ""
-    for step in steps_of(target):
+    for step in map(limit_search, steps_of(target)):
         PassManager([step]).run(context, module)
         if runnable(module) and (after := str(module)) != before:
             before = after
