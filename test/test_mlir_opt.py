@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import cast
 
 import pytest
+from differential import limit_search
 from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, ModuleOp, StringAttr
 from xdsl.ir import Attribute
 
@@ -89,7 +90,8 @@ def stages(name: str, target_name: str) -> Iterator[tuple[str, str]]:
     context, known, before = new_context(), take_snapshot(module), ""
     manager = PassManager(())
     pipelines = pipelines_for(target)
-    for each in build_passes(f"{target.backend}-pipeline", PASSES, pipelines):
+    passes = build_passes(f"{target.backend}-pipeline", PASSES, pipelines)
+    for each in map(limit_search, passes):
         manager.passes = [each]
         manager.run(context, module)
         if (now := take_snapshot(module)) == known:

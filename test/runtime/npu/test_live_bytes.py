@@ -4,9 +4,9 @@ import json
 from pathlib import Path
 
 import pytest
+from differential import compiled_text
 
 from tlf.runtime.npu import parse, run
-from tlf.tools.tlf_opt import main as opt
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 BUFFERS = ".input x L3 0 f32 64\n.output y L3 1024 f32 64\n.code\n"
@@ -51,11 +51,9 @@ def test_operands_and_sums_are_live_together(machine: str):
 
 
 @pytest.mark.parametrize("example", ["rolling_bottleneck", "attention"])
-def test_no_more_is_live_than_there_is_room_for(example: str, tmp_path: Path):
-    text = tmp_path / "program.npu"
-    file = str(EXAMPLES / f"{example}.mlir")
-    opt([file, "--target", "npu", "-p", "npu-pipeline", "-t", "npu", "-o", str(text)])
-    program = parse(text.read_text(encoding="utf-8"), tmp_path)
+def test_no_more_is_live_than_there_is_room_for(example: str):
+    text = (EXAMPLES / f"{example}.mlir").read_text(encoding="utf-8")
+    program = parse(compiled_text(text, "npu", search=False))
     report = run(program, {}, functional=False, timeline=True)
 
     assert set(report.live) == {"L1", "L2"}
