@@ -32,7 +32,12 @@ TOOLS = {
 """Forked commands, and the modules of their `main`."""
 
 WARM = (
+    "numpy.random",
+    "tlf.lowering.evaluator",
+    "tlf.runtime.npu",
+    "tlf.tools.explain_command",
     "tlf.tools.opt_command",
+    "tlf.tools.run_command",
     "xdsl.dialects.affine",
     "xdsl.dialects.arith",
     "xdsl.dialects.func",
@@ -64,6 +69,8 @@ def warm_up() -> None:
             _mains[command] = main
     for module in WARM:
         importlib.import_module(module)
+    with suppress(ImportError):  # Only runs of kernels need it.
+        importlib.import_module("torch")
     _load_own_modules()
     gc.collect()
     gc.freeze()  # so that the collector does not touch pages shared with the children
