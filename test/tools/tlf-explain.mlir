@@ -1,4 +1,4 @@
-// RUN: tlf-explain %s --entry pair --target npu:L2=64K | filecheck %s
+// RUN: tlf-explain %s --entry pair --target npu:L2=64K -p "graph-pipeline,graph-group{level=L2},graph-partition{level=L2 max-evaluations=0}" | filecheck %s
 // RUN: tlf-explain %s --entry pair --target npu --l2 64K --group 1 -p "graph-pipeline,graph-group{level=L2},graph-partition{level=L2 max-evaluations=0}" | filecheck %s --check-prefix=ONE
 // RUN: tlf-explain %s --entry pair --target npu:L2=64K --json -p "graph-pipeline,graph-group{level=L2},graph-partition{level=L2 max-evaluations=0}" | filecheck %s --check-prefix=JSON
 // RUN: tlf-explain %s --entry pair --target npu -p "graph-pipeline,graph-group{level=L2},graph-partition{level=L2 max-evaluations=0}" --why-not-fuse a,b | filecheck %s --check-prefix=TOGETHER
