@@ -97,10 +97,10 @@ func.func @main(%x: <1x16x8x8xf32>, %w: <16x1x3x3xf32> {tlf.parameter})
   func.return %y : <1x16x8x8xf32>
 }""",
     "depthwise_with_multiplier": """
-func.func @main(%x: <1x6x9x9xf32>, %w: <12x1x5x5xf32>) -> <1x12x3x3xf32> {
-  %y = graph.conv2d %x, %w strides [3, 3] padding [1, 2, 1, 2] groups 6
-      : (<1x6x9x9xf32>, <12x1x5x5xf32>) -> <1x12x3x3xf32>
-  func.return %y : <1x12x3x3xf32>
+func.func @main(%x: <1x3x9x9xf32>, %w: <6x1x5x5xf32>) -> <1x6x3x3xf32> {
+  %y = graph.conv2d %x, %w strides [3, 3] padding [1, 2, 1, 2] groups 3
+      : (<1x3x9x9xf32>, <6x1x5x5xf32>) -> <1x6x3x3xf32>
+  func.return %y : <1x6x3x3xf32>
 }""",
     "concatenated_channels": """
 func.func @main(%x: <2x16x6x6xf16>, %w: <16x16x3x3xf16>, %v: <16x16x1x1xf16>,

@@ -68,6 +68,7 @@ def test_reference(model: Model, dtype: torch.dtype):
     check(model, "small", ["reference"], dtype)
 
 
+@pytest.mark.one_in(1 / 4)
 @pytest.mark.parametrize("model", MODELS[::4], ids=lambda model: model.name)
 def test_f16(model: Model):
     check(model, "tiny", ["reference"], torch.float16)
