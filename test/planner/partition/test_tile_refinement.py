@@ -64,7 +64,7 @@ def chosen(
 
 @pytest.fixture(scope="module")
 def unrefined(block: ModuleOp) -> tuple[Plans, Plans]:
-    """What is chosen without an evaluator."""
+    """The plans that are chosen without an evaluator."""
     return chosen(block, None)
 
 
