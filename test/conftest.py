@@ -58,11 +58,6 @@ def pytest_configure(config: pytest.Config):
         choose_interpreter_mode()
 
 
-def pytest_collection_finish():
-    # Modules and tests live to the end: collections need not traverse them.
-    gc.freeze()
-
-
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]):
     if config.getoption("whole") or any("::" in each for each in config.args):
         return

@@ -9,13 +9,10 @@ from tlf.compiler.driver.gc_tuning import YOUNG_THRESHOLD, reduce_garbage_collec
 
 
 @pytest.fixture(autouse=True)
-def defaults() -> Generator[None]:
-    """Python's own state: nothing is frozen."""
+def threshold() -> Generator[None]:
     before = gc.get_threshold()
-    gc.unfreeze()
     yield
     gc.set_threshold(*before)
-    gc.freeze()
 
 
 @pytest.mark.parametrize(
@@ -58,6 +55,9 @@ def test_new_objects_are_not_collected_at_the_end():
 
 def test_frozen_objects_stay_frozen():
     gc.freeze()
-    with reduce_garbage_collections():
-        pass
-    assert gc.get_freeze_count()
+    try:
+        with reduce_garbage_collections():
+            pass
+        assert gc.get_freeze_count()
+    finally:
+        gc.unfreeze()
