@@ -16,7 +16,7 @@ import math
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +47,7 @@ def render_table(name: str, record: Record) -> str:
     for card, about in sorted(record["cards"].items()):
         problems = [each for each in about["rows"] if each.startswith(KERNELBENCH)]
         names = problems if name in PROBLEM_TABLES else core
-        commit = _find_commit(names, about["rows"])
+        commit = _find_commit(names, about["rows"]) or about["commit"]
         rows = _select_rows(names, about["rows"], commit)
         table = _format_table(TABLES[name](rows))
         sections += [_describe_run(card, about, commit), table]
@@ -61,10 +61,10 @@ def core_names() -> frozenset[str]:
     return frozenset(row.name for row in gate_rows(0) if row.tier == CORE)
 
 
-def _find_commit(names: Collection[str], rows: Rows) -> str:
-    """Return the commit at which most of the named rows were run."""
+def _find_commit(names: Container[str], rows: Rows) -> str | None:
+    """Return the commit at which most of the named rows were run; None without any."""
     commits = Counter(row["commit"] for name, row in rows.items() if name in names)
-    return commits.most_common(1)[0][0]
+    return max(commits, key=lambda each: commits[each], default=None)
 
 
 def _select_rows(names: Container[str], rows: Rows, commit: str) -> Rows:

@@ -49,3 +49,14 @@ def test_means_of_ratios() -> None:
     ratios = [gpu_tables.ratio_to_peers(row, "graph") for row in (slow, fast)]
     assert ratios == [0.5, 8.0]
     assert gpu_tables.geometric_mean(ratios) == pytest.approx(2.0)
+
+
+def test_a_record_without_problems_has_empty_tables() -> None:
+    record = read_record(gpu_tables.RECORD)
+    cards = {
+        card: {**about, "rows": {}, "commit": "abc"}
+        for card, about in record["cards"].items()
+    }
+    text = gpu_tables.render_table("kernelbench slowest", {"cards": cards})
+    assert "at abc:" in text
+    assert text.count("|\n") == 2  # the header and its rule
