@@ -9,7 +9,7 @@ from opinfo_samples import SampleChoice, operations, samples_of
 
 pytestmark = pytest.mark.filterwarnings("ignore:Sparse CSR")
 
-OPERATIONS = 45
+OPERATIONS = 60
 """Number of operations that run in f32 on the reference, in three tests."""
 
 

@@ -47,5 +47,5 @@ def test_tensors_are_not_kept_alive():
     known.remember(0, x)
     seen = weakref.ref(x)
     del x
-    gc.collect(1)
+    gc.collect()
     assert seen() is None

@@ -122,7 +122,7 @@ def _is_rejected(verify: Callable[[], object]) -> bool:
 @pytest.mark.parametrize("corrupt", CORRUPTIONS, ids=lambda each: each.__name__)
 def test_verdicts_are_equal(corrupt: Corruption):
     rng = np.random.default_rng(5)
-    verdicts = [_verdict_after(rng, corrupt, stage) for stage in 3 * STAGES]
+    verdicts = [_verdict_after(rng, corrupt, stage) for stage in 6 * STAGES]
     assert any(verdicts)
 
 

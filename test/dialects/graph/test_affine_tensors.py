@@ -31,7 +31,7 @@ def computed(text: str) -> dict[SSAValue, Array]:
 @pytest.mark.parametrize("element", ["i64", "i32", "i8"])
 def test_ramps_are_what_is_computed(element: str):
     known = total = 0
-    for seed in range(20):
+    for seed in range(40):
         values = computed(Numbers(random.Random(seed), element).text())
         for value, array in values.items():
             total += 1

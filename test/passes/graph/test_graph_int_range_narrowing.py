@@ -27,7 +27,7 @@ def narrowed(text: str) -> list[Operation]:
 
 def test_no_number_changes():
     computed = narrow = 0
-    for seed in range(30):
+    for seed in range(60):
         text = Numbers(random.Random(seed), "i64", CONSTANTS).text()
         context, module = parsed(text)
         wanted = interpret(module, {})

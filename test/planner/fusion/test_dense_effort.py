@@ -17,7 +17,7 @@ from tlf.compiler.driver.source import Source
 from tlf.dialects.target import load_target_spec
 from tlf.lowering.pipelines import pipelines_for
 
-LAYERS = (6, 12, 24)
+LAYERS = (8, 16, 32)
 """Each twice as many as before."""
 
 BINARY = ("add", "mul", "sub", "maximum")

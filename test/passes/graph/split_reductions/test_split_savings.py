@@ -42,7 +42,7 @@ def _bound_and_saved(
     return savings.max_cycles_saved(count), saved
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(
     rows=st.integers(64, 1024),
     columns=st.integers(8, 128).map(lambda n: 8 * n),
