@@ -52,7 +52,12 @@ def test_means_of_ratios() -> None:
 
 
 def test_a_record_without_problems_has_empty_tables() -> None:
-    about = {"rows": {}, "commit": "abc", "torch": "2.11", "triton": "3.6"}
+    about: dict[str, object] = {
+        "rows": {},
+        "commit": "abc",
+        "torch": "2.11",
+        "triton": "3.6",
+    }
     text = gpu_tables.render_table("kernelbench slowest", {"cards": {"GPU": about}})
     assert "at abc:" in text
     assert text.count("|\n") == 2  # the header and its rule
