@@ -117,6 +117,7 @@ PASSES: Mapping[str, tuple[str, str]] = {
     "mem-report-copies": ("report.mem_report_copies", "MemReportCopiesPass"),
     "mem-peel-iterations": ("mem.mem_peel_iterations", "MemPeelIterationsPass"),
     "mem-plan": ("mem.mem_plan", "MemPlanPass"),
+    "mem-unroll-and-jam": ("mem.mem_unroll_and_jam", "MemUnrollAndJamPass"),
     "mem-widen-accumulators": (
         "mem.mem_widen_accumulators",
         "MemWidenAccumulatorsPass",

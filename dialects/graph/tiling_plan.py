@@ -25,6 +25,7 @@ LIST_KEYS = (
     "retain",
     "resident",
     "reload",
+    "unroll",
 )
 """Keys of a plan whose values are lists of integers."""
 
@@ -46,7 +47,9 @@ class PlanAttr(ParametrizedAttribute):
     positions in `tile`, outermost loop first. `stages` is the number of iterations in
     flight, `reduce_stages` the number of reduction tiles in flight, by default
     `stages`. `warps` is the number of warps that compute a tile on a GPU; by default,
-    it follows from the tile sizes.
+    it follows from the tile sizes. `unroll` lists, for each loop, how many tiles a
+    program of a GPU computes at once whose elements alternate along the axis
+    (unroll-and-jam), so that they share what overlapping windows read.
 
     Where tiles overlap (a halo), shared elements are recomputed, or read again, for
     each tile. Along the axis `sliding`, a position in `tile`, they stay in the level
@@ -67,6 +70,7 @@ class PlanAttr(ParametrizedAttribute):
     #graph.plan<L2, tile [16, 64], reduce [64], mapping loop, order [1, 0], stages 2>
     #graph.plan<L1, tile [16, 64], reduce [64], mapping loop, stages 2, reduce_stages 3>
     #graph.plan<L1, tile [16, 64], reduce [64], mapping grid, warps 8>
+    #graph.plan<L1, tile [32, 32], reduce [1], mapping grid, unroll [4, 1]>
     #graph.plan<L2, tile [1, 64, 8, 56], mapping loop, sliding [2], recompute [0]>
     #graph.plan<L2, tile [1, 64, 8, 56], mapping loop, sliding [2], prefetch_distance 1>
     #graph.plan<L2, tile [1, 64, 8, 56], mapping loop, retain [0], resident [0, 2]>
@@ -91,6 +95,7 @@ class PlanAttr(ParametrizedAttribute):
     prefetch_distance: IntAttr
     warps: IntAttr
     """Number of warps; 0 if it follows from the tile sizes."""
+    unroll: ArrayAttr[IntAttr]
 
     def __init__(
         self,
@@ -108,6 +113,7 @@ class PlanAttr(ParametrizedAttribute):
         reduce_stages: int | None = None,
         prefetch_distance: int = 0,
         warps: int | None = None,
+        unroll: Sequence[int] = (),
     ):
         super().__init__(
             StringAttr(level),
@@ -124,6 +130,7 @@ class PlanAttr(ParametrizedAttribute):
             _to_integer_array(reload),
             IntAttr(prefetch_distance),
             IntAttr(warps or 0),
+            _to_integer_array(unroll),
         )
 
     @property
@@ -166,6 +173,11 @@ class PlanAttr(ParametrizedAttribute):
     def warp_count(self) -> int | None:
         """Number of warps that compute a tile; `None` if it follows from the sizes."""
         return self.warps.data or None
+
+    @property
+    def unroll_factors(self) -> tuple[int, ...]:
+        """Number of alternating tiles per program along each axis; empty if all 1."""
+        return tuple(factor.data for factor in self.unroll)
 
     @property
     def sliding_window_axis(self) -> int | None:
@@ -223,11 +235,24 @@ class PlanAttr(ParametrizedAttribute):
             )
         if (warps := self.warps.data) < 0 or warps & (warps - 1):
             raise VerifyException(f"expected a power of two of warps, got {warps}")
+        self._verify_unroll_factors()
         self._verify_sliding_window()
         if not set(self.reloaded_operands) <= set(self.resident_operands):
             raise VerifyException(
                 "expected to reload operands that are resident, "
                 f"{list(self.resident_operands)}, got {list(self.reloaded_operands)}"
+            )
+
+    def _verify_unroll_factors(self) -> None:
+        """Verify that there is a positive factor for each loop, if there are any."""
+        factors = self.unroll_factors
+        if factors and len(factors) != len(self.tile):
+            raise VerifyException(
+                f"expected {len(self.tile)} unroll factors, got {len(factors)}"
+            )
+        if min(factors, default=1) < 1:
+            raise VerifyException(
+                f"expected unroll factors of at least 1, got {list(factors)}"
             )
 
     def _verify_sliding_window(self) -> None:
@@ -292,6 +317,7 @@ class PlanAttr(ParametrizedAttribute):
             _to_integer_array(sizes["reload"]),
             IntAttr(counts["prefetch_distance"]),
             IntAttr(counts["warps"]),
+            _to_integer_array(sizes["unroll"]),
         )
 
     def print_parameters(self, printer: Printer) -> None:
@@ -308,6 +334,8 @@ class PlanAttr(ParametrizedAttribute):
                 printer.print_string(f", reduce_stages {self.reduce_stage_count}")
             if self.warp_count is not None:
                 printer.print_string(f", warps {self.warp_count}")
+            if self.unroll_factors:
+                printer.print_string(f", unroll {list(self.unroll_factors)}")
             if (axis := self.sliding_window_axis) is not None:
                 printer.print_string(f", sliding [{axis}]")
             if self.prefetch_distance.data:
@@ -330,7 +358,7 @@ def _report_unknown_key(parser: AttrParser, key: str, position: int) -> NoReturn
         parser.raise_error(f"{key} was renamed to {PLAN_KEYS[key]}", position)
     parser.raise_error(
         "expected tile, reduce, mapping, order, stages, "
-        "reduce_stages, warps, sliding, prefetch_distance, recompute, "
+        "reduce_stages, warps, unroll, sliding, prefetch_distance, recompute, "
         f"retain, resident or reload, got {key}",
         position,
     )

@@ -85,7 +85,8 @@ class WhileOp(IRDLOperation):
 
     `mapping` is the mapping of iterations, `order` the order of axes in which they run,
     `stages` the number of iterations in flight, and `warps` the number of warps that
-    run an iteration on a GPU.
+    run an iteration on a GPU. A program of a GPU may run as many iterations of each
+    loop at once as `unroll` says, on tiles whose elements alternate.
 
     ```mlir
     %r = tile.while (%i = 0 to 100 step 16) parallel mapping(loop)
@@ -112,6 +113,7 @@ class WhileOp(IRDLOperation):
     order = opt_prop_def(DenseArrayBase.constr(i64))
     stages = opt_prop_def(IntegerAttr.constr(i64))
     warps = opt_prop_def(IntegerAttr.constr(i64))
+    unroll = opt_prop_def(DenseArrayBase.constr(i64))
     body = region_def("single_block")
     outputs = var_result_def(TensorType)
 
@@ -134,6 +136,7 @@ class WhileOp(IRDLOperation):
         order: Sequence[int] | None = None,
         stages: int | None = None,
         warps: int | None = None,
+        unroll: Sequence[int] | None = None,
     ) -> None:
         static_lower, dynamic_lower = split_dynamic_index_list(lower, DYNAMIC_INDEX)
         static_upper, dynamic_upper = split_dynamic_index_list(upper, DYNAMIC_INDEX)
@@ -148,6 +151,7 @@ class WhileOp(IRDLOperation):
                 "order": None if order is None else share_integer_array(order),
                 "stages": None if stages is None else IntegerAttr(stages, i64),
                 "warps": None if warps is None else IntegerAttr(warps, i64),
+                "unroll": None if unroll is None else share_integer_array(unroll),
             },
             regions=[body if isinstance(body, Region) else Region(body)],
             result_types=[[init.type for init in inits]],
@@ -192,14 +196,15 @@ class WhileOp(IRDLOperation):
 
     def verify_(self) -> None:
         self._verify_loop_bounds()
+        self._verify_schedule()
         self._verify_carried_value_types()
         if self.is_parallel:
             self._verify_parallel_destinations()
 
     def _verify_loop_bounds(self) -> None:
         """
-        Raise `VerifyException` for wrong numbers of bounds, steps, stages or warps that
-        are not positive, or an `order` that is no permutation.
+        Raise `VerifyException` for wrong numbers of bounds, steps that are not
+        positive, or an `order` that is no permutation.
         """
         loops = len(self.steps)
         for what, bounds in (
@@ -220,6 +225,19 @@ class WhileOp(IRDLOperation):
             raise VerifyException(
                 f"expected positive steps, got {list(self.step_values)}"
             )
+        if self.order is None:
+            return
+        order = list(cast(Sequence[int], self.order.get_values()))
+        if sorted(order) != list(range(loops)):
+            raise VerifyException(
+                f"expected an order of {loops} loops, each once, got {order}"
+            )
+
+    def _verify_schedule(self) -> None:
+        """
+        Raise `VerifyException` for stages, warps or unroll factors that are not
+        positive.
+        """
         if self.stages is not None and self.stages.value.data < 1:
             raise VerifyException(
                 f"expected at least 1 stage, got {self.stages.value.data}"
@@ -228,13 +246,13 @@ class WhileOp(IRDLOperation):
             raise VerifyException(
                 f"expected at least 1 warp, got {self.warps.value.data}"
             )
-        if self.order is None:
-            return
-        order = list(cast(Sequence[int], self.order.get_values()))
-        if sorted(order) != list(range(loops)):
-            raise VerifyException(
-                f"expected an order of {loops} loops, each once, got {order}"
-            )
+        if self.unroll is not None:
+            factors = list(cast(Sequence[int], self.unroll.get_values()))
+            loops = len(self.steps)
+            if len(factors) != loops or min(factors, default=1) < 1:
+                raise VerifyException(
+                    f"expected {loops} positive unroll factors, got {factors}"
+                )
 
     def _verify_carried_value_types(self) -> None:
         """
@@ -303,14 +321,11 @@ class WhileOp(IRDLOperation):
             parser.Delimiter.PAREN, lambda: _parse_loop(parser)
         )
         kind = parser.parse_str_enum(LoopKind)
-        order = None
         mapping = _parse_optional_mapping(parser)
-        if parser.parse_optional_keyword("order") is not None:
-            order = parser.parse_comma_separated_list(
-                parser.Delimiter.PAREN, parser.parse_integer
-            )
+        order = _parse_optional_integers(parser, "order")
         stages = _parse_optional_count(parser, "stages")
         warps = _parse_optional_count(parser, "warps")
+        unroll = _parse_optional_integers(parser, "unroll")
         carry = []
         keyword = "into" if kind is LoopKind.PARALLEL else "carry"
         if parser.parse_optional_keyword(keyword) is not None:
@@ -332,6 +347,7 @@ class WhileOp(IRDLOperation):
             order,
             stages,
             warps,
+            unroll,
         )
         if attributes is not None:
             operation.attributes |= attributes.data
@@ -352,6 +368,9 @@ class WhileOp(IRDLOperation):
             printer.print_string(f" stages({self.stages.value.data})")
         if self.warps is not None:
             printer.print_string(f" warps({self.warps.value.data})")
+        if self.unroll is not None:
+            factors = ", ".join(str(factor) for factor in self.unroll.get_values())
+            printer.print_string(f" unroll({factors})")
         if self.carried_values:
             printer.print_string(" into(" if self.is_parallel else " carry(")
             pairs = list(zip(self.carried_values, self.inits, strict=True))
@@ -371,6 +390,15 @@ def _only_combines_with(op: ScatterOp, operand_index: int) -> bool:
     operand = op.operands[operand_index]
     others = (op.source, op.indices)
     return op.combine is not None and all(each is not operand for each in others)
+
+
+def _parse_optional_integers(parser: Parser, keyword: str) -> list[int] | None:
+    """Parse a keyword with integers in parentheses, if it is next."""
+    if parser.parse_optional_keyword(keyword) is None:
+        return None
+    return parser.parse_comma_separated_list(
+        parser.Delimiter.PAREN, parser.parse_integer
+    )
 
 
 def _parse_optional_count(parser: Parser, keyword: str) -> int | None:

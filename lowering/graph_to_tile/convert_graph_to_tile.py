@@ -71,6 +71,7 @@ class TileGroupPattern(RewritePattern):
             IterationsInFlight(plan.stage_count, plan.reduce_stage_count),
             find_in_place_destinations(op, tiling, inputs),
             plan.warp_count,
+            _unroll_factors_of_loops(plan, tiling, members.root),
         )
         results = _build_loops_and_group_results(op, plan, tiles)
         _copy_location_if_operation(op, results[0].owner)
@@ -163,16 +164,33 @@ def _loop_permutation_of_plan(
     permutes the parallel iterators of the root.
     """
     parallel = iterators_of_kind(root, IteratorType.PARALLEL)
-    loops = [
-        iterator
-        for iterator, loop in sorted(tiling.loops.items())
-        if loop is not tiling.sequential_loop
-    ]
+    loops = _iterators_of_parallel_loops(tiling)
     position = {iterator: index for index, iterator in enumerate(loops)}
     permutation = [
         position[parallel[axis]] for axis in plan_order if parallel[axis] in position
     ]
     return None if permutation == sorted(permutation) else permutation
+
+
+def _unroll_factors_of_loops(
+    plan: graph.PlanAttr, tiling: GroupTiling, root: TilingInterface
+) -> list[int] | None:
+    """Return the unroll factors of a plan by loop, or `None` if all are 1."""
+    parallel = iterators_of_kind(root, IteratorType.PARALLEL)
+    by_iterator = dict(zip(parallel, plan.unroll_factors, strict=False))
+    factors = [
+        by_iterator.get(each, 1) for each in _iterators_of_parallel_loops(tiling)
+    ]
+    return factors if max(factors, default=1) > 1 else None
+
+
+def _iterators_of_parallel_loops(tiling: GroupTiling) -> list[int]:
+    """Return the iterators of the root that have a parallel loop, in order."""
+    return [
+        iterator
+        for iterator, loop in sorted(tiling.loops.items())
+        if loop is not tiling.sequential_loop
+    ]
 
 
 def _copy_location_if_operation(source: Operation, derived: object) -> None:

@@ -55,13 +55,14 @@ class GroupLoopBuilder:
         in_flight: IterationsInFlight = SINGLE,
         overwritten_inputs: Mapping[SSAValue, SSAValue] | None = None,
         warps: int | None = None,
+        unroll: Sequence[int] | None = None,
     ) -> None:
         self.tiling = tiling
         self.inputs = inputs
         self.stages, self.pieces = (each if each > 1 else None for each in in_flight)
         self.overwritten = overwritten_inputs or {}
         self.indices = OffsetBuilder()
-        self.nest = self._build_parallel_nest(mapping, loop_order, warps)
+        self.nest = self._build_parallel_nest(mapping, loop_order, warps, unroll)
         invariant_builder, cuts = (
             self.nest.builder_outside_invariant_loops,
             SlicedTiles(),
@@ -80,6 +81,7 @@ class GroupLoopBuilder:
         mapping: tile.Mapping,
         loop_order: Sequence[int] | None,
         warps: int | None,
+        unroll: Sequence[int] | None,
     ) -> ParallelNest:
         """
         Return a new nest of all parallel loops but the sequential one; no IR is built
@@ -91,7 +93,13 @@ class GroupLoopBuilder:
         is_loop = mapping in (tile.Mapping.LOOP, tile.Mapping.CORE)
         if not is_loop or not self.tiling.rules.has_views:
             return ParallelNest(
-                loops, mapping, self.indices, names, loop_order, warps=warps
+                loops,
+                mapping,
+                self.indices,
+                names,
+                loop_order,
+                warps=warps,
+                unroll=unroll,
             )
         if loop_order is not None:
             loops = [loops[index] for index in loop_order]

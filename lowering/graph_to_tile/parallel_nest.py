@@ -42,6 +42,8 @@ class ParallelNest:
     stages: int | None = None
     warps: int | None = None
     """Number of warps that run an iteration on a GPU, if it is chosen."""
+    unroll: Sequence[int] | None = None
+    """Number of alternating tiles that a program computes at once, by loop."""
     hoists_slices: bool = False
     """`True` to slice each tile in the outermost possible loop."""
     slices_before_use: bool = False
@@ -117,6 +119,7 @@ class ParallelNest:
             self.order,
             self.stages,
             self.warps,
+            self.unroll,
         )
         return builder.insert(nest).results
 

@@ -4,6 +4,7 @@ Emission of Triton code for loads, stores and masks: pointers and bounds conditi
 
 import math
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import cast
 
@@ -101,6 +102,8 @@ class AccessWriter:
         self.indices = indices
         self.wide = wide
         self.is_unrolled = False
+        self.repeated_sources: AbstractSet[SSAValue] = frozenset()
+        """Buffers of which several windows are read, at constant distances."""
         self.greatest = 0
         self.views: dict[SSAValue, PointerView] = {}
 

@@ -130,14 +130,22 @@ class _WindowLoad:
         view = self.access.views[self.op.source]
         pairs = zip(self.window.accesses, view.strides, strict=True)
         constant = sum(access.offset * stride for access, stride in pairs)
-        starts = [(TileSum.of_scalar(each), 1) for each in (view.offset, constant)]
-        terms = [*starts, *zip(self.digits, self._digit_strides(), strict=True)]
+        # After the vectors, a constant becomes part of the instruction.
+        last = constant if self.op.source in self.access.repeated_sources else 0
+        starts = [view.offset, constant - last]
+        terms = [
+            *((TileSum.of_scalar(each), 1) for each in starts),
+            *zip(self.digits, self._digit_strides(), strict=True),
+        ]
         offset = TileSum.of_terms(terms).add_constant_to_vectors()
         self.access.record_offset_magnitude(offset.magnitude + abs(constant))
         texts = [view.pointer]
         if offset.scalar.constant != 0:
             texts.append(offset.scalar.parenthesised_text)
-        address = " + ".join([*texts, *self._broadcast_vectors(offset.vectors)])
+        texts += self._broadcast_vectors(offset.vectors)
+        if last:
+            texts.append(f"({last})")
+        address = " + ".join(texts)
         shape = self.axes.extents
         varying = {axis for axis, size in enumerate(shape) if size > 1}
         if shape and (not offset.vectors or varying - set(offset.vectors)):

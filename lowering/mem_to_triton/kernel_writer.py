@@ -1,6 +1,7 @@
 """Emission of Triton code for a kernel function."""
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -118,6 +119,7 @@ class KernelWriter:
             self._declare_parameter(argument) for argument in op.body.block.args
         ]
         self.shared_buffers = _parameters_loaded_by(op) & _parameters_stored_by(op)
+        self.access.repeated_sources = _sources_of_several_windows(op)
         self._write_block(op.body.block)
         name, descriptors = op.sym_name.data, self.descriptors.names
         declared = ", ".join([*parameters, *descriptors.values()])
@@ -425,6 +427,16 @@ def _is_elementwise_reduction(op: mem.ReduceOp) -> bool:
     kept = {dim for map_ in op.maps[len(op.inputs) :] for dim in map_.used_dims()}
     extents = enumerate(op.domain_extents)
     return all(extent == 1 or dim in kept for dim, extent in extents)
+
+
+def _sources_of_several_windows(kernel: func.FuncOp) -> set[SSAValue]:
+    """Return the buffers of which several windows are read outside of loops."""
+    counts = Counter(
+        op.source
+        for op in kernel.walk()
+        if isinstance(op, mem.Im2colOp) and not isinstance(op.parent_op(), scf.ForOp)
+    )
+    return {source for source, count in counts.items() if count > 1}
 
 
 def _kernel_argument_of_view(value: SSAValue) -> SSAValue:

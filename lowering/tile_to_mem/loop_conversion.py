@@ -70,6 +70,8 @@ def _build_parallel_nest(
         loop.attributes["stages"] = op.stages
     if op.warps is not None:
         loop.attributes["warps"] = op.warps
+    if op.unroll is not None:
+        loop.attributes["unroll"] = op.unroll
     state.builder.insert(loop)
     for old, new in zip(op.induction_variables, body.args, strict=False):
         _bind_induction_variable(state, old, new)

@@ -154,7 +154,7 @@ def _hoist_operation(op: Operation, allows_passing_loads: bool = False) -> None:
     producers = {operand.owner for operand in op.operands}
     first, before = op, op.prev_op
     while before is not None and before not in producers:
-        is_load = allows_passing_loads and isinstance(before, mem.LoadOp)
+        is_load = allows_passing_loads and isinstance(before, LOAD_OPS)
         if not is_load and not _can_hoist_operation_past(before):
             break
         first, before = (first if is_load else before), before.prev_op

@@ -110,9 +110,42 @@ class DelinearizedAccess:
         Return the same access with the fewest digits: without those of extent 1, and
         with neighbours that are read at equal distances as one.
         """
-        factors = iter(self._factors_of_digits())
-        lists = [[next(factors) for _ in extents] for extents in self.basis]
+        lists = self._digits_by_axis()
         return self._with_digits([_merge_digits_of_axis(digits) for digits in lists])
+
+    def alternate(self, axis: int, count: int, start: int) -> DelinearizedAccess | None:
+        """
+        Return the access of every `count`-th index along an axis of the value, from
+        `start` on; `None` if these are in several places of the axis's last digit.
+        """
+        lists = self._digits_by_axis()
+        extent, column = lists[axis][-1]
+        if extent % count:
+            return None
+        steps = tuple(factor * count for factor in column)
+        lists[axis][-1] = extent // count, steps
+        return self._with_digits(lists)._shifted_by([start * each for each in column])
+
+    def fix_index(self, axis: int, index: int) -> DelinearizedAccess:
+        """Return the access at one index along an axis of the value, of extent 1."""
+        lists = self._digits_by_axis()
+        offsets = [0] * len(self.accesses)
+        for extent, column in reversed(lists[axis]):
+            index, value = divmod(index, extent)
+            offsets = [n + value * factor for n, factor in zip(offsets, column)]
+        lists[axis] = []
+        return self._with_digits(lists)._shifted_by(offsets)
+
+    def _shifted_by(self, offsets: Sequence[int]) -> DelinearizedAccess:
+        """Return the access with offsets added along the axes of the source."""
+        pairs = zip(self.accesses, offsets, strict=True)
+        moved = tuple(replace(each, offset=each.offset + n) for each, n in pairs)
+        return DelinearizedAccess(moved, self.basis)
+
+    def _digits_by_axis(self) -> list[list[_DigitFactors]]:
+        """Return the digits along each axis of the value, with their factors."""
+        factors = iter(self._factors_of_digits())
+        return [[next(factors) for _ in extents] for extents in self.basis]
 
     def _with_digits(self, lists: Sequence[list[_DigitFactors]]) -> DelinearizedAccess:
         """Return the access with other digits along each axis of the value."""

@@ -35,7 +35,17 @@
 
 // -----
 
-// expected-error@+1 {{expected tile, reduce, mapping, order, stages, reduce_stages, warps, sliding, prefetch_distance, recompute, retain, resident or reload, got tiles}}
+// expected-error@+1 {{expected 2 unroll factors, got 1}}
+"test.op"() {plan = #graph.plan<L1, tile [2, 4], mapping grid, unroll [2]>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{expected unroll factors of at least 1, got [0]}}
+"test.op"() {plan = #graph.plan<L1, tile [2], mapping grid, unroll [0]>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{expected tile, reduce, mapping, order, stages, reduce_stages, warps, unroll, sliding, prefetch_distance, recompute, retain, resident or reload, got tiles}}
 "test.op"() {plan = #graph.plan<L1, tiles [2]>} : () -> ()
 
 // -----

@@ -74,11 +74,11 @@
 // CHECK: graph.broadcast %b : (tensor<8xf32>) -> tensor<4x8xf32>
 %13 = graph.broadcast %b : (tensor<8xf32>) -> tensor<4x8xf32>
 
-// CHECK:      %{{.*}}, %{{.*}} = graph.group ins(%[[X:.*]] = %a, %[[B:.*]] = %b : tensor<4x8xf32>, tensor<8xf32>) plan #graph.plan<L1, tile [2, 8], reduce [4], mapping grid, order [1, 0], stages 2, reduce_stages 3, warps 8> attributes {test.note} -> (tensor<4x8xf32>, tensor<4xf32>) {
+// CHECK:      %{{.*}}, %{{.*}} = graph.group ins(%[[X:.*]] = %a, %[[B:.*]] = %b : tensor<4x8xf32>, tensor<8xf32>) plan #graph.plan<L1, tile [2, 8], reduce [4], mapping grid, order [1, 0], stages 2, reduce_stages 3, warps 8, unroll [2, 1]> attributes {test.note} -> (tensor<4x8xf32>, tensor<4xf32>) {
 // CHECK-NEXT:   %[[S:.*]] = graph.add %[[X]], %[[B]]
 // CHECK-NEXT:   %[[R:.*]] = graph.reduce %[[S]] <sum> axes [1]
 // CHECK-NEXT:   graph.yield %[[S]], %[[R]] : tensor<4x8xf32>, tensor<4xf32>
-%14, %15 = graph.group ins(%x = %a, %y = %b : tensor<4x8xf32>, tensor<8xf32>) plan #graph.plan<L1, tile [2, 8], reduce [4], mapping grid, order [1, 0], stages 2, reduce_stages 3, warps 8> attributes {test.note} -> (tensor<4x8xf32>, tensor<4xf32>) {
+%14, %15 = graph.group ins(%x = %a, %y = %b : tensor<4x8xf32>, tensor<8xf32>) plan #graph.plan<L1, tile [2, 8], reduce [4], mapping grid, order [1, 0], stages 2, reduce_stages 3, warps 8, unroll [2, 1]> attributes {test.note} -> (tensor<4x8xf32>, tensor<4xf32>) {
   %s = graph.add %x, %y : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
   %r = graph.reduce %s <sum> axes [1] : (tensor<4x8xf32>) -> tensor<4xf32>
   graph.yield %s, %r : tensor<4x8xf32>, tensor<4xf32>

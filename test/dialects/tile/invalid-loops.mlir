@@ -120,3 +120,10 @@ tile.while (%i = 0 to 8 step 4, %j = 0 to 8 step 2) parallel order(0, 0) {
 tile.while (%i = 0 to 4 step 1) parallel mapping(grid) warps(0) {
   tile.yield
 }
+
+// -----
+
+// expected-error@+1 {{expected 1 positive unroll factors, got [2, 2]}}
+tile.while (%i = 0 to 4 step 1) parallel mapping(grid) unroll(2, 2) {
+  tile.yield
+}

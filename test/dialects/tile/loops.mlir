@@ -3,10 +3,10 @@
 
 // A parallel nest writes into destinations; every optional part is there.
 %e, %f = "test.op"() : () -> (tensor<100x64xf32>, tensor<7xi32>)
-// CHECK: [[R:%.*]], [[S:%.*]] = tile.while (%i = 0 to 100 step 16, %j = -4 to 64 step 32) parallel mapping(grid) order(1, 0) stages(3) warps(8) into([[O:%.*]] = %e : tensor<100x64xf32>, [[P:%.*]] = %f : tensor<7xi32>) attributes {test.hint = "a"} {
+// CHECK: [[R:%.*]], [[S:%.*]] = tile.while (%i = 0 to 100 step 16, %j = -4 to 64 step 32) parallel mapping(grid) order(1, 0) stages(3) warps(8) unroll(1, 2) into([[O:%.*]] = %e : tensor<100x64xf32>, [[P:%.*]] = %f : tensor<7xi32>) attributes {test.hint = "a"} {
 // CHECK-NEXT: tile.yield [[O]], [[P]] : tensor<100x64xf32>, tensor<7xi32>
 %r, %s = tile.while (%i = 0 to 100 step 16, %j = -4 to 64 step 32) parallel
-    mapping(grid) order(1, 0) stages(3) warps(8)
+    mapping(grid) order(1, 0) stages(3) warps(8) unroll(1, 2)
     into(%o = %e : tensor<100x64xf32>, %p = %f : tensor<7xi32>)
     attributes {test.hint = "a"} {
   tile.yield %o, %p : tensor<100x64xf32>, tensor<7xi32>
