@@ -115,6 +115,10 @@ class KernelSearchBudget:
     Limits and thresholds of the search for tile sizes of a Triton kernel.
     """
 
+    max_unroll_factor: int = 8
+    """Maximum number of tiles that a program computes at once."""
+    min_unroll_gain: float = 0.02
+    """Fraction of the cycles that unrolling a loop along windows has to save."""
     max_unrolled_steps: int = 2048
     """Maximum number of unrolled steps of a product per thread."""
     max_fused_unrolled_steps: int = 1024

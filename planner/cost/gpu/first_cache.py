@@ -32,7 +32,7 @@ class RepeatedRead:
         return self.footprint <= TRITON_CALIBRATION.first_cache_bytes
 
     def limit_accesses(
-        self, totals: AccessTotals, program_count: int, sector_bytes: int
+        self, totals: AccessTotals, program_count: float, sector_bytes: int
     ) -> AccessTotals:
         """Return the accesses of all programs without the requests it serves."""
         sectors = self.sectors_per_byte

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import gcd, prod
 
@@ -23,8 +23,14 @@ from tlf.planner.cost.gpu.access_totals import AccessTotals
 from tlf.planner.cost.gpu.first_cache import RepeatedRead
 from tlf.planner.cost.gpu.global_tensor import GlobalTensor, global_tensor_of
 from tlf.planner.cost.gpu.window_read import WindowRead
+from tlf.planner.cost.gpu.window_unrolling import WindowUnrolling
 from tlf.planner.settings.gpu_calibration import TRITON_CALIBRATION
-from tlf.support.affine.index_access import Box, IndexAccess, accessed_box
+from tlf.support.affine.index_access import (
+    Box,
+    IndexAccess,
+    Interval,
+    accessed_box,
+)
 
 
 @dataclass(frozen=True)
@@ -53,6 +59,8 @@ class TrafficModel:
     """Number of threads that load or store together."""
     share_of_iterations: float = 1.0
     """Iterations of reductions that are executed, in the mean over programs."""
+    unrolling: WindowUnrolling | None = None
+    """Alternating tiles that a program moves at once, if any."""
 
     _tensors: dict[SSAValue, GlobalTensor] = field(
         init=False, default_factory=dict[SSAValue, "GlobalTensor"]
@@ -206,7 +214,12 @@ class TrafficModel:
         )
         if not read.is_served:
             return totals
-        return read.limit_accesses(totals, self.programs, self.sector_bytes)
+        return read.limit_accesses(totals, self._program_count, self.sector_bytes)
+
+    @property
+    def _program_count(self) -> float:
+        """Number of programs, of which each moves several tiles at once."""
+        return self.programs / (1 if self.unrolling is None else self.unrolling.factor)
 
     def _traffic_of_windows(
         self, read: WindowRead, tiled: TiledOperation, is_inner: bool
@@ -234,7 +247,7 @@ class TrafficModel:
         row, warp = read.footprint_row_bytes(own), self.warp_size * width
         totals = self._serve_repeated_reads(
             totals,
-            footprint=read.footprint_bytes(own),
+            footprint=self._footprint_of_windows(read, own),
             row_bytes=max(row, run),
             sectors_per_byte=read.sector_bytes_per_byte(
                 max(row, run), self.sector_bytes
@@ -243,7 +256,35 @@ class TrafficModel:
                 box, warp, TRITON_CALIBRATION.line_bytes
             ),
         )
+        totals = self._share_accesses(totals, symbols)
         return self._window_traffic(read, totals, box)
+
+    def _footprint_of_windows(self, read: WindowRead, box: Box) -> float:
+        """Return the bytes that a program reads for a box of windows, repeats once."""
+        if (unrolling := self.unrolling) is None:
+            return read.footprint_bytes(box)
+        jammed = [
+            Interval(each.offset, each.size * unrolling.factor)
+            if (unrolling.loop, 1) in each.offset.terms
+            else each
+            for each in box
+        ]
+        whole = tuple(jammed)
+        return min(read.footprint_bytes(whole), read.mean_footprint_bytes(whole))
+
+    def _share_accesses(
+        self, totals: AccessTotals, symbols: AbstractSet[Hashable]
+    ) -> AccessTotals:
+        """Return the accesses that remain where windows of a program overlap."""
+        if self.unrolling is None or self.unrolling.loop not in symbols:
+            return totals
+        share = self.unrolling.window_share
+        return replace(
+            totals,
+            access_count=totals.access_count * share,
+            lane_steps=totals.lane_steps * share,
+            line_bytes=totals.line_bytes * share,
+        )
 
     def _window_traffic(
         self, read: WindowRead, totals: AccessTotals, box: Box
@@ -365,7 +406,9 @@ class TrafficModel:
             for interval, extent in zip(box, shape, strict=True)
         )
         hoisted = {*symbols, self.tiling.scan_loop}
-        times = prod(loop.trips for loop in within if loop not in hoisted)
+        times = float(prod(loop.trips for loop in within if loop not in hoisted))
+        if self.unrolling is not None:
+            times *= self.unrolling.share_of(symbols, is_window=False)
         return covered * times * (self.share_of_iterations if is_inner else 1.0)
 
 

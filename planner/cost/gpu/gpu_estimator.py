@@ -231,6 +231,7 @@ class GpuEstimator:
             Mapping.PERSISTENT if candidate.cost.is_persistent else Mapping.GRID,
             stages=1 if is_usual else stages,
             warps=candidate.schedule.warps,
+            unroll=candidate.schedule.unroll,
         )
 
     def _search_candidate(

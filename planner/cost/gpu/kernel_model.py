@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf
+from typing import TypeAlias
 
 from xdsl.ir import Operation
 
@@ -23,6 +24,10 @@ from tlf.planner.cost.gpu.kernel_schedule import DEFAULT_SCHEDULE, KernelSchedul
 from tlf.planner.cost.gpu.program_resources import ProgramResources, ResourceDemand
 from tlf.planner.cost.gpu.register_live_ranges import RegisterLiveRanges
 from tlf.planner.cost.gpu.unit_cycles import UnitCycles
+from tlf.planner.cost.gpu.window_unrolling import (
+    WindowUnrolling,
+    window_unrollings_of,
+)
 from tlf.planner.settings.gpu_calibration import TRITON_CALIBRATION
 from tlf.planner.settings.search_budgets import KERNEL_SEARCH
 
@@ -36,18 +41,22 @@ which a search bounds before it evaluates some of them.
 """
 
 
+ProgramShape: TypeAlias = tuple[int | None, WindowUnrolling | None]
+"""Number of warps of a program, and the tiles that it computes at once."""
+
+
 @dataclass
 class _TilingModels:
-    """Models of the programs of a tiling, by their number of warps."""
+    """Models of the programs of a tiling, by their warps and alternating tiles."""
 
     tiling: GroupTiling
     computation: ComputeModel
     """Model of the computation of tiles, which programs of any warps share."""
-    demands: dict[int | None, ResourceDemand] = field(
-        default_factory=dict[int | None, ResourceDemand]
+    demands: dict[ProgramShape, ResourceDemand] = field(
+        default_factory=dict[ProgramShape, ResourceDemand]
     )
-    programs: dict[int | None, KernelPrograms] = field(
-        default_factory=dict[int | None, KernelPrograms]
+    programs: dict[ProgramShape, KernelPrograms] = field(
+        default_factory=dict[ProgramShape, KernelPrograms]
     )
 
 
@@ -80,9 +89,9 @@ class KernelModel:
         """Return the cost of a group with the schedule of its plan."""
         work = self.kernel_work_of(tiling, schedule)
         cost = estimate_kernel_cost(work, self.chip)
-        is_persistent = self._can_persist(tiling, cost, schedule.warps)
+        is_persistent = self._can_persist(tiling, cost, schedule)
         cost = replace(cost, is_persistent=is_persistent)
-        slowdown = self._programs_of(tiling, schedule.warps).fusion_slowdown
+        slowdown = self._programs_of(tiling, schedule).fusion_slowdown
         if slowdown == 1.0:
             return cost
         return replace(
@@ -93,7 +102,7 @@ class KernelModel:
         )
 
     def _can_persist(
-        self, tiling: GroupTiling, cost: KernelCost, warps: int | None
+        self, tiling: GroupTiling, cost: KernelCost, schedule: KernelSchedule
     ) -> bool:
         """
         Return `True` if programs that run one after the other on a processor may be
@@ -112,32 +121,45 @@ class KernelModel:
             return False
         if not tiling.inner_loops or tiling.nested_loops or tiling.gathered_operations:
             return False
-        if self._programs_of(tiling, warps).reads_tiles_outside_loop:
+        if self._programs_of(tiling, schedule).reads_tiles_outside_loop:
             return False
-        demand = self.resource_demand_of(tiling, warps)
+        demand = self.resource_demand_of(tiling, schedule)
         return demand.can_exchange_results_in_loop(resources, cost.resident_programs)
 
     def program_resources_of(
         self, tiling: GroupTiling, schedule: KernelSchedule = DEFAULT_SCHEDULE
     ) -> ProgramResources:
         """Return the resources of one program."""
-        return self.resource_demand_of(tiling, schedule.warps).program_resources_with(
+        return self.resource_demand_of(tiling, schedule).program_resources_with(
             self._iterations_in_flight_of(tiling, schedule.stages)
         )
 
     def resource_demand_of(
-        self, tiling: GroupTiling, warps: int | None = None
+        self, tiling: GroupTiling, schedule: KernelSchedule = DEFAULT_SCHEDULE
     ) -> ResourceDemand:
         """
-        Return the resources of programs of `warps`, or of the default number of warps,
-        by the number of iterations in flight.
+        Return the resources of programs with a schedule, by the number of iterations in
+        flight.
         """
-        models = self._models_of(tiling)
-        if (demand := models.demands.get(warps)) is None:
-            demand = models.demands[warps] = ResourceDemand(
-                tiling, models.computation, self._live_ranges, warps
+        models, shape = (
+            self._models_of(tiling),
+            self._program_shape_of(tiling, schedule),
+        )
+        if (demand := models.demands.get(shape)) is None:
+            demand = models.demands[shape] = ResourceDemand(
+                tiling, models.computation, self._live_ranges, *shape
             )
         return demand
+
+    def _program_shape_of(
+        self, tiling: GroupTiling, schedule: KernelSchedule
+    ) -> ProgramShape:
+        """Return the warps of a schedule, and the loop that it unrolls, if any."""
+        if not schedule.unroll:
+            return schedule.warps, None
+        unrollings = window_unrollings_of(tiling)
+        wanted = (e for e in unrollings if e.unroll_factors == schedule.unroll)
+        return schedule.warps, next(wanted, None)
 
     def _models_of(self, tiling: GroupTiling) -> _TilingModels:
         """Return the models of a tiling; those of `RECENT_TILINGS` are kept."""
@@ -155,7 +177,7 @@ class KernelModel:
     ) -> KernelWork:
         """Return the estimated work of a tiled group as a kernel with a schedule."""
         resources = self.program_resources_of(tiling, schedule)
-        return self._programs_of(tiling, schedule.warps).total_work_with(resources)
+        return self._programs_of(tiling, schedule).total_work_with(resources)
 
     def min_cycles_of(
         self, tiling: GroupTiling, warps: int | None, max_stages: int
@@ -164,13 +186,15 @@ class KernelModel:
         Return a lower bound on the cycles of a group with `warps`, or with the default
         number of warps, for at most `max_stages` stages.
         """
-        return self._programs_of(tiling, warps).min_cycles_of_computation(max_stages)
+        programs = self._programs_of(tiling, KernelSchedule(warps=warps))
+        return programs.min_cycles_of_computation(max_stages)
 
     def min_cycles_with_moves_of(
         self, tiling: GroupTiling, warps: int | None, max_stages: int
     ) -> float:
         """Return a closer bound than `min_cycles_of`, which takes longer to compute."""
-        return self._programs_of(tiling, warps).min_cycles_with_moves(max_stages)
+        programs = self._programs_of(tiling, KernelSchedule(warps=warps))
+        return programs.min_cycles_with_moves(max_stages)
 
     def min_cycles_with_resources_of(
         self, tiling: GroupTiling, schedules: Sequence[KernelSchedule], max_stages: int
@@ -188,15 +212,18 @@ class KernelModel:
         ]
         if not resident:
             return inf
-        programs = self._programs_of(tiling, schedules[0].warps)
+        programs = self._programs_of(tiling, schedules[0])
         return programs.min_cycles_with_moves(max_stages, max(resident))
 
-    def _programs_of(self, tiling: GroupTiling, warps: int | None) -> KernelPrograms:
+    def _programs_of(
+        self, tiling: GroupTiling, schedule: KernelSchedule
+    ) -> KernelPrograms:
         """Return the programs of a tiling; those of recent ones are kept."""
         known = self._models_of(tiling).programs
-        if (programs := known.get(warps)) is None:
-            demand = self.resource_demand_of(tiling, warps)
-            programs = known[warps] = KernelPrograms(self.chip, demand)
+        shape = self._program_shape_of(tiling, schedule)
+        if (programs := known.get(shape)) is None:
+            demand = self.resource_demand_of(tiling, schedule)
+            programs = known[shape] = KernelPrograms(self.chip, demand)
         return programs
 
     def default_warp_count_of(self, tiling: GroupTiling) -> int:

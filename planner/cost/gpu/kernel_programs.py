@@ -47,11 +47,15 @@ class KernelPrograms:
         self.warps = self.demand.warp_count
         self.is_grouped = self.demand.has_matrix_products
         """True if programs run in groups, as around matrix products."""
-        scan = self.tiling.scan_loop
+        scan, self.unrolling = self.tiling.scan_loop, self.demand.unrolling
         loops = [loop for loop in self.tiling.loops.values() if loop is not scan]
-        self.tiles_per_program = 1 if scan is None else scan.trips
+        self.scan_trips = 1 if scan is None else scan.trips
         """Iterations of the loop over the tiles of scans."""
+        jammed = 1 if self.unrolling is None else self.unrolling.factor
+        self.tiles_per_program = self.scan_trips * jammed
+        """Tiles that a program computes, one after the other or at once."""
         self.grid = ProgramGrid(loops, self.is_grouped)
+        self.program_count = ceil(self.grid.program_count / jammed)
         self.trips = count_reduction_trips(self.tiling)
         """Iterations of the loops of the anchor."""
         self.rounds = self.trips.whole.mean or 1.0
@@ -65,6 +69,7 @@ class KernelPrograms:
             self.chip.sector_bytes,
             threads,
             share_of_iterations=self.rounds / count,
+            unrolling=self.unrolling,
         )
 
     def total_work_with(self, resources: ProgramResources) -> KernelWork:
@@ -91,7 +96,7 @@ class KernelPrograms:
         loop = self._reduction_loop_cycles(step, memory, resources)
         alone = once.with_issue_slowdown(slowdown).total_cycles + loop + waits
         return KernelWork(
-            self.grid.program_count,
+            self.program_count,
             memory,
             sum(each.totals.cache_bytes for each in (*outer, *inner)),
             beside + repeated,
@@ -149,7 +154,7 @@ class KernelPrograms:
         those of memory, and the resident programs: by default, as many as have warps.
         """
         gpu, fill = self.chip.gpu, self._first_and_last_byte_latency()
-        per_processor = ceil(self.grid.program_count / self.chip.processors)
+        per_processor = ceil(self.program_count / self.chip.processors)
         beside = self._beside_loop(outside) + inside
         busy = max(memory_cycles, per_processor * beside.busiest_unit_cycles)
         if self.tiling.inner_loops:
@@ -158,7 +163,7 @@ class KernelPrograms:
         alone += self._min_loop_cycles(inside, max_stages) + self._latency_of_scan_loop
         alone += fill + self._total_reduction_latency
         resident = max_resident or max(1, min(gpu.programs, gpu.warps // self.warps))
-        waves = ceil(self.grid.program_count / (resident * self.chip.processors))
+        waves = ceil(self.program_count / (resident * self.chip.processors))
         least = gpu.launch + fill + max(busy, waves * alone - fill)
         return self.fusion_slowdown * least
 
@@ -191,7 +196,7 @@ class KernelPrograms:
     @property
     def _latency_of_scan_loop(self) -> float:
         """Cycles that a program waits in a loop over the tiles of scans."""
-        return (self.tiles_per_program - 1) * self._scan_iteration_latency
+        return (self.scan_trips - 1) * self._scan_iteration_latency
 
     def _exchange_cycles(self, once: UnitCycles, loop: float) -> float:
         """
@@ -313,11 +318,18 @@ class KernelPrograms:
         Return the mean number of times that a program computes a tile of an operation.
         """
         if self._loop_level_of(tiled) is not LoopLevel.INNER:
-            return self.tiles_per_program
+            return self.tiles_per_program * self._remaining_share_of(tiled)
         if tiled.op in self.trips.mask_operations:
             return self.tiles_per_program * self.trips.mean_with_masks
         loops = self.tiling.nested_loops_by_op.get(tiled.op, {}).values()
-        return self.tiles_per_program * self.rounds * prod(loop.trips for loop in loops)
+        trips = self.rounds * prod(loop.trips for loop in loops)
+        return self.tiles_per_program * trips * self._remaining_share_of(tiled)
+
+    def _remaining_share_of(self, tiled: TiledOperation) -> float:
+        """Return the part of an operation's executions that jammed tiles need."""
+        if self.unrolling is None:
+            return 1.0
+        return self.unrolling.share_of_operation(tiled, self.tiling)
 
     def _loop_level_of(self, tiled: TiledOperation) -> LoopLevel:
         """
@@ -350,7 +362,7 @@ class KernelPrograms:
         """
         Return the busy cycles of a processor's units for moving tiles, in one program.
         """
-        count = self.grid.program_count
+        count = self.program_count
         accesses = sum(each.totals.access_count for each in moves) / count
         steps = sum(each.totals.lane_steps for each in moves) / count
         cached = sum(each.totals.cache_bytes for each in moves) / count
@@ -375,7 +387,7 @@ class KernelPrograms:
         return (
             TRITON_CALIBRATION.narrow_store_cycles
             * accesses
-            / self.grid.program_count
+            / self.program_count
             / self.chip.gpu.warp
         )
 
@@ -388,7 +400,7 @@ class KernelPrograms:
         """
         if not self.is_grouped or resources.stages > 1:
             return NO_CYCLES
-        count = self.grid.program_count
+        count = self.program_count
         accesses = sum(each.totals.access_count for each in moves) / count
         return UnitCycles(load_store=accesses / self.chip.gpu.load_lanes)
 
@@ -493,7 +505,7 @@ class KernelPrograms:
             return self._count_single_stage_cycles(iteration_cycles)
         # Concurrent programs request their bytes together.
         resident = resources.count_resident_programs(self.chip) * self.chip.processors
-        steps = self.steps * ceil(self.grid.program_count / resident)
+        steps = self.steps * ceil(self.program_count / resident)
         queue = outer_traffic.bytes / self.chip.memory.bandwidth / steps
         return self._cycles_of_loop_ahead(iteration_cycles, stages, queue)
 
@@ -671,10 +683,10 @@ class KernelPrograms:
     def _outer_traffic_with(self, resources: ProgramResources) -> OuterTraffic:
         """Return the traffic of the outermost memory for all programs."""
         running = resources.count_resident_programs(self.chip) * self.chip.processors
-        running = min(running, self.grid.program_count)
+        running = min(running, self.program_count)
         return outer_traffic_of(
             [*self._moves_per_program, *self._moves_per_iteration],
             self.chip,
-            self.grid.program_count,
+            self.program_count,
             lambda loops: self.grid.count_distinct_tiles(running, loops) / running,
         )

@@ -26,6 +26,7 @@ from tlf.planner.cost.gpu.compute_model import count_scalar_products
 from tlf.planner.cost.gpu.kernel_cost import KernelCost
 from tlf.planner.cost.gpu.kernel_model import KernelModel
 from tlf.planner.cost.gpu.kernel_schedule import KernelSchedule
+from tlf.planner.cost.gpu.window_unrolling import window_unrollings_of
 from tlf.planner.settings.gpu_calibration import TRITON_CALIBRATION
 from tlf.planner.settings.search_budgets import KERNEL_SEARCH, TILE_SEARCH
 
@@ -109,7 +110,33 @@ class KernelSearch:
         starts = [each.cost.cycles for each in candidates]
         if not all(is_far_above(cycles, self.cycle_limit) for cycles in starts):
             candidates = [self._hill_climb(each) for each in candidates]
-        return min(candidates, key=_rank_of_candidate, default=None)
+        best = min(candidates, key=_rank_of_candidate, default=None)
+        return best and self._find_better_unrolled(best)
+
+    def _find_better_unrolled(self, best: KernelCandidate) -> KernelCandidate:
+        """
+        Return the best candidate that unrolls a loop along overlapping windows, with
+        the tiles of a candidate or shorter ones along the loop, if it gains
+        `min_unroll_gain` on the candidate; or else that candidate.
+        """
+        found = min(
+            self._unrolled_candidates(best), key=_rank_of_candidate, default=best
+        )
+        limit = best.cost.cycles * (1 - KERNEL_SEARCH.min_unroll_gain)
+        return found if found.cost.cycles <= limit else best
+
+    def _unrolled_candidates(self, best: KernelCandidate) -> Iterator[KernelCandidate]:
+        """Yield the candidates that unroll a loop along overlapping windows."""
+        sizes: Sizes | None = best.sizes
+        while sizes is not None and (tiling := self._legal_tiling_for(sizes, None)):
+            unrollings = window_unrollings_of(tiling)
+            for each in unrollings:
+                schedule = KernelSchedule(unroll=each.unroll_factors)
+                resources = self.kernel_model.program_resources_of(tiling, schedule)
+                if resources.is_within_limits(self.kernel_model.chip):
+                    cost = self.kernel_model.estimate_cost(tiling, schedule)
+                    yield KernelCandidate(sizes, schedule, cost)
+            sizes = self._halve_axis(sizes, unrollings[0].axis) if unrollings else None
 
     def _find_first_legal_candidate(self, sizes: Sizes) -> KernelCandidate | None:
         """

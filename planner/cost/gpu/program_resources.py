@@ -41,6 +41,7 @@ from tlf.planner.cost.gpu.register_live_ranges import RegisterLiveRanges
 from tlf.planner.cost.gpu.register_loads import RegisterLoads
 from tlf.planner.cost.gpu.source_products import find_source_product
 from tlf.planner.cost.gpu.wide_accumulators import can_widen_accumulators
+from tlf.planner.cost.gpu.window_unrolling import WindowUnrolling
 from tlf.planner.settings.gpu_calibration import (
     MATRIX_INSTRUCTIONS,
     TRITON_CALIBRATION,
@@ -160,6 +161,8 @@ class ResourceDemand:
     """Live ranges of other tilings, to share."""
     warps: int | None = None
     """Number of warps of a program; `None` if it follows from the tile sizes."""
+    unrolling: WindowUnrolling | None = None
+    """Alternating tiles that a program computes at once, if any."""
     _resources_by_stages: dict[int, ProgramResources] = field(
         init=False, default_factory=dict[int, ProgramResources]
     )
@@ -281,7 +284,7 @@ class ResourceDemand:
         )
         wide = sum(count_elements_of_box(each.box) for each in self.widened_reductions)
         live = self._max_live_bytes() + REGISTER * (direct + wide)
-        live += self._split_product_bytes
+        live += self._split_product_bytes + self._jammed_bytes
         registers = TRITON_CALIBRATION.base_registers + ceil(
             live / (self._thread_count * REGISTER)
         )
@@ -292,6 +295,15 @@ class ResourceDemand:
         threads = self._thread_count * REGISTER
         copies = ceil(self._register_operand_bytes / threads)
         return registers + held + max(TRITON_CALIBRATION.base_registers, copies)
+
+    @property
+    def _jammed_bytes(self) -> int:
+        """Bytes of the accumulators of other tiles that a program computes at once."""
+        if self.unrolling is None:
+            return 0
+        sums = (e for e in self.tiling.tiles.values() if e.facts.is_accumulating)
+        held = sum(count_elements_of_box(each.result) for each in sums)
+        return (self.unrolling.factor - 1) * REGISTER * held
 
     @property
     def _register_operand_bytes(self) -> int:

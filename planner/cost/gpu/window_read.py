@@ -65,6 +65,22 @@ class WindowRead:
         inside = map(min, tile, self.access.shape)
         return float(min(count, prod(inside)) * self.tensor.item_bytes)
 
+    def mean_footprint_bytes(self, box: Box) -> float:
+        """
+        Return the bytes of the smallest box that contains all elements which are read
+        for a box of the value, in the mean over its offsets.
+        """
+        sizes = [interval.size for interval in box]
+        spans = [
+            min(digit.extent, 1 + (sizes[digit.axis] - 1) / digit.stride)
+            for digit in self.access.digits
+        ]
+        count = float(self.tensor.item_bytes)
+        for access, extent in zip(self.access.accesses, self.tensor.shape, strict=True):
+            steps = (abs(factor) * (spans[dim] - 1) for dim, factor in access.terms)
+            count *= min(extent, 1 + sum(steps))
+        return count
+
     def footprint_row_bytes(self, box: Box) -> int:
         """Return the contiguous bytes of the smallest box around all elements."""
         item, axis = self.tensor.item_bytes, self._contiguous_axis
