@@ -13,13 +13,13 @@ from tlf.analysis.tiling.group_tiling import (
     count_elements_of_box,
 )
 from tlf.dialects.interfaces import IndexedReadInterface
-from tlf.planner.cost.gpu.compute_model import MatrixProduct
 from tlf.planner.cost.gpu.global_traffic import TileTraffic, TrafficModel
 from tlf.planner.cost.gpu.gpu_parameters import Chip
 from tlf.planner.cost.gpu.kernel_cost import KernelWork, OuterTraffic
 from tlf.planner.cost.gpu.outer_traffic import min_outer_traffic_of, outer_traffic_of
 from tlf.planner.cost.gpu.program_grid import ProgramGrid
 from tlf.planner.cost.gpu.program_resources import ProgramResources, ResourceDemand
+from tlf.planner.cost.gpu.reduction_latency import reduction_latency_of
 from tlf.planner.cost.gpu.source_products import find_source_product
 from tlf.planner.cost.gpu.unit_cycles import NO_CYCLES, UnitCycles
 from tlf.planner.cost.loop_ranges import count_reduction_trips
@@ -503,10 +503,15 @@ class KernelPrograms:
             return 0.0
         if (stages := resources.stages) == 1:
             return self._count_single_stage_cycles(iteration_cycles)
-        # Concurrent programs request their bytes together.
+        # Programs of one wave request their bytes together; of several waves, some load
+        # in their loops while others store.
         resident = resources.count_resident_programs(self.chip) * self.chip.processors
-        steps = self.steps * ceil(self.program_count / resident)
-        queue = outer_traffic.bytes / self.chip.memory.bandwidth / steps
+        waves = ceil(self.program_count / resident)
+        inner = self._moves_per_iteration
+        requested = (
+            outer_traffic if waves == 1 else self._traffic_of_moves(inner, resources)
+        )
+        queue = requested.bytes / self.chip.memory.bandwidth / (self.steps * waves)
         return self._cycles_of_loop_ahead(iteration_cycles, stages, queue)
 
     def _cycles_of_loop_ahead(
@@ -647,7 +652,9 @@ class KernelPrograms:
             if self.arithmetic.needs_cross_thread_reduction(tiled):
                 executions = self._executions_per_program(tiled)
                 times = executions * self._exchanges_per_execution(tiled)
-                total += times * self._reduction_latency_of(tiled)
+                total += times * reduction_latency_of(
+                    tiled, self.tiling, self.arithmetic, self.warps
+                )
         return total
 
     def _exchanges_per_execution(self, tiled: TiledOperation) -> float:
@@ -661,31 +668,19 @@ class KernelPrograms:
             return 1.0
         return 1 / max(1.0, self._executions_per_program(tiled))
 
-    def _reduction_latency_of(self, tiled: TiledOperation) -> float:
-        """Return the latency in cycles of the reduction of one tile in a program."""
-        product = self._find_reduced_product(tiled)
-        is_full_rate = product is not None and self.arithmetic.is_full_rate_mma(product)
-        if self.tiling.cascade is None and not is_full_rate:
-            return self.arithmetic.cross_warp_reduction_latency(tiled, self.warps)
-        return self.arithmetic.row_reduction_latency(tiled, self.warps, product)
-
-    def _find_reduced_product(self, tiled: TiledOperation) -> MatrixProduct | None:
-        """
-        Return the product from which elementwise operations compute the reduced values.
-        """
-        products = (
-            find_source_product(self.tiling, each) for each in tiled.op.operands
-        )
-        return next(
-            (self.arithmetic.matrix_product_of(each) for each in products if each), None
-        )
-
     def _outer_traffic_with(self, resources: ProgramResources) -> OuterTraffic:
         """Return the traffic of the outermost memory for all programs."""
+        moves = [*self._moves_per_program, *self._moves_per_iteration]
+        return self._traffic_of_moves(moves, resources)
+
+    def _traffic_of_moves(
+        self, moves: Sequence[TileTraffic], resources: ProgramResources
+    ) -> OuterTraffic:
+        """Return the traffic of the outermost memory for moves of all programs."""
         running = resources.count_resident_programs(self.chip) * self.chip.processors
         running = min(running, self.program_count)
         return outer_traffic_of(
-            [*self._moves_per_program, *self._moves_per_iteration],
+            moves,
             self.chip,
             self.program_count,
             lambda loops: self.grid.count_distinct_tiles(running, loops) / running,
