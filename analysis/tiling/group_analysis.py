@@ -23,6 +23,7 @@ from tlf.analysis.tiling.backward_tiles import (
     analyze_tiles_without_verification,
     verify_result_tiles,
 )
+from tlf.analysis.tiling.chained_products import find_chained_product
 from tlf.analysis.tiling.group_results import (
     find_leading_result,
     move_producers_last,
@@ -279,9 +280,12 @@ class GroupMembers:
 
     def _choose_reduction_loop(self, rules: TileRules) -> _LoopChoice:
         """
-        Return the first legal reduction loop, or one with smaller tiles by over
-        `MIN_BYTES_RATIO`; no loop if none is legal.
+        Return the loop of the first of two chained products if it is legal; or else the
+        first legal reduction loop, or one with smaller tiles by over `MIN_BYTES_RATIO`;
+        no loop if none is legal.
         """
+        if (chained := self._evaluate_chained_product(rules)) is not None:
+            return chained
         evaluated = map(
             partial(self._evaluate_reduction_loop, rules),
             self._candidate_reduction_loops(rules),
@@ -341,6 +345,18 @@ class GroupMembers:
             if isinstance(op, ContractionInterface)
         ]
         return found[0] if len(found) == 1 else None
+
+    def _evaluate_chained_product(self, rules: TileRules) -> _LoopChoice | None:
+        """
+        Return the tileable axes with a loop over the first of two chained products;
+        None if there are none.
+        """
+        if not rules.has_nested_loops:
+            return None
+        product = find_chained_product(self.operations, self.op_facts)
+        if product is None:
+            return None
+        return self._evaluate_reduction_loop(rules, ReductionLoop(product))
 
     def _evaluate_reduction_loop(
         self, rules: TileRules, looped_reduction: ReductionLoop

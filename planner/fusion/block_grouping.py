@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -36,7 +36,11 @@ from tlf.dialects.tile import level_of
 from tlf.planner.context import Memo
 from tlf.planner.fusion import epilogue_rule as epilogue
 from tlf.planner.fusion import recompute_limit
-from tlf.planner.fusion.cascade_fusion import CascadeFusion, collect_fusion_candidates
+from tlf.planner.fusion.cascade_fusion import (
+    CascadeFusion,
+    collect_alternative_fusions,
+    collect_fusion_candidates,
+)
 from tlf.planner.fusion.group_convexity import DependenceOrder
 from tlf.planner.fusion.intermediate_traffic import (
     connected_components_of,
@@ -292,6 +296,7 @@ class BlockGrouping:
             why = live_ranges.live_range_objection(parts, groups)
             why = why or self._tiling_objection(members)
             if why is None and self.cascade_fusion.is_fusion_profitable(members, parts):
+                members = self._find_best_fusion(parts, members, groups, live_ranges)
                 operations = list(members.operations)
                 groups.update((member, operations) for member in operations)
                 loops.append(members)
@@ -312,6 +317,33 @@ class BlockGrouping:
                 text = f"one loop with {describe_other_groups(parts)}: {why}"
                 self.remarks.add_remark(last, "missed", text)
 
+    def _find_best_fusion(
+        self,
+        parts: Sequence[Part],
+        members: GroupMembers,
+        groups: Groups,
+        live_ranges: LiveRangeRule,
+    ) -> GroupMembers:
+        """
+        Return the members of a profitable fusion of groups, or those of the fusion of
+        the first of them with another producer that saves more cycles.
+        """
+        fusion = self.cascade_fusion
+        assert fusion is not None
+        best, most = members, fusion.fusion_cost_of(members, parts).cycles_saved
+        alternatives = collect_alternative_fusions(parts, groups)
+        for others, joined in self._select_fusible(
+            alternatives, groups, fusion.op_facts
+        ):
+            if live_ranges.live_range_objection(others, groups) is not None:
+                continue
+            if self._tiling_objection(joined) is not None:
+                continue
+            saved = fusion.fusion_cost_of(joined, others).cycles_saved
+            if saved > most and fusion.is_fusion_profitable(joined, others):
+                best, most = joined, saved
+        return best
+
     def _find_fusible_reductions(
         self, groups: Groups, op_facts: OpFactsCache
     ) -> Iterator[tuple[list[Part], GroupMembers]]:
@@ -319,7 +351,20 @@ class BlockGrouping:
         Yield groups whose reductions may form one loop, and the members of the fused
         group.
         """
-        for parts in collect_fusion_candidates(groups, op_facts):
+        candidates = collect_fusion_candidates(groups, op_facts)
+        return self._select_fusible(candidates, groups, op_facts)
+
+    def _select_fusible(
+        self,
+        candidates: Iterable[list[Part]],
+        groups: Groups,
+        op_facts: OpFactsCache,
+    ) -> Iterator[tuple[list[Part], GroupMembers]]:
+        """
+        Yield the candidates that do not depend on themselves, and the members of the
+        fused group.
+        """
+        for parts in candidates:
             operations = [op for part in parts for op in part]
             operations.sort(key=self.dependences.position.__getitem__)
             if self.dependences.is_convex(

@@ -50,6 +50,13 @@ class CascadeCost:
         return self.fused_cycles < (1 + self.tolerance) * self.separate_cycles
 
     @property
+    def cycles_saved(self) -> int:
+        """Cycles that one loop saves; 0 if they are unknown."""
+        if self.fused_cycles is None or self.separate_cycles is None:
+            return 0
+        return self.separate_cycles - self.fused_cycles
+
+    @property
     def reason_against_fusion(self) -> str:
         """Remark text on groups kept separate: their cycles, or that no tiles fit."""
         if self.fused_cycles is None or self.separate_cycles is None:
@@ -154,6 +161,22 @@ class CascadeFusion:
         ]
         moved = 2 * size_in_bytes(stored) / self.target.outermost_level.bandwidth
         return min(PARTITION.cascade_slowdown, moved / separate_cycles)
+
+
+def collect_alternative_fusions(
+    parts: Sequence[Part], groups: Mapping[Operation, Part]
+) -> Iterator[list[Part]]:
+    """
+    Yield the first of some groups with each producer of its operands that is not among
+    them: once some groups are fused, these may not be.
+    """
+    seen = [id(part) for part in parts]
+    for value in operands_of(parts[0]):
+        owner = value.owner
+        producer = groups.get(owner) if isinstance(owner, Operation) else None
+        if producer is not None and id(producer) not in seen:
+            seen.append(id(producer))
+            yield [parts[0], producer]
 
 
 def is_reduce_stage_of_loop(
