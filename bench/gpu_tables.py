@@ -36,6 +36,9 @@ DTYPES = ("f32", "bf16", "f16")
 
 COLUMNS = ("eager", "inductor", "tlf")
 
+MARK = "measured at"
+"""Key of the commit of rows that were not run at the commit of the table."""
+
 KERNELBENCH = "kernelbench"
 """Start of the names of rows of KernelBench problems."""
 
@@ -69,14 +72,19 @@ def _find_commit(names: Container[str], rows: Rows) -> str | None:
 
 def _select_rows(names: Container[str], rows: Rows, commit: str) -> Rows:
     """
-    Return the rows with the given names; those that were not run at a commit name the
-    one at which they were.
+    Return the rows with the given names; those that were not run at a commit have a
+    mark with the one at which they were.
     """
     return {
-        name if row["commit"] == commit else f"{name} (at {row['commit'][:9]})": row
+        name: row if row["commit"] == commit else {**row, MARK: row["commit"][:9]}
         for name, row in rows.items()
         if name in names
     }
+
+
+def _label_of(name: str, row: Mapping[str, Any]) -> str:
+    """Return the name of a row in tables, with its mark."""
+    return f"{name} (at {row[MARK]})" if MARK in row else name
 
 
 def _describe_run(card: str, about: Mapping[str, Any], commit: str) -> str:
@@ -104,7 +112,7 @@ def network_rows(rows: Rows) -> Iterator[Sequence[str]]:
     )  # fmt: skip
     for name, row in rows.items():
         if _is_network(name):
-            yield name, *_measured_columns(row, 1e3)
+            yield _label_of(name, row), *_measured_columns(row, 1e3)
 
 
 def workload_rows(rows: Rows) -> Iterator[Sequence[str]]:
@@ -116,11 +124,12 @@ def workload_rows(rows: Rows) -> Iterator[Sequence[str]]:
         if _is_network(name) or name.startswith("example "):
             continue
         if "failed" in row or "ratio" not in row:
-            yield name, "failed", "", "", "", ""
+            yield _label_of(name, row), "failed", "", "", "", ""
             continue
         time = row["tlf graph us"]
         yield (
-            name, f"{row['tlf error']:.1e}", f"{row['eager error']:.1e}",
+            _label_of(name, row),
+            f"{row['tlf error']:.1e}", f"{row['eager error']:.1e}",
             f"{time * row['ratio']:.0f}", f"{time:.0f}", f"{row['ratio']:.2f}",
         )  # fmt: skip
 
@@ -176,13 +185,15 @@ def problem_mean_rows(rows: Rows) -> Iterator[Sequence[str]]:
 
 def _problem_names(rows: Rows, level: str, is_default: bool) -> Sequence[str]:
     """
-    Return the rows of the problems of a level. With the default switches, those of a
-    problem whose products they change are those named `tf32`.
+    Return the rows of the problems of a level of which nothing is left to PyTorch. With
+    the default switches, those of a problem whose products they change are those named
+    `tf32`.
     """
     prefix = f"{KERNELBENCH} level {level} "
     plain, default = dict[str, str](), dict[str, str]()
     for name, row in rows.items():
-        if name.startswith(prefix) and "ratio" in row:
+        is_whole = "ratio" in row and not row.get("left to PyTorch")
+        if name.startswith(prefix) and is_whole:
             problem, *words = name.removeprefix(prefix).split(" ")
             (default if words[:1] == ["tf32"] else plain)[problem] = name
     return list(({**plain, **default} if is_default else plain).values())
@@ -196,9 +207,9 @@ def slowest_problem_rows(rows: Rows) -> Iterator[Sequence[str]]:
         row = rows[name]
         time = row["tlf graph us"]
         yield (
-            name.removeprefix(f"{KERNELBENCH} "), f"{row['tlf error']:.1e}",
-            f"{row['eager error']:.1e}", f"{time * row['ratio']:.0f}",
-            f"{time:.0f}", f"{row['ratio']:.2f}",
+            _label_of(name.removeprefix(f"{KERNELBENCH} "), row),
+            f"{row['tlf error']:.1e}", f"{row['eager error']:.1e}",
+            f"{time * row['ratio']:.0f}", f"{time:.0f}", f"{row['ratio']:.2f}",
         )  # fmt: skip
 
 

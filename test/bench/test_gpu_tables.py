@@ -21,15 +21,16 @@ def test_the_record_has_no_wrong_row() -> None:
 
 
 def test_problems_with_default_switches_take_their_own_rows() -> None:
-    def row(ratio: float) -> dict[str, float]:
+    def row(ratio: float, **more: object) -> dict[str, object]:
         times = {"eager graph us": 8 * ratio, "tlf graph us": 8.0}
-        return {**times, "ratio": ratio, "tlf error": 0.0, "eager error": 0.0}
+        return {**times, "ratio": ratio, "tlf error": 0.0, "eager error": 0.0, **more}
 
     rows = {
         "kernelbench level 1 2_Conv": row(0.5),
         "kernelbench level 1 2_Conv tf32": row(8.0),
         "kernelbench level 1 4_Matmul": row(2.0),
-        "kernelbench level 2 6_Matmul (at abc)": row(4.0),
+        "kernelbench level 2 6_Matmul": row(4.0, **{gpu_tables.MARK: "abc"}),
+        "kernelbench level 2 7_Dropout": row(0.1, **{"left to PyTorch": ["rand"]}),
         "kernelbench level 2 8_Failed": {},
     }
     _, *found = gpu_tables.problem_mean_rows(rows)
@@ -40,7 +41,13 @@ def test_problems_with_default_switches_take_their_own_rows() -> None:
         ("2", "default", "1", "4.00", "0"),
     ]
     _, *slowest = gpu_tables.slowest_problem_rows(rows)
-    assert [each[0] for each in slowest][:2] == ["level 1 2_Conv", "level 1 4_Matmul"]
+    assert [each[0] for each in slowest] == [
+        "level 2 7_Dropout",
+        "level 1 2_Conv",
+        "level 1 4_Matmul",
+        "level 2 6_Matmul (at abc)",
+        "level 1 2_Conv tf32",
+    ]
 
 
 def test_means_of_ratios() -> None:
