@@ -117,6 +117,11 @@ class KernelSearchBudget:
 
     max_unroll_factor: int = 8
     """Maximum number of tiles that a program computes at once."""
+    max_jammed_iterations: int = 96
+    """
+    Maximum number of iterations of all tiles that a program computes at once, each of
+    which is a copy of the loop's body.
+    """
     min_unroll_gain: float = 0.02
     """Fraction of the cycles that unrolling a loop along windows has to save."""
     max_unrolled_steps: int = 2048

@@ -9,6 +9,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import product
+from math import prod
 
 from xdsl.ir import Operation
 
@@ -26,6 +27,7 @@ from tlf.dialects.interfaces import (
     ReductionInterface,
     TilingInterface,
 )
+from tlf.planner.settings.gpu_calibration import TRITON_CALIBRATION
 from tlf.planner.settings.search_budgets import KERNEL_SEARCH
 from tlf.support.affine.delinearized_access import DelinearizedAccess
 
@@ -81,6 +83,12 @@ def window_unrollings_of(tiling: GroupTiling) -> Sequence[WindowUnrolling]:
     """
     if not tiling.gathered_operations or tiling.cascade is not None:
         return ()
+    trips = prod(loop.trips for loop in tiling.inner_loops.values())
+    if trips > TRITON_CALIBRATION.max_unrolled_iterations:
+        return ()
+    most = min(
+        KERNEL_SEARCH.max_unroll_factor, KERNEL_SEARCH.max_jammed_iterations // trips
+    )
     if tiling.nested_loops or not all(map(_may_alternate, tiling.tiles.values())):
         return ()
     (root, *_) = tiling.results
@@ -90,7 +98,7 @@ def window_unrollings_of(tiling: GroupTiling) -> Sequence[WindowUnrolling]:
         WindowUnrolling(loop, parallel.index(iterator), len(parallel), factor, share)
         for op in tiling.gathered_operations
         for iterator, loop, offsets in _window_loops_of(tiling, op)
-        for factor in range(2, KERNEL_SEARCH.max_unroll_factor + 1)
+        for factor in range(2, most + 1)
         if offsets.extent % factor == 0
         and (share := offsets.distinct_share(factor)) < 1
     ]

@@ -14,6 +14,20 @@ func.func @pixels(%x: tensor<32x56x56x64xf16>, %w: tensor<9x64xf16>) -> tensor<1
   func.return %y : tensor<100352x64xf32>
 }
 
+// Of 25 elements per window, at most three tiles are computed at once.
+// CHECK-LABEL: func.func @large
+// CHECK:         graph.group {{.*}} unroll [{{[23]}}, 1]>
+func.func @large(%x: tensor<32x40x40x64xf16>, %w: tensor<25x64xf16>) -> tensor<51200x64xf32> {
+  %u = graph.im2col %x map affine_map<(n, h, w, p, q, c) -> (n, h + p + -2, w + q + -2, c)>
+      basis [[32, 40, 40], [5, 5], [64]] fill 0.0
+      : (tensor<32x40x40x64xf16>) -> tensor<51200x25x64xf16>
+  %v = graph.cast %u : (tensor<51200x25x64xf16>) -> tensor<51200x25x64xf32>
+  %s = graph.cast %w : (tensor<25x64xf16>) -> tensor<25x64xf32>
+  %p = graph.mul %v, %s : (tensor<51200x25x64xf32>, tensor<25x64xf32>) -> tensor<51200x25x64xf32>
+  %y = graph.reduce %p <sum> axes [1] : (tensor<51200x25x64xf32>) -> tensor<51200x64xf32>
+  func.return %y : tensor<51200x64xf32>
+}
+
 // Windows that do not overlap share nothing.
 // CHECK-LABEL: func.func @disjoint
 // CHECK-NOT:     unroll
