@@ -401,7 +401,7 @@ def _with_step_option(schedule: Schedule, step_index: int, option: Option) -> Sc
 
 
 def _schedule_key(schedule: Schedule) -> tuple[object, ...]:
-    """Return a key that identifies a schedule."""
+    """Return a key that identifies the program of a schedule."""
     return tuple(
         (step.group, step.context, _plan_key(step.option.plan))
         for step in schedule.steps
@@ -410,12 +410,12 @@ def _schedule_key(schedule: Schedule) -> tuple[object, ...]:
 
 def _plan_key(plan: object) -> object:
     """
-    Return a key that identifies a plan among those of a group; None if it is no
-    `OuterPlan`.
+    Return a key that identifies the program of a plan among those of a group; None if
+    it is no `OuterPlan`.
     """
     if not isinstance(plan, OuterPlan):
         return None
-    return plan.plan_key
+    return plan.program_key
 
 
 def limit_evaluations(

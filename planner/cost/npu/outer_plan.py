@@ -39,6 +39,18 @@ class OuterPlan:
     """Sizes of the reduction tiles; empty if the reduction is whole."""
     has_prefetch: bool = False
     """True if the values that windows read are computed an iteration early."""
+    iteration_count: int | None = None
+    """Number of reduction tiles of a tile, or of tiles, if known."""
+
+    @property
+    def program_key(self) -> PlanKey:
+        """
+        Key of the program: plans with more iterations in flight than there are make the
+        same one.
+        """
+        sizes, sliding_axis, stages, has_prefetch = self.plan_key
+        in_flight = min(stages, self.iteration_count or stages)
+        return sizes, sliding_axis, in_flight, has_prefetch
 
     @property
     def plan_key(self) -> PlanKey:

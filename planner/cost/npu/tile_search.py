@@ -491,6 +491,7 @@ class TileSearch:
             required,
             self.reduction_tile_sizes,
             has_prefetch,
+            tiled.iteration_count,
         )
 
     def _footprint_for(

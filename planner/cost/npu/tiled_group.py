@@ -230,6 +230,14 @@ class TiledGroup:
         """Number of tiles."""
         return prod(loop.trips for loop in self.tiling.loops.values())
 
+    @property
+    def iteration_count(self) -> int:
+        """Number of reduction tiles of a tile, or of tiles if reductions are whole."""
+        inner_loops = self.tiling.inner_loops
+        if not inner_loops:
+            return self.tile_count
+        return prod(loop.trips for loop in inner_loops.values())
+
     @cached_property
     def compute_cycles(self) -> float:
         """

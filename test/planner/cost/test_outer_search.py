@@ -322,3 +322,24 @@ def test_images_roll_one_after_the_other_or_together():
     ]
     assert any(images == 1 and rows > 8 for images, _, rows, _ in rolled)
     assert any(images > 4 and rows < 4 for images, _, rows, _ in rolled)
+
+
+@pytest.mark.parametrize(
+    ("program", "sizes"), [(SUMS, (500,)), (LONG, (48, 48, 3000)), (LONG, (24, 48))]
+)
+def test_two_iterations_are_one_program_however_many_may_be_in_flight(
+    program: str, sizes: tuple[int, ...]
+):
+    search = search_of(program, 2048)
+    one, *others = (search.plan_for(sizes, None, stages) for stages in (1, 2, 3, 4))
+    keys = {each.program_key for each in others if each is not None}
+    assert one is not None
+    assert None not in others
+    assert keys == {(sizes, None, 2, False)} != {one.program_key}
+
+
+def test_more_iterations_in_flight_are_another_program():
+    search = search_of(SUMS, 2048)
+    plans = [search.plan_for((250,), None, stages) for stages in (2, 3, 4, 5)]
+    stages = [each.program_key[2] for each in plans if each is not None]
+    assert stages == [2, 3, 4, 4]

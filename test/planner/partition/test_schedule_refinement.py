@@ -20,6 +20,10 @@ class StubEvaluator:
     times: dict[int, int]
     led: int
     asked: list[tuple[int, bool]] = field(default_factory=list[tuple[int, bool]])
+    plans: list[list[graph.PlanAttr]] = field(
+        default_factory=list[list[graph.PlanAttr]]
+    )
+    """Plans of each program."""
 
     def evaluate_outermost_groups(self, module: ModuleOp) -> int | None:
         """
@@ -28,6 +32,7 @@ class StubEvaluator:
         plans = _plans(module)
         leads = any(plan.has_prefetch for plan in plans)
         self.asked.append((len(plans), leads))
+        self.plans.append(plans)
         time = self.times[len(plans)]
         return min(time, self.led) if leads and len(plans) == 1 else time
 
@@ -100,3 +105,18 @@ def test_what_is_best_with_a_lead_comes_first(bandwidth: int, leads: bool):
     chip = with_level(load_target_spec("npu"), "L3", bandwidth=bandwidth)
     partitioned(told, chip)
     assert told.asked[0][1] == leads
+
+
+def test_equal_programs_are_evaluated_once():
+    """Two images are two tiles, however many of them may be in flight."""
+    told = StubEvaluator({1: 100_000, 2: 110_000, 3: 110_000}, led=200_000)
+    sizes = BlockSizes()
+    module = block_after(sizes, "graph-pipeline,graph-group{level=L2}")
+    run_evaluated(told, module, "graph-partition{level=L2 max-evaluations=16}")
+    single_groups = [plans[0] for plans in told.plans if len(plans) == 1]
+    overlapping = [
+        (plan.tile_sizes, plan.has_prefetch)
+        for plan in single_groups
+        if plan.tile_sizes == (1, 64, 30, 28) and plan.stages.data > 1
+    ]
+    assert len(overlapping) == len({*overlapping}) > 0
