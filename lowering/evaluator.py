@@ -44,8 +44,13 @@ class LoweringEvaluator:
     """
 
     def __init__(
-        self, target: TargetSpec, steps: int, memo: Memo | None = None
+        self,
+        target: TargetSpec,
+        steps: int,
+        memo: Memo | None = None,
+        innermost_target: TargetSpec | None = None,
     ) -> None:
+        """`innermost_target` is the one that innermost plans are selected for."""
         self.target = target
         self._left = steps
         self.context = PlanningContext(memo=memo)
@@ -55,10 +60,19 @@ class LoweringEvaluator:
             )
             for level in target.tile_levels
         }
+        if innermost_target is not None:
+            level = innermost_target.tile_levels[-1]
+            self._timed[level.name] = NpuEstimator.create_for_level(
+                innermost_target, level, memo=self.context.memo
+            )
         self._known: KnownPlans = {}
         self._known_allocations: KnownAllocations = self.context.memo.results_table_for(
             "allocations"
         )
+
+    def with_innermost_plans_for(self, target: TargetSpec) -> LoweringEvaluator:
+        """Return the evaluator with innermost plans for a target; see `Evaluator`."""
+        return LoweringEvaluator(self.target, self._left, self.context.memo, target)
 
     def evaluate_outermost_groups(self, module: ModuleOp) -> int | None:
         """Return the predicted cycles of a program, or `None`; see `Evaluator`."""

@@ -26,6 +26,13 @@ class Evaluator(Protocol):
     machine.
     """
 
+    def with_innermost_plans_for(self, target: TargetSpec) -> Evaluator:
+        """
+        Return an evaluator on the same target that selects the innermost plans of
+        groups that it lowers as for another one, with less of a resource.
+        """
+        ...
+
     def evaluate_outermost_groups(self, module: ModuleOp) -> int | None:
         """Return the cycles of a module of groups for the outermost level."""
         ...

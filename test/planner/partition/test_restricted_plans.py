@@ -8,6 +8,7 @@ from differential import parsed
 from xdsl.dialects.builtin import ModuleOp
 
 from tlf.dialects import graph
+from tlf.dialects.target import TargetSpec
 from tlf.dialects.tile import Mapping as LoopMapping
 from tlf.planner.partition.tile_refinement import (
     Families,
@@ -38,6 +39,10 @@ class TimesBySize:
 
     times: Mapping[int, int | None]
     asked: list[int] = field(default_factory=list[int])
+
+    def with_innermost_plans_for(self, target: TargetSpec) -> "TimesBySize":
+        """Return the evaluator itself: innermost plans do not matter."""
+        return self
 
     def evaluate_outermost_groups(self, module: ModuleOp) -> int | None:
         raise NotImplementedError
