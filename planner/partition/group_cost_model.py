@@ -8,6 +8,7 @@ import sys
 from collections.abc import Collection, Generator, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import replace
 
 from xdsl.ir import Operation, SSAValue
@@ -93,6 +94,19 @@ class GroupCosts(CostModel):
         self._allowed_work = 0.0
         self._work_done = 0
         self._capacity = level.capacity
+        self._known_by: GroupCosts | None = None
+
+    def on_target(self, target: TargetSpec) -> GroupCosts:
+        """
+        Return the cost model for a target that differs in speed or in inner memories.
+        Both share the merged groups with their nests and tilings.
+        """
+        other = copy(self)
+        other.target, other.level = target, target.levels[self.level.name]
+        other.model = OuterCostModel(target, other.level)
+        other.model.far.free = self.model.far.free
+        other._searches, other._known_by = {}, self
+        return other
 
     @property
     def evaluated_group_count(self) -> int:
@@ -292,6 +306,21 @@ class GroupCosts(CostModel):
         plans = [] if search is None else search.find_best_plans(count)
         return [self._plan_to_option(plan, context) for plan in plans]
 
+    def option_of_equal_plan(
+        self, group: int, context: ResidencyContext, option: Option
+    ) -> Option | None:
+        """
+        Return the option with the plan of one of another target, or None if the group
+        has none.
+        """
+        if not self._is_tiled_as_group(group):
+            return self._untiled_option(group)
+        search = self._search_with_residency(group, context)
+        if search is None or not isinstance(option.plan, OuterPlan):
+            return None
+        plan = search.plan_for(*option.plan.plan_key)
+        return None if plan is None else self._plan_to_option(plan, context)
+
     def prefetch_options(
         self, group: int, context: ResidencyContext, option: Option, count: int
     ) -> Sequence[Option]:
@@ -388,8 +417,19 @@ class GroupCosts(CostModel):
         group cannot be tiled.
         """
         if group not in self._searches:
-            self._searches[group] = self._make_outer_search(merged, self.level.capacity)
+            self._searches[group] = (
+                self._make_outer_search(merged, self.level.capacity)
+                if self._known_by is None
+                else self._known_by._search_by_model(group, merged, self.model)
+            )
         return self._searches[group]
+
+    def _search_by_model(
+        self, group: int, merged: MergedGroup, model: OuterCostModel
+    ) -> OuterSearch | None:
+        """Return the search for plans of a group by another cost model."""
+        search = self._search_with_whole_capacity(group, merged)
+        return None if search is None else search.with_model(model)
 
     def _make_outer_search(
         self, merged: MergedGroup, capacity: int

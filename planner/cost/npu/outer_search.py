@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Self
 
 from tlf.planner.cost.npu.level_residency import Residency
+from tlf.planner.cost.npu.outer_model import OuterCostModel
 from tlf.planner.cost.npu.outer_plan import OuterPlan, Sizes
 from tlf.planner.cost.npu.tile_search import TileSearch
 from tlf.planner.cost.npu.tile_size_options import halves_of_extent
@@ -38,6 +39,12 @@ class OuterSearch(TileSearch):
         search._searches_by_reduction_tile = self._staged_by_residency.setdefault(
             new_residency, {}
         )
+        return search
+
+    def with_model(self, model: OuterCostModel) -> Self:
+        """Return the search by another cost model; see `TileSearch`."""
+        search = super().with_model(model)
+        search._searches_by_reduction_tile, search._staged_by_residency = {}, {}
         return search
 
     def find_best(self) -> OuterPlan | None:

@@ -118,6 +118,21 @@ class TileSearch:
         )
         return search
 
+    def with_model(self, model: OuterCostModel) -> Self:
+        """
+        Return the search by another cost model, for a target that differs in speed or
+        in inner memories; it shares the tilings and footprints.
+        """
+        search = copy(self)
+        search.__dict__.pop("lower_bounds", None)
+        search.model, search.known_plans = model, {}
+        search._known_tiled_groups, search._known_rolling_keys = {}, {}
+        search._known_by_residency = {
+            residency: ({}, footprints)
+            for residency, (_, footprints) in self._known_by_residency.items()
+        }
+        return search
+
     def find_best(self) -> OuterPlan | None:
         """Return the best plan, or `None` if not even the smallest tiles fit."""
         single = self._single_plan = self.single_tile_plan()
