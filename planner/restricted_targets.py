@@ -5,20 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
 
-from tlf.dialects.target import TargetSpec
+from tlf.dialects.target import Level, TargetSpec
 from tlf.dialects.target.description import Data, target_from_data
 
 
-def targets_with_half_a_resource(target: TargetSpec) -> Iterator[TargetSpec]:
+def targets_with_half_a_resource(
+    target: TargetSpec, level: Level
+) -> Iterator[TargetSpec]:
     """
-    Yield a target with half of each resource that the tiles of its innermost memory
-    depend on: its capacity, its bandwidth and that of the next memory, the array and
+    Yield a target with half of each resource that the tiles of a memory depend on, but
+    for the capacity of an outer memory: the capacity of the innermost memory, the
+    bandwidth of the memory, of those inside of it and of the next one, the array and
     the lanes.
     """
-    innermost, outer = list(target.levels)[:2]
-    yield from _with_half_of_level(target, innermost, "capacity")
-    yield from _with_half_of_level(target, outer, "bandwidth")
-    yield from _with_half_of_level(target, innermost, "bandwidth")
+    names = list(target.levels)
+    yield from _with_half_of_level(target, names[0], "capacity")
+    for name in reversed(names[: names.index(level.name) + 2]):
+        yield from _with_half_of_level(target, name, "bandwidth")
     for name, figures in (("matrix", ("rows", "cols")), ("vector", ("lanes",))):
         engines = {each: dict(other) for each, other in target.engines.items()}
         counts = [engines[name].get(figure, 1) for figure in figures]

@@ -34,11 +34,16 @@ from tlf.planner.layout.declared_layouts import values_of_any_layout
 from tlf.planner.partition.block_problem import BlockProblem, partition_problems_of
 from tlf.planner.partition.component_order_search import ComponentOrderSearch
 from tlf.planner.partition.group_cost_model import GroupCosts, WorkLimitError
+from tlf.planner.partition.restricted_schedules import (
+    RestrictedSchedule,
+    RestrictedScheduleSearch,
+)
 from tlf.planner.partition.schedule_refinement import (
     EvaluatedTimes,
     ScheduleRefinement,
     limit_evaluations,
 )
+from tlf.planner.restricted_targets import targets_with_half_a_resource
 from tlf.planner.search_space import SearchSpace
 from tlf.planner.settings.search_budgets import PARTITION, REFINEMENT, TILE_SEARCH
 from tlf.support.partition import (
@@ -259,6 +264,7 @@ class GraphPartitionPass(ModulePass):
             partition_result.schedule = refinement.find_best(
                 partition_result.search_result.best_schedules,
                 [*smaller, *on_one_core],
+                self._schedules_with_half_a_resource(partition_result, target, level),
             )
             partition_result.evaluation = refinement.evaluated_times_of(
                 partition_result.schedule,
@@ -304,6 +310,21 @@ class GraphPartitionPass(ModulePass):
         except NoScheduleError:
             return ()
         return (result.schedule,)
+
+    def _schedules_with_half_a_resource(
+        self, partition_result: PartitionResult, target: TargetSpec, level: Level
+    ) -> Sequence[RestrictedSchedule]:
+        """
+        Return the best schedules with half of a resource, so that more of it does not
+        make programs slower.
+        """
+        search = RestrictedScheduleSearch(
+            partition_result.costs,
+            self.objective_for_target(target, level),
+            partition_result.search_result.best_schedules,
+        )
+        found = map(search.find_best_on, targets_with_half_a_resource(target, level))
+        return [each for each in found if each is not None]
 
     def _schedules_on_one_core(
         self, partition_result: PartitionResult, target: TargetSpec, level: Level

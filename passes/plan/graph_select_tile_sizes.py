@@ -19,7 +19,7 @@ from tlf.dialects.graph.remark_attribute import enclosing_function
 from tlf.dialects.target import Level, TargetSpec
 from tlf.dialects.target.level_lookup import find_tile_level
 from tlf.dialects.weight_preparation_attributes import is_preparation_function
-from tlf.planner.context import evaluator_of, memo_of
+from tlf.planner.context import Memo, evaluator_of, memo_of
 from tlf.planner.cost.npu.npu_estimator import NpuEstimator
 from tlf.planner.estimator import Estimator
 from tlf.planner.estimator_selection import select_estimator
@@ -135,21 +135,26 @@ class GraphSelectTileSizesPass(ModulePass):
         )
         refinement = TileRefinement(op, evaluator, evaluations)
         refinement.find_plans(families)
-        restricted = self._plans_with_half_a_resource(npu_estimator.target)
+        restricted = self._plans_with_half_a_resource(
+            npu_estimator.target, memo_of(context)
+        )
         selected = refinement.compare_restricted_plans(families, restricted)
         for group, plan in selected.items():
             group.plan = plan
 
     def _plans_with_half_a_resource(
-        self, target: TargetSpec
+        self, target: TargetSpec, memo: Memo
     ) -> Sequence[RestrictedPlans]:
         """
         Return the plans that groups would have with half of a resource, so that more of
         it does not make programs slower.
         """
+        innermost = next(iter(target.levels.values()))
         estimators = [
-            NpuEstimator(each, next(iter(each.levels.values())), self._search_space)
-            for each in targets_with_half_a_resource(target)
+            NpuEstimator(
+                each, next(iter(each.levels.values())), self._search_space, memo
+            )
+            for each in targets_with_half_a_resource(target, innermost)
         ]
 
         def plans_by(estimator: NpuEstimator) -> RestrictedPlans:

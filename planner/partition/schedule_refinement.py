@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain, islice
 from typing import TypeAlias
 
 from xdsl.ir import Block, Operation, SSAValue
@@ -20,7 +21,9 @@ from tlf.planner.cost.npu.outer_plan import OuterPlan
 from tlf.planner.partition.block_evaluation import evaluate_block_change
 from tlf.planner.partition.block_problem import BlockProblem
 from tlf.planner.partition.group_cost_model import GroupCosts, operations_added_to_group
+from tlf.planner.partition.restricted_schedules import RestrictedSchedule
 from tlf.planner.partition.step_order_candidates import StepOrders
+from tlf.planner.restricted_targets import targets_with_half_a_resource
 from tlf.planner.settings.search_budgets import REFINEMENT
 from tlf.support.partition import Objective, Option, Schedule
 
@@ -68,21 +71,100 @@ class ScheduleRefinement:
     """Maximum ratio of the cycles of the selected schedule to those of the fastest."""
     extra_evaluations: int = 0
     """
-    Number of evaluations beyond the maximum: of prefetch candidates so far, and of
-    schedules for one core.
+    Number of evaluations beyond the maximum: of prefetch candidates so far, of
+    schedules for one core, and of those for less of a resource.
     """
     _cycles_by_schedule: dict[tuple[object, ...], int | None] = field(
         default_factory=dict[tuple[object, ...], "int | None"]
     )
+    _evaluated_schedules: dict[tuple[object, ...], Schedule] = field(
+        default_factory=dict[tuple[object, ...], Schedule]
+    )
 
     def find_best(
-        self, schedules: Sequence[Schedule], restricted: Sequence[Schedule] = ()
+        self,
+        schedules: Sequence[Schedule],
+        restricted: Sequence[Schedule] = (),
+        restricted_by_resource: Sequence[RestrictedSchedule] = (),
     ) -> Schedule:
         """
         Return the fastest schedule that is found, or the first one if no cycles are
         known. `restricted` are the best schedules under further restrictions, which are
-        evaluated however they rank by the cost model.
+        evaluated however they rank by the cost model. So are those of targets with less
+        of a resource, which are evaluated with innermost plans for these, too, where
+        they may be faster.
         """
+        known = {_schedule_key(each) for each in schedules}
+        promising = [
+            each.schedule
+            for each in restricted_by_resource
+            if self._can_be_better_than(each.schedule, schedules[0])
+        ]
+        self.extra_evaluations += len({*map(_schedule_key, promising)} - known)
+        best = self._find_best_by_cycles(schedules, (*restricted, *promising))
+        return self._compare_with_restricted_tiles(best, restricted_by_resource)
+
+    def _compare_with_restricted_tiles(
+        self, best: Schedule, restricted: Sequence[RestrictedSchedule]
+    ) -> Schedule:
+        """
+        Return the fastest of the best schedule and of the fastest ones with innermost
+        plans for targets with less of a resource.
+        """
+        if (cycles := self._cycles_by_schedule.get(_schedule_key(best))) is None:
+            return best
+        faster = self._restrictions_with_other_tiles(best, cycles, restricted)
+        ranked = chain.from_iterable(map(self._rank_with_tiles_of, faster))
+        found = islice(ranked, self.max_evaluations // 2)
+        own = self._rank_of_cycles(cycles, best), best
+        return min((own, *found), key=_rank_of_schedule)[1]
+
+    def _restrictions_with_other_tiles(
+        self, best: Schedule, cycles: int, restricted: Sequence[RestrictedSchedule]
+    ) -> list[RestrictedSchedule]:
+        """
+        Return the schedules of targets with other innermost plans that differ from the
+        best one and take fewer cycles by the cost model, the fastest first.
+        """
+        innermost = next(iter(self.target.levels.values()))
+        targets = [*targets_with_half_a_resource(self.target, innermost)]
+        key = _schedule_key(best)
+        faster = (
+            each
+            for each in restricted
+            if each.time < cycles
+            and each.target in targets
+            and _schedule_key(each.schedule) != key
+        )
+        return sorted(faster, key=lambda each: each.time)
+
+    def _rank_with_tiles_of(self, restricted: RestrictedSchedule) -> Iterator[Ranked]:
+        """
+        Yield the fastest schedules so far, and that of a target with less of a
+        resource, with innermost plans for it.
+        """
+        evaluator = self.evaluator.with_innermost_plans_for(restricted.target)
+        known = {
+            key: cycles
+            for key, cycles in self._cycles_by_schedule.items()
+            if cycles is not None
+        }
+        fastest = sorted(known, key=known.__getitem__)
+        candidates = {
+            key: self._evaluated_schedules[key]
+            for key in fastest[: REFINEMENT.restricted_schedules]
+        }
+        candidates[_schedule_key(restricted.schedule)] = restricted.schedule
+        for key, schedule in candidates.items():
+            if (cycles := self._evaluate_schedule(schedule, evaluator)) is None:
+                return
+            self._cycles_by_schedule[key] = min(cycles, known.get(key, cycles))
+            yield self._rank_of_cycles(cycles, schedule), schedule
+
+    def _find_best_by_cycles(
+        self, schedules: Sequence[Schedule], restricted: Sequence[Schedule]
+    ) -> Schedule:
+        """Return the fastest schedule with the innermost plans of the target."""
         promising = [
             schedule
             for schedule in schedules
@@ -353,11 +435,11 @@ class ScheduleRefinement:
     def _evaluated_rank(self, schedule: Schedule) -> int | None:
         """Return the rank of a schedule by its evaluated cycles, or None if unknown."""
         cycles = self._cycles_of(schedule)
-        return (
-            None
-            if cycles is None
-            else self.objective.sort_key_of_cost(cycles, schedule.bytes)[0]
-        )
+        return None if cycles is None else self._rank_of_cycles(cycles, schedule)
+
+    def _rank_of_cycles(self, cycles: int, schedule: Schedule) -> int:
+        """Return the rank of a schedule that takes some cycles."""
+        return self.objective.sort_key_of_cost(cycles, schedule.bytes)[0]
 
     def _cycles_of(self, schedule: Schedule) -> int | None:
         """Return the program's cycles with a schedule, or None if unknown."""
@@ -368,10 +450,14 @@ class ScheduleRefinement:
                 == self.max_evaluations + self.extra_evaluations
             ):
                 return None
-            self._cycles_by_schedule[key] = self._evaluate_schedule(schedule)
+            cycles = self._evaluate_schedule(schedule, self.evaluator)
+            self._cycles_by_schedule[key] = cycles
+            self._evaluated_schedules[key] = schedule
         return self._cycles_by_schedule[key]
 
-    def _evaluate_schedule(self, schedule: Schedule) -> int | None:
+    def _evaluate_schedule(
+        self, schedule: Schedule, evaluator: Evaluator
+    ) -> int | None:
         """
         Return the cycles of a copy of the program with a schedule applied to its block,
         or None if unknown.
@@ -385,7 +471,7 @@ class ScheduleRefinement:
             problem = BlockProblem(nodes, mapped, self.block_problem.problem)
             self.apply_schedule(problem, schedule, self.level)
 
-        return evaluate_block_change(self._block, change, self.target, self.evaluator)
+        return evaluate_block_change(self._block, change, self.target, evaluator)
 
 
 def _rank_of_schedule(ranked: Ranked) -> int:

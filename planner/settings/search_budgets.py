@@ -294,6 +294,11 @@ class RefinementBudget:
     """Fraction of the cycles of a program that counts as a change of its time."""
     restricted_evaluations: int = 8
     """Maximum number of programs of these with plans for less of a resource."""
+    restricted_schedules: int = 2
+    """
+    Number of the fastest schedules that are evaluated with innermost plans for less of
+    a resource.
+    """
     restricted_plans: int = 3
     """Number of these plans of a group for half of the innermost memory."""
     tile_instructions: int = 800_000

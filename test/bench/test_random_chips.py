@@ -2,7 +2,7 @@
 
 import pytest
 import random_chips
-from chip_measurement import ChipMeasurement
+from chip_measurement import ChipMeasurement, simulate_on_chip
 from random_chip import RESOURCES, double_resource, draw_chip
 from random_chip_programs import PROGRAMS
 from random_chips import ChipRow, ChipTask, format_summary, list_tasks
@@ -77,3 +77,15 @@ def test_unknown_programs_are_named(capsys: pytest.CaptureFixture[str]):
 
     error = capsys.readouterr().err
     assert error.startswith("random_chips: error: expected programs among matmul, ")
+
+
+def test_plans_for_half_of_a_memory_are_candidates_in_all_levels():
+    """
+    With all of L1, other innermost tiles are selected, with which the best outer tiles
+    take 1.4 times as long.
+    """
+    chip = draw_chip(53)
+    larger = double_resource(chip, "L1 capacity")
+    times = [simulate_on_chip(PROGRAMS["gemv"](), each) for each in (chip, larger)]
+
+    assert times[1] <= random_chips.TOLERANCE * times[0]

@@ -8,6 +8,7 @@ from tlf.compiler.driver.driver import new_context
 from tlf.dialects.target import load_target_spec
 from tlf.planner.partition.block_problem import partition_problem_of
 from tlf.planner.partition.group_cost_model import GroupCosts
+from tlf.planner.restricted_targets import targets_with_half_a_resource
 from tlf.support.partition import ResidencyContext
 
 TEXT = """
@@ -54,3 +55,19 @@ def test_plans_fit_a_limited_capacity():
 
     assert small.footprint <= 4096 < large.footprint
     assert small.time >= large.time
+
+
+def test_costs_on_another_target_are_those_of_its_own_model():
+    costs, around = negation_of("128x64")
+    (own,) = costs.options_of_group(1, around)
+    for target in targets_with_half_a_resource(costs.target, costs.level):
+        level = target.levels["L2"]
+        alone = GroupCosts(costs.nodes, costs.values, target, level, 1)
+        shared = costs.on_target(target)
+        (expected,) = alone.options_of_group(1, around)
+        (found,) = shared.options_of_group(1, around)
+        assert (found.time, found.bytes) == (expected.time, expected.bytes)
+        same_plan = shared.option_of_equal_plan(1, around, own)
+        assert same_plan is not None
+        assert same_plan.time >= max(found.time, own.time)
+    assert costs.option_of_equal_plan(1, around, own) == own
