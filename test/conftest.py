@@ -7,10 +7,12 @@ import gc
 import os
 import tempfile
 from collections import defaultdict
+from collections.abc import Callable
 from contextlib import suppress
 
 import pytest
 
+from tlf.compiler.driver import driver
 from tlf.runtime.triton.device_selection import choose_interpreter_mode
 from tlf.runtime.triton.runtime_errors import UnavailableError
 
@@ -31,6 +33,10 @@ end in a quarter of an hour on two cores.
 """
 
 
+FEWER_DRAWS = 4
+"""Factor by which fewer random programs are drawn than tests ask for."""
+
+
 def pytest_configure(config: pytest.Config):
     config.addinivalue_line(
         "markers",
@@ -41,6 +47,11 @@ def pytest_configure(config: pytest.Config):
         "markers",
         "long: takes more than ten seconds, and runs only when given `--whole` or the "
         "name of a test",
+    )
+    config.addinivalue_line(
+        "markers",
+        "searched: compares plans by trial lowering where tests beside it take the "
+        "first ones",
     )
     # A program of the cache would hide an error of the compiler. Sources of kernels are
     # in the folder of the cache even so.
@@ -58,8 +69,33 @@ def pytest_configure(config: pytest.Config):
         choose_interpreter_mode()
 
 
+def is_whole(config: pytest.Config) -> bool:
+    """Return `True` if all combinations of parameters run."""
+    return config.getoption("whole") or any("::" in each for each in config.args)
+
+
+@pytest.fixture(scope="session")
+def draws(pytestconfig: pytest.Config) -> Callable[[int], int]:
+    """
+    Number of random programs, of so many: one in `FEWER_DRAWS`, rounded up, or all
+    given `--whole` or the name of a test.
+    """
+    divisor = 1 if is_whole(pytestconfig) else FEWER_DRAWS
+    return lambda count: -(-count // divisor)
+
+
+@pytest.fixture
+def first_plans(pytestconfig: pytest.Config, monkeypatch: pytest.MonkeyPatch) -> None:
+    """
+    Let this process compile with the first plans that the formulas find, which no trial
+    lowering compares; not given `--whole` or the name of a test.
+    """
+    if not is_whole(pytestconfig):
+        monkeypatch.setattr(driver, "_make_cycle_evaluator", None)
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]):
-    if config.getoption("whole") or any("::" in each for each in config.args):
+    if is_whole(config):
         return
     samples = Samples()
     left_out = {each for each in items if not samples.hold(each)}

@@ -13,6 +13,8 @@ sys.path.insert(0, str(HERE / "helpers"))
 
 from forklit import ForkShTest, warm_up  # noqa: E402
 
+from tlf.lowering.pipelines import npu_pipeline  # noqa: E402
+
 forks = lit_config.params.get("fork", "1") != "0" and hasattr(os, "fork")
 
 config.name = "TLF"
@@ -36,8 +38,16 @@ ROUNDTRIP = (
     "tlf-opt %s --split-input-file --print-op-generic"
     " | tlf-opt --split-input-file | filecheck %s"
 )
+FIRST_PLANS = (
+    npu_pipeline(["L2", "L1"])
+    .replace("graph-partition{level=L2}", "graph-partition{level=L2 max-evaluations=0}")
+    .replace("sizes{level=L1}", "sizes{level=L1 max-evaluations=0}")
+)
+"""`npu-pipeline` with the first plans that the formulas find."""
+
 config.substitutions += [
     ("TLF_ROUNDTRIP", ROUNDTRIP),
+    ("%first-plans", f'"{FIRST_PLANS}"'),
     ("%python", shlex.quote(sys.executable)),
     ("%root", shlex.quote(str(HERE.parent))),
 ]

@@ -67,10 +67,16 @@ def test_network(
     assert float(warm) > 0
 
 
+@pytest.mark.parametrize(
+    "options", [["--cold"], pytest.param([], marks=pytest.mark.long)]
+)
 def test_failures_are_no_number(
-    capsys: pytest.CaptureFixture[str],
+    options: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    first_call.main(["--size", "tiny", "--target", "absent", "--only", "mixer block"])
+    first_call.main(
+        ["--size", "tiny", "--target", "absent", "--only", "mixer block", *options]
+    )
     out, err = capsys.readouterr()
-    assert out.splitlines()[1].split()[-2:] == ["nan", "nan"]
+    columns = 1 if options else 2
+    assert out.splitlines()[1].split()[-columns:] == ["nan"] * columns
     assert err.startswith("mixer block: ")

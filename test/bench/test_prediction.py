@@ -94,6 +94,7 @@ def test_tiles_of_one_size_take_what_is_predicted(name: str, target: str):
     assert found.predicted.outer_bytes == found.bytes
 
 
+@pytest.mark.usefixtures("first_plans")
 @pytest.mark.parametrize("target", ["npu-4core", "npu-tiny:cores=3"])
 @pytest.mark.parametrize("name", ["chain", "layer", "sum"])
 def test_tiles_on_several_cores_take_about_what_is_predicted(name: str, target: str):

@@ -32,7 +32,7 @@ def test_time_per_operation_stays_the_same(name: str):
 def test_parser_is_no_slower_than_that_of_xdsl():
     clocks = [Clock() for _ in range(3)]
     for clock in clocks:
-        time_parsers(clock, PROGRAMS["layers"](250))
+        time_parsers(clock, PROGRAMS["layers"](120))
 
     own = min(clock.seconds["parse, xDSL's own"] for clock in clocks)
     assert min(clock.seconds["parse"] for clock in clocks) <= own

@@ -68,6 +68,7 @@ def test_text_reads_back(name: str):
     assert text_of(module) == text
 
 
+@pytest.mark.usefixtures("first_plans")
 @pytest.mark.one_in(24)
 @pytest.mark.parametrize(("name", "target"), RUNS)
 def test_agrees_with_the_reference_and_beats_no_bound(

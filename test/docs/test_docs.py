@@ -87,6 +87,8 @@ REFERENCE = "syntax-"
 """Pages that `bench/syntax.py` writes are as long as there are operations."""
 ANNOUNCED = re.compile(r"# expected-error \{\{(.*)\}\}")
 STATUS = "echo $?"
+EVALUATED = "evaluated:"
+"""Line shown by commands that compare plans by trial lowering."""
 
 pages = pytest.mark.parametrize("page", PAGES.values(), ids=PAGES)
 
@@ -196,10 +198,10 @@ class Shell:
     """
 
     def __init__(
-        self, folder: Path, capsys: pytest.CaptureFixture[str], is_fresh: bool
+        self, folder: Path, capfd: pytest.CaptureFixture[str], is_fresh: bool
     ) -> None:
         self.folder = folder
-        self.capsys = capsys
+        self.capfd = capfd
         self.is_fresh = is_fresh
 
     def run(self, command: str) -> tuple[int, list[str]]:
@@ -207,10 +209,7 @@ class Shell:
         name, *words = shlex.split(command)
         if name == "python" and (self.is_fresh or words[0] == "-m"):
             return self._process(words)
-        if any(word.startswith("--print-ir") for word in words):
-            # What is shown goes to the process's own stderr, which is not captured.
-            return self._process(["-m", TOOLS[name].__module__, *words])
-        self.capsys.readouterr()
+        self.capfd.readouterr()
         try:
             if name == "python":
                 runpy.run_path(words[0], run_name="__main__")
@@ -219,7 +218,7 @@ class Shell:
             status = 0
         except SystemExit as end:
             status = int(end.code or 0)
-        printed = self.capsys.readouterr()
+        printed = self.capfd.readouterr()
         return status, _lines(printed.err + printed.out)
 
     def _process(self, words: Sequence[str]) -> tuple[int, list[str]]:
@@ -238,13 +237,13 @@ class Shell:
 def shell(
     page: Path,
     folder: Path,
-    capsys: pytest.CaptureFixture[str],
+    capfd: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> Shell:
     """A shell in the folder of a page."""
     monkeypatch.chdir(folder)
     monkeypatch.setenv("TLF_CACHE_DIR", str(folder / "cache"))
-    return Shell(folder, capsys, is_fresh=page.name == "README.md")
+    return Shell(folder, capfd, is_fresh=page.name == "README.md")
 
 
 def _lines(text: str) -> list[str]:
@@ -267,9 +266,11 @@ def first_missing(shown: Sequence[str], printed: Sequence[str]) -> str | None:
 
 
 @pytest.mark.parametrize("page", commanded, ids=PAGES)
-def test_commands(page: Path, shell: Shell):
+def test_commands(page: Path, shell: Shell, request: pytest.FixtureRequest):
     for block in blocks(page, "console"):
         for command in commands(block.text):
+            if not any(each.startswith(EVALUATED) for each in command.shown):
+                request.getfixturevalue("first_plans")
             status, printed = shell.run(command.text)
             listed = "\n".join((f"$ {command.text}", *printed))
             assert status == command.status, listed

@@ -1,4 +1,4 @@
-// RUN: tlf-run %s --target npu-tiny --check | filecheck %s
+// RUN: tlf-run %s --target npu-tiny -p %first-plans --check | filecheck %s
 
 // %padded stays near for the second group. The first one computes more than that of it,
 // since the concatenation reads what lies around.

@@ -1,6 +1,6 @@
 // Totals along axes that are longer than a block, the last one cut off: of 16-bit floats
 // in f32, and products, on every target.
-// RUN: tlf-run %s --target npu-tiny --check | filecheck %s
+// RUN: tlf-run %s --target npu-tiny -p %first-plans --check | filecheck %s
 // RUN: tlf-run %s --target triton --check | filecheck %s
 
 // CHECK: error of sums {{.*}}: ok

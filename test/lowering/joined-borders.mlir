@@ -1,5 +1,5 @@
 // RUN: tlf-opt %s --target npu-tiny -p "graph-decompose,graph-group{level=L2},graph-partition{level=L2 max-evaluations=0},graph-materialize-concat-operands,graph-select-tile-sizes{level=L2},convert-graph-to-tile" | filecheck %s
-// RUN: tlf-run %s --target npu-tiny --check | filecheck %s --check-prefix=RUNS
+// RUN: tlf-run %s --target npu-tiny -p %first-plans --check | filecheck %s --check-prefix=RUNS
 // RUNS: ok
 
 // What lies outside of a joined tile is filled as its parts are loaded: nothing is masked.

@@ -1,4 +1,4 @@
-// RUN: tlf-opt %s --target npu-tiny:L2=16K,L1=4K -p npu-pipeline -o %t
+// RUN: tlf-opt %s --target npu-tiny:L2=16K,L1=4K -p %first-plans -o %t
 // RUN: filecheck %s < %t
 // RUN: tlf-opt %t -t npu | filecheck %s --check-prefix=TEXT
 

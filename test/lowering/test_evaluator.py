@@ -2,7 +2,7 @@
 Cycles of programs of groups by trial lowering, which does not compile them to the end.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import pytest
@@ -72,10 +72,10 @@ def test_evaluated_plans_are_faster(seed: int):
     assert evaluated < formula
 
 
-def test_what_was_learned_changes_nothing():
+def test_what_was_learned_changes_nothing(draws: Callable[[int], int]):
     """One evaluator of many programs tells of each what one of its own tells."""
     shared = LoweringEvaluator(CHIP.target, STEPS)
-    for seed in (3, 104, 125):
+    for seed in (3, 104, 125)[: draws(3)]:
         grouped = CHIP.group_module(small_network(seed))
         for options in (
             "max-evaluations=0",

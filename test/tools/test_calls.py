@@ -8,6 +8,8 @@ import pytest
 import tlf
 from tlf.tools import tlf_explain, tlf_run
 
+pytestmark = pytest.mark.usefixtures("first_plans")
+
 PROGRAM = """
 func.func @f(%w: tensor<5x3xf32>, %i: tensor<4xi64>) -> tensor<4x3xf32> {
   %r = func.call @rows(%w, %i) : (tensor<5x3xf32>, tensor<4xi64>) -> tensor<4x3xf32>

@@ -28,6 +28,8 @@ from tlf.compiler.experiments.traffic_plot import render_curves
 from tlf.dialects.target import load_target_spec
 from tlf.tools.tlf_bench import main
 
+pytestmark = pytest.mark.usefixtures("first_plans")
+
 PROGRAM = """
 func.func @chain(%x: tensor<2x8x16x16xf16>, %v: tensor<8x8x3x3xf16>,
                  %w: tensor<8x8x1x1xf16>) -> tensor<2x8x16x16xf16> {

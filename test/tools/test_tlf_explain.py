@@ -25,7 +25,12 @@ func.func @image(%x: tensor<1x{c}x{n}x{n}xf16>,
     ("sizes", "target", "decides"),
     [
         ({"c": 16, "k": 24, "n": 30}, "npu", True),
-        ({"c": 64, "k": 64, "n": 56}, "npu:L2=512K", False),
+        pytest.param(
+            {"c": 64, "k": 64, "n": 56},
+            "npu:L2=512K",
+            False,
+            marks=pytest.mark.long,
+        ),
     ],
 )
 def test_operations_are_apart_as_in_the_table(

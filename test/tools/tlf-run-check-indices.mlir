@@ -1,7 +1,7 @@
 // RUN: tlf-run %s --entry constant --target reference | filecheck %s --check-prefix=PLAIN
 // RUN: not tlf-run %s --entry constant --target reference --check-indices 2>&1 | filecheck %s --check-prefix=INDEX
 // RUN: not tlf-run %s --entry constant --target npu-tiny --check-indices 2>&1 | filecheck %s --check-prefix=INDEX
-// RUN: tlf-run %s --entry known --target npu-tiny --check-indices --check | filecheck %s --check-prefix=KNOWN
+// RUN: tlf-run %s --entry known --target npu-tiny -p %first-plans --check-indices --check | filecheck %s --check-prefix=KNOWN
 // RUN: not tlf-run %s --entry grouped --check-indices 2>&1 | filecheck %s --check-prefix=GROUPED
 
 // PLAIN: result y

@@ -59,7 +59,10 @@ def test_bytes_of_a_bottleneck(size: int, batch: int, megabytes: float):
     assert bounds.extra_traffic == ()
 
 
-@pytest.mark.parametrize(("size", "megabytes"), [(224, 51.4), (1024, 57.4)])
+@pytest.mark.parametrize(
+    ("size", "megabytes"),
+    [(224, 51.4), pytest.param(1024, 57.4, marks=pytest.mark.long)],
+)
 def test_bytes_of_resnet50(size: int, megabytes: float):
     convolutions, shifts = 23_454_912, 26_560
     classes = 2048 * 1000 + 1000

@@ -1,6 +1,6 @@
 """Closed forms of tilings equal the analysis of single tile sizes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 
 import numpy as np
@@ -174,14 +174,19 @@ def compare_with_points(
 
 
 @pytest.mark.parametrize("family", [*FAMILIES, stack], ids=lambda each: each.__name__)
-def test_groups(family: Family, monkeypatch: pytest.MonkeyPatch):
-    """12 tile sizes of each of 14 groups for 4 levels and 15 families: 10,080."""
+def test_groups(
+    family: Family, draws: Callable[[int], int], monkeypatch: pytest.MonkeyPatch
+):
+    """
+    12 tile sizes of each of 14 groups for 4 levels and 15 families: 10,080, of which
+    2,880 by default.
+    """
     monkeypatch.setattr(parametric_tiling, "UNTRACED_CALLS", 0)
     rng = np.random.default_rng(17)
     traced = 0
     for name, level in LEVELS:
         rules = tile_rules_of(load_target_spec(name), level)
-        for _ in range(14):
+        for _ in range(draws(14)):
             members = random_group(rng, family)
             paths, points = compare_with_points(rng, members, rules, 12)
             traced += paths

@@ -30,6 +30,8 @@ from tlf.dialects.target import load_target_spec
 from tlf.runtime.storage.cache_entries import list_program_files
 from tlf.runtime.triton import kernel_prefetch
 
+pytestmark = pytest.mark.usefixtures("first_plans")
+
 MLP = """
 func.func @f(
     %x: tensor<5x7xf32>, %w: tensor<7x3xf32> {tlf.parameter}) -> tensor<5x3xf32> {

@@ -10,6 +10,7 @@ import zipfile
 from collections import OrderedDict, defaultdict
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,6 +24,7 @@ from torch.utils import _pytree as pytree
 import tlf
 from tlf.compiler.api.callable_module import CallableModule
 from tlf.compiler.api.callable_program import CallableProgram
+from tlf.compiler.api.compiled_program import CompiledProgram
 from tlf.compiler.api.runtime_checks import CheckedValueError
 from tlf.compiler.api.saved_structure import (
     SavedStructure,
@@ -34,6 +36,8 @@ from tlf.runtime.storage.program_archive import (
     decode_archive,
     encode_archive,
 )
+
+pytestmark = pytest.mark.usefixtures("first_plans")
 
 MLP = """
 func.func @f(
@@ -55,6 +59,13 @@ func.func @f(%x: tensor<4x2xf32>, %i: tensor<3x2xi32>) -> tensor<3x2xf32> {
 """
 
 TARGETS = ["reference", "npu", "triton"]
+
+
+@cache
+def compiled_mlp(target: str) -> CompiledProgram:
+    """Return `MLP` for a target."""
+    return tlf.compile(MLP, target=target)
+
 
 RNG = np.random.default_rng(0)
 X, W = (RNG.standard_normal(s).astype(np.float32) for s in ((5, 7), (7, 3)))
@@ -110,7 +121,7 @@ print(*sorted({{name.split(".")[1] for name in sys.modules if name[:4] == "tlf."
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_programs(target: str, tmp_path: Path):
-    path, compiled = tmp_path / "mlp.tlf", tlf.compile(MLP, target=target)
+    path, compiled = tmp_path / "mlp.tlf", compiled_mlp(target)
     tlf.save(compiled, path)
     loaded = load_program(path)
     assert loaded.signature.inputs == compiled.signature.inputs
@@ -127,7 +138,7 @@ def test_programs(target: str, tmp_path: Path):
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_no_compiler_is_needed(target: str, tmp_path: Path):
-    path, compiled = tmp_path / "mlp.tlf", tlf.compile(MLP, target=target)
+    path, compiled = tmp_path / "mlp.tlf", compiled_mlp(target)
     tlf.save(compiled, path)
     np.savez(tmp_path / "arguments.npz", x=X, w=W)
     call = f"""
@@ -224,7 +235,7 @@ def test_constants_in_files(tmp_path: Path):
     for target in TARGETS:
         compiled = tlf.compile(text, target=target)
         tlf.save(compiled, tmp_path / f"{target}.tlf")
-    expected = tlf.compile(MLP)(X, W)
+    expected = compiled_mlp("reference")(X, W)
     (tmp_path / "side.npz").unlink()
     for target in TARGETS:
         loaded = load_program(tmp_path / f"{target}.tlf")
@@ -244,7 +255,7 @@ def test_program_of_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 @pytest.fixture
 def saved(tmp_path: Path) -> Path:
     """A program for an NPU in a file."""
-    tlf.save(tlf.compile(MLP, target="npu"), tmp_path / "mlp.tlf")
+    tlf.save(compiled_mlp("npu"), tmp_path / "mlp.tlf")
     return tmp_path / "mlp.tlf"
 
 
@@ -389,8 +400,8 @@ def test_file_is_replaced_as_a_whole(saved: Path, monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(Path, "write_bytes", write_part)
     with pytest.raises(OSError, match="no space left"):
-        tlf.save(tlf.compile(MLP, target="npu"), saved)
+        tlf.save(compiled_mlp("npu"), saved)
     with pytest.raises(FileNotFoundError):
-        tlf.save(tlf.compile(MLP), saved.parent / "absent" / "mlp.tlf")
+        tlf.save(compiled_mlp("reference"), saved.parent / "absent" / "mlp.tlf")
     assert saved.read_bytes() == before
     assert list(saved.parent.iterdir()) == [saved]

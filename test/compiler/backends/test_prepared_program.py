@@ -19,6 +19,8 @@ from tlf.compiler.backends.executables import HostExecutable, Outcome
 from tlf.compiler.backends.prepared_program import PreparedProgram
 from tlf.runtime.triton.executable_plan import Executable as TritonExecutable
 
+pytestmark = pytest.mark.usefixtures("first_plans")
+
 TEXT = """
 func.func @scaled(%x: tensor<5x8xf32>, %w: tensor<8x6xf32> {tlf.parameter},
                   %s: tensor<6xf32> {tlf.parameter}) -> tensor<5x6xf32> {

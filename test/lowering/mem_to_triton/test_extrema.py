@@ -85,13 +85,14 @@ EXTREMA = ["maximum_nan", "minimum_nan", "maximum_num", "minimum_num"]
 @pytest.mark.one_in(1 / 4)
 @pytest.mark.parametrize("dtype", ["f16", "bf16"])
 @pytest.mark.parametrize("name", EXTREMA)
-def test_extrema_are_not_narrowed(name: str, dtype: str) -> None:
+def test_extrema_are_not_narrowed(
+    name: str, dtype: str, compiler: OfflineCompiler
+) -> None:
     tl_name, suffix = name.split("_")
     option = "ALL" if suffix == "nan" else "NONE"
     narrow = NARROW.format(name=name, tl_name=tl_name, option=option)
-    with OfflineCompiler() as compiler:
-        (wide,) = compiler.compile_plan_kernels(plan(name, dtype))
-        (packed,) = compiler.compile_plan_kernels(plan(name, dtype, narrow))
+    (wide,) = compiler.compile_plan_kernels(plan(name, dtype))
+    (packed,) = compiler.compile_plan_kernels(plan(name, dtype, narrow))
     assert find_kernel_faults(wide) == []
     assert "minima or maxima in 16 bits" in find_kernel_faults(packed)[0]
 

@@ -1,8 +1,8 @@
 // RUN: tlf-opt %s -p "graph-fold-batch-norm,tidy" | filecheck %s
 // RUN: tlf-opt %s -p graph-fold-batch-norm | filecheck %s --check-prefix=PLAIN
-// RUN: tlf-run %s --entry convolution --target npu-tiny --check | filecheck %s --check-prefix=RUNS
-// RUN: tlf-run %s --entry linear --target npu-tiny --check | filecheck %s --check-prefix=RUNS
-// RUN: tlf-run %s --entry rounded --target npu-tiny --check | filecheck %s --check-prefix=RUNS
+// RUN: tlf-run %s --entry convolution --target npu-tiny -p %first-plans --check | filecheck %s --check-prefix=RUNS
+// RUN: tlf-run %s --entry linear --target npu-tiny -p %first-plans --check | filecheck %s --check-prefix=RUNS
+// RUN: tlf-run %s --entry rounded --target npu-tiny -p %first-plans --check | filecheck %s --check-prefix=RUNS
 // RUNS: ok
 
 // The filters are scaled and rounded once; the sum is in f32, and rounded once.

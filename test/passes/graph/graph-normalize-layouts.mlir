@@ -1,8 +1,8 @@
 // RUN: tlf-opt %s -p graph-normalize-layouts | filecheck %s
 // RUN: tlf-opt %s -p graph-normalize-layouts,graph-normalize-layouts | filecheck %s
 // RUN: tlf-run %s --entry images --target reference -p graph-normalize-layouts --check | filecheck %s --check-prefix=RUNS
-// RUN: tlf-run %s --entry images --target npu-tiny -p graph-normalize-layouts,npu-pipeline --check | filecheck %s --check-prefix=RUNS
-// RUN: tlf-opt %s -p graph-normalize-layouts | tlf-run /dev/stdin --entry images --target npu-tiny --check | filecheck %s --check-prefix=RUNS
+// RUN: tlf-run %s --entry images --target npu-tiny -p graph-normalize-layouts,%first-plans --check | filecheck %s --check-prefix=RUNS
+// RUN: tlf-opt %s -p graph-normalize-layouts | tlf-run /dev/stdin --entry images --target npu-tiny -p %first-plans --check | filecheck %s --check-prefix=RUNS
 // RUNS: result y {{ *}} 2x4x6x5 float32
 // RUNS: result z {{ *}} 5x6 float32
 // RUNS: error of y {{.*}}: ok

@@ -1,6 +1,6 @@
 // RUN: tlf-opt %s -p graph-outline-prepare | filecheck %s
 // RUN: tlf-opt %s -p graph-outline-prepare,graph-outline-prepare | filecheck %s
-// RUN: tlf-run %s --entry scaled --target npu-tiny --check | filecheck %s --check-prefix=RUNS
+// RUN: tlf-run %s --entry scaled --target npu-tiny -p %first-plans --check | filecheck %s --check-prefix=RUNS
 // RUN: tlf-run %s --entry scaled --target h200 --check | filecheck %s --check-prefix=RUNS
 // RUN: tlf-run %s --entry scaled --target reference -p graph-outline-prepare --check | filecheck %s --check-prefix=RUNS
 // RUNS: ok

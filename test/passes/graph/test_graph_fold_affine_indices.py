@@ -4,6 +4,7 @@ bit.
 """
 
 import random
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -80,11 +81,11 @@ def folded(text: str) -> tuple[ModuleOp, bool]:
     return module, str(module) != before
 
 
-def test_no_bit_changes():
-    texts = [buckets(seed) for seed in range(60)]
+def test_no_bit_changes(draws: Callable[[int], int]):
+    texts = [buckets(seed) for seed in range(draws(60))]
     changed = [folded(text)[1] for text in texts]
 
-    assert sum(changed) > 50
+    assert sum(changed) > 0.8 * len(texts)
 
 
 BIASES = """
@@ -139,7 +140,7 @@ def test_buckets_and_functions_of_distances():
 
 
 def test_long_chains_are_left_alone():
-    steps = [f"  %{n + 1} = graph.rem %{n}, %three : !i" for n in range(3_000)]
+    steps = [f"  %{n + 1} = graph.rem %{n}, %three : !i" for n in range(1_200)]
     text = f"""
 !i = tensor<9x9xi64>
 func.func @taken(%t: tensor<40xf32>) -> tensor<9x9xf32> {{
@@ -148,7 +149,7 @@ func.func @taken(%t: tensor<40xf32>) -> tensor<9x9xf32> {{
   %three = graph.constant dense<3> : !i
   %0 = graph.sub %i, %j : !i
 {chr(10).join(steps)}
-  %y = graph.take %t, %3000 axis 0 : (tensor<40xf32>, !i) -> tensor<9x9xf32>
+  %y = graph.take %t, %1200 axis 0 : (tensor<40xf32>, !i) -> tensor<9x9xf32>
   func.return %y : tensor<9x9xf32>
 }}
 """

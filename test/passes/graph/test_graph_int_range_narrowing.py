@@ -1,6 +1,7 @@
 """Whole numbers in 32 bits are those that 64 bits hold, and stored as they were."""
 
 import random
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -25,9 +26,9 @@ def narrowed(text: str) -> list[Operation]:
     return [op for op in module.walk() if op.name.startswith("graph.")]
 
 
-def test_no_number_changes():
+def test_no_number_changes(draws: Callable[[int], int]):
     computed = narrow = 0
-    for seed in range(60):
+    for seed in range(draws(60)):
         text = Numbers(random.Random(seed), "i64", CONSTANTS).text()
         context, module = parsed(text)
         wanted = interpret(module, {})
@@ -49,9 +50,9 @@ def test_no_number_changes():
 
 
 @pytest.mark.parametrize("element", ["i64", "i32", "i8"])
-def test_bounds_hold(element: str):
+def test_bounds_hold(element: str, draws: Callable[[int], int]):
     known = total = 0
-    for seed in range(40):
+    for seed in range(draws(40)):
         _, module = parsed(Numbers(random.Random(seed), element).text())
         bounds = IntegerBounds()
         (function,) = module.body.block.ops

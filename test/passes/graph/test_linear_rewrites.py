@@ -200,11 +200,11 @@ def error(found: Array, wanted: Array) -> float:
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", FORMS)
 @pytest.mark.parametrize("element", UNIT)
-def test_errors(element: str, name: str):
+def test_errors(element: str, name: str, draws: Callable[[int], int]):
     """At most four times the errors of the program as it was, against f64."""
     form, passes = FORMS[name]
     rng = np.random.default_rng(len(passes))
-    for _ in range(SHAPES):
+    for _ in range(draws(SHAPES)):
         text, shapes = form(rng, element)
         whole, made = parsed(text)[1], changed(text, passes)
         exact = parsed(

@@ -1,5 +1,5 @@
 // RUN: tlf-opt %s --target npu -p "graph-group{level=L1}" | filecheck %s
-// RUN: tlf-run %s --target npu --check | filecheck %s --check-prefix=RUNS
+// RUN: tlf-run %s --target npu -p %first-plans --check | filecheck %s --check-prefix=RUNS
 
 // A slice of what is stored for others costs nothing, and runs with nothing.
 // CHECK-LABEL: func.func @rotated

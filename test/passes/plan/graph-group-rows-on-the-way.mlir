@@ -1,5 +1,5 @@
 // RUN: tlf-opt %s --target npu -p "graph-group{level=L1}" | filecheck %s
-// RUN: tlf-run %s --target npu --check | filecheck %s --check-prefix=RUNS
+// RUN: tlf-run %s --target npu -p %first-plans --check | filecheck %s --check-prefix=RUNS
 
 // What is computed of rows on the way joins what is computed of their elements, though it
 // comes later and has one element for each row.

@@ -1,6 +1,6 @@
 // RUN: tlf-opt %s --target npu -p "graph-group,graph-materialize-concat-operands" | filecheck %s
-// RUN: tlf-run %s --entry made --target npu-tiny --check | filecheck %s --check-prefix=RUNS
-// RUN: tlf-run %s --entry elsewhere --target npu-tiny --check | filecheck %s --check-prefix=RUNS
+// RUN: tlf-run %s --entry made --target npu-tiny -p %first-plans --check | filecheck %s --check-prefix=RUNS
+// RUN: tlf-run %s --entry elsewhere --target npu-tiny -p %first-plans --check | filecheck %s --check-prefix=RUNS
 // RUNS: ok
 
 // What groups make for one operation alone is made in its place.

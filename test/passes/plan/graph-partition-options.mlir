@@ -1,4 +1,4 @@
-// RUN: tlf-opt %s --target npu-tiny -p "graph-group{level=L2},graph-partition" | filecheck %s
+// RUN: tlf-opt %s --target npu-tiny -p "graph-group{level=L2},graph-partition{max-evaluations=0}" | filecheck %s
 // RUN: tlf-opt %s --target npu-tiny -p "graph-group{level=L2},graph-partition{max-evaluations=0 sliding-window=false}" | filecheck %s --check-prefix=ALONE
 // RUN: tlf-opt %s --target npu-tiny -p "graph-group{level=L2},graph-partition{max-evaluations=0 stages=1}" | filecheck %s --check-prefix=ONE
 // RUN: tlf-opt %s --target npu:L2=128K -p "graph-group{level=L2},graph-partition{max-evaluations=0 axes=0}" | filecheck %s --check-prefix=BATCH

@@ -9,6 +9,8 @@ from random_chip import double_resource, draw_chip
 from tlf.dialects.target import TargetSpec
 from tlf.dialects.target.description import target_from_data
 
+pytestmark = pytest.mark.usefixtures("first_plans")
+
 CHIP = draw_chip(10)
 """An array of 8 x 16 with 32 KiB of L1."""
 

@@ -6,6 +6,8 @@ from predicted_cycles import predicted_and_taken
 
 from tlf.dialects.target import load_target_spec
 
+pytestmark = pytest.mark.usefixtures("first_plans")
+
 
 @pytest.mark.parametrize(
     ("text", "target"),

@@ -99,7 +99,7 @@ print(len(POOL.pids))
 """
 
 
-@pytest.mark.parametrize("workers", [0, 1])
+@pytest.mark.parametrize("workers", [pytest.param(0, marks=pytest.mark.long), 1])
 def test_launches_find_kernels_of_workers(workers: int, tmp_path: Path):
     """
     Keys are equal for all types, alignments and options. Launches with integers are

@@ -53,7 +53,7 @@ except KeyboardInterrupt:
 """
 
 
-@pytest.mark.parametrize("delay", ["0", "1.2"])
+@pytest.mark.parametrize("delay", [pytest.param("0", marks=pytest.mark.long), "1.2"])
 def test_interruption(delay: str, tmp_path: Path):
     """Neither threads nor workers go on, also if a request comes after the stop."""
     script = subprocess.run(

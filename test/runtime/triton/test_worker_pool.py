@@ -159,7 +159,7 @@ def start_script(kind: str, folder: Path) -> subprocess.Popen[str]:
     )
 
 
-@pytest.mark.parametrize("kind", ["end", "fork"])
+@pytest.mark.parametrize("kind", [pytest.param("end", marks=pytest.mark.long), "fork"])
 def test_no_worker_is_left(kind: str, tmp_path: Path):
     """The process does not wait for kernels. Its workers are not those of a fork."""
     started = time.monotonic()
@@ -172,7 +172,14 @@ def test_no_worker_is_left(kind: str, tmp_path: Path):
     assert not is_running(int(worker))
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize(
+    "number",
+    [
+        signal.SIGINT,
+        pytest.param(signal.SIGTERM, marks=pytest.mark.long),
+        signal.SIGKILL,
+    ],
+)
 def test_signals_end_the_workers(number: signal.Signals, tmp_path: Path):
     """Also one that compiles."""
     with start_script("wait", tmp_path) as process:
