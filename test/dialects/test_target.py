@@ -191,6 +191,7 @@ def test_a_name_that_is_no_preset():
     assert str(found.value) == expected
 
 
+@pytest.mark.usefixtures("first_plans")
 @pytest.mark.parametrize(
     ("capacities", "passes"),
     [

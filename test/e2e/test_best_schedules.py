@@ -5,6 +5,8 @@ from optimality_search_space import ProgramNodes, TilePlan, apply_plans
 from optimised import chip, cycles, grouped
 from xdsl.dialects.builtin import ModuleOp
 
+pytestmark = pytest.mark.searched
+
 IN_FLIGHT = TilePlan((1, 2, 4, 4), stages=2)
 
 

@@ -55,6 +55,7 @@ def test_no_network_beats_its_bounds(seed: int, sizes: str):
     check(parse_module(new_context(), Source(text, "stack.mlir")), target)
 
 
+@pytest.mark.searched
 @pytest.mark.one_in(1)
 @pytest.mark.parametrize(("kib", "binds"), [(16, "capacity"), (512, "order")])
 def test_no_chain_with_large_weights_beats_its_bounds(kib: int, binds: str):

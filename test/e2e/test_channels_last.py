@@ -192,6 +192,7 @@ func.func @main(%x: <1x8x5x6xf32>, %z: <1x8x2x6xf32>, %w: <8x8x1x1xf32>)
 }
 
 
+@pytest.mark.one_in(1 / 4)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_network(name: str):
     check(make_case(written(PROGRAMS[name])))

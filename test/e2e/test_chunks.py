@@ -81,6 +81,7 @@ def test_the_first_window_of_a_chain_comes_in_chunks():
     assert disagreement(case, found) is None
 
 
+@pytest.mark.searched
 @pytest.mark.parametrize("rows", [9, 25])
 def test_what_is_stored_beside_chunks_is_waited_for(rows: int):
     """A loop makes two results, of which one leaves in chunks and the other whole."""

@@ -8,6 +8,8 @@ from differential import parsed, steps_of
 from tlf.compiler.driver.pass_manager import PassManager
 from tlf.dialects.target import load_target_spec
 
+pytestmark = pytest.mark.searched
+
 CUMULATE = """
 func.func @main(%x: tensor<{rows}x{columns}xf32>) -> tensor<{rows}x{columns}xf32> {{
   %0 = graph.cumulate %x <{kind}> axis {axis}

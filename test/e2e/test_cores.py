@@ -89,6 +89,7 @@ def test_random_programs(seed: int):
     assert fault is None or fault.kind == "refused"
 
 
+@pytest.mark.searched
 def test_four_cores_are_faster():
     """Products that the array limits."""
     text = matmul_bias_relu(512, 512, 512, "f32").program.text()

@@ -21,6 +21,8 @@ from tlf.dialects.target.description import target_from_data
 from tlf.dialects.target.npu_machine import build_npu_machine
 from tlf.runtime import npu
 
+pytestmark = pytest.mark.searched
+
 SEEDS = (4, 8)
 BASE = small_chips()["near"]
 FASTER: Mapping[str, Sequence[TargetSpec]] = {

@@ -69,7 +69,7 @@ READERS = {
 """Further readers of an operand of a concatenation, by what they are."""
 
 
-@pytest.mark.one_in(3 / 8)
+@pytest.mark.one_in(3 / 4)
 @pytest.mark.parametrize("target", ["npu", "npu-tiny", "h200"])
 @pytest.mark.parametrize("name", READERS)
 def test_joined_with_other_readers(name: str, target: str) -> None:

@@ -36,7 +36,7 @@ PROGRAMS = [
 """Programs in which some keys are hidden from all queries."""
 
 
-@pytest.mark.one_in(1 / 4)
+@pytest.mark.one_in(3 / 8)
 @pytest.mark.parametrize("numerics", ["strict", "relaxed"])
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda each: each.mask)
 def test_masked_attention(program: MaskedProgram, numerics: str):

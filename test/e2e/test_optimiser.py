@@ -24,6 +24,8 @@ from tlf.runtime import npu
 from tlf.runtime.npu.dtypes import DTYPES
 from tlf.support.partition import STRATEGIES
 
+pytestmark = pytest.mark.searched
+
 SEEDS = (4, 3, 5, 6, 7)
 CHIPS = ("roomy", "near")
 SLACK = 1.08

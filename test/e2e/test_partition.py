@@ -147,6 +147,7 @@ func.func @seen(%x: tensor<{n}x2x{m}xf32>)
 """Halves of what is seen under another shape, one of them with something around it."""
 
 
+@pytest.mark.one_in(1 / 4)
 @pytest.mark.parametrize("target", ["npu-tiny", "npu-tiny:L2=256K"])
 @pytest.mark.parametrize("size", [(6, 40), (29, 111)])
 def test_what_is_cut_from_another_shape(size: tuple[int, int], target: str):

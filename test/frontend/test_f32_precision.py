@@ -126,7 +126,7 @@ def test_convolutions_have_the_precision_requested(name: str, precision: str):
     assert _precisions(program.module) == [precision]
 
 
-@pytest.mark.one_in(3 / 8)
+@pytest.mark.one_in(3 / 4)
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float64])
 @pytest.mark.parametrize("case", [*PRODUCTS.values(), *CONVOLUTIONS.values()])
 def test_other_types_have_none(case: Case, dtype: torch.dtype):

@@ -1,6 +1,7 @@
 """Some operations of PyTorch's database of operations; `bench/opinfo.py` runs all."""
 
 import random
+from collections.abc import Callable
 
 import pytest
 import torch
@@ -42,22 +43,22 @@ def some(count: int, dtype: torch.dtype, seed: int) -> list[str]:
 
 
 @pytest.mark.parametrize("part", range(3))
-def test_backend(part: int):
-    names = some(OPERATIONS, torch.float32, 0)[part::3]
+def test_backend(part: int, draws: Callable[[int], int]):
+    names = some(draws(OPERATIONS), torch.float32, 0)[part::3]
     check(names, torch.float32, "backend", "reference", 1)
 
 
 @pytest.mark.parametrize(
     "dtype", [torch.bfloat16, torch.float16, torch.int64, torch.bool]
 )
-def test_types(dtype: torch.dtype):
-    check(some(10, dtype, 1), dtype, "backend", "reference", 1)
+def test_types(dtype: torch.dtype, draws: Callable[[int], int]):
+    check(some(draws(10), dtype, 1), dtype, "backend", "reference", 1)
 
 
 @pytest.mark.parametrize("target", ["npu-tiny", "triton"])
-def test_targets(target: str):
-    check(some(5, torch.float32, 2), torch.float32, "backend", target, 1)
+def test_targets(target: str, draws: Callable[[int], int]):
+    check(some(draws(5), torch.float32, 2), torch.float32, "backend", target, 1)
 
 
-def test_modules():
-    check(some(6, torch.float32, 3), torch.float32, "compile", "reference", 1)
+def test_modules(draws: Callable[[int], int]):
+    check(some(draws(6), torch.float32, 3), torch.float32, "compile", "reference", 1)

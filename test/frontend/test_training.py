@@ -175,6 +175,7 @@ def test_live_dropout_stays_with_pytorch():
     assert len(REPORT.eager) == 1
 
 
+@pytest.mark.one_in(1 / 4)
 @pytest.mark.parametrize("is_dynamic", [None, True, False])
 def test_shapes_that_change(is_dynamic: bool | None):
     network = nn.Sequential(nn.Linear(4, 6), nn.LayerNorm(6), nn.Softmax(0))

@@ -12,6 +12,7 @@ from tlf.compiler.api.torch_backend import REPORT, tlf
 from tlf.frontend.torch.preserved_operations import NEAREST
 
 
+@pytest.mark.one_in(1 / 4)
 @pytest.mark.parametrize("rank", [1, 2, 3])
 @pytest.mark.parametrize("mode", ["nearest", "nearest-exact"])
 def test_nearest_elements(rank: int, mode: str):

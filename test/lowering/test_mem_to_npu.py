@@ -132,6 +132,7 @@ CASES = [
 ]
 
 
+@pytest.mark.one_in(1 / 4)
 @pytest.mark.parametrize(("name", "dtype"), CASES)
 def test_binary_of_broadcast_and_transposed(
     name: str, dtype: str, check_mem: Check

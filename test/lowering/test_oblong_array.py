@@ -40,6 +40,7 @@ def oblong(tmp_path: Path) -> str:
     return str(path)
 
 
+@pytest.mark.one_in(1 / 4)
 @pytest.mark.parametrize(
     ("m", "n", "passes"),
     [(32, 3, 2), (3, 32, 2), (16, 16, 4), (16, 4, 1), (5, 17, 4), (17, 5, 4)],

@@ -91,7 +91,7 @@ def reads(module: ModuleOp, arguments: dict[str, Array]) -> list[NDArray[np.int6
     return list(counting.counts.values())
 
 
-@pytest.mark.one_in(1 / 4)
+@pytest.mark.one_in(1 / 2)
 @pytest.mark.parametrize("lead", range(2))
 @pytest.mark.parametrize("chunk", range(4))
 def test_rolling_tiles_compute_the_same(chunk: int, lead: int):

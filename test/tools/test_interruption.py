@@ -89,6 +89,7 @@ def wait_for_processes(group: int, condition: Callable[[int], bool]) -> bool:
     return False
 
 
+@pytest.mark.one_in(1 / 4)
 @pytest.mark.parametrize("number", MESSAGES)
 def test_between_passes(number: signal.Signals, tmp_path: Path):
     output = tmp_path / "out.mlir"

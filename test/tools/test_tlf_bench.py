@@ -112,7 +112,11 @@ def test_sweep_finds_knees_and_draws_them(
 
 
 @pytest.mark.parametrize(
-    ("sizes", "notes"), [("16K", [""]), ("1,16K", ["does not fit", ""])]
+    ("sizes", "notes"),
+    [
+        pytest.param("16K", [""], marks=pytest.mark.long),
+        ("1,16K", ["does not fit", ""]),
+    ],
 )
 def test_sweep_over_one_capacity_that_is_enough(
     sizes: str, notes: list[str], program: str, capsys: pytest.CaptureFixture[str]

@@ -32,6 +32,7 @@ def value(of: AffineSum, point: dict[str, int]) -> int:
     return of.substitute({key: AffineSum(each) for key, each in point.items()}).constant
 
 
+@pytest.mark.one_in(1 / 2)
 @pytest.mark.parametrize("seed", range(200))
 def test_agrees_with_trying_all(seed: int):
     generator = random.Random(seed)

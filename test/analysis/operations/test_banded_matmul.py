@@ -96,6 +96,7 @@ def in_bands(
     return new.compute_reference(given[0], wide)
 
 
+@pytest.mark.one_in(1 / 2)
 @pytest.mark.parametrize("seed", range(60))
 def test_bands_take_the_fewest_steps(seed: int):
     rng = np.random.default_rng(seed)
@@ -155,6 +156,7 @@ def test_only_windows_of_neighbours_have_bands(kind: str):
     assert OpFacts(op).windows is None
 
 
+@pytest.mark.one_in(1 / 2)
 @pytest.mark.parametrize("seed", range(60))
 def test_no_tiles_beat_the_bound(seed: int):
     """However rows are cut, in bands or not, they take the passes of the bound."""

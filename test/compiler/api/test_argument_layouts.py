@@ -85,7 +85,7 @@ def check_in_place(
     return compiled
 
 
-@pytest.mark.one_in(1 / 4)
+@pytest.mark.one_in(1 / 2)
 @pytest.mark.parametrize("api", APIS)
 @pytest.mark.parametrize("last", ["x", "xy", "w", "xyw"])
 def test_images_and_weights(last: str, api: str) -> None:

@@ -49,7 +49,7 @@ func.func @main(%x: {wide}, %w: {filters}) -> {sums} {{
 """)
 
 
-@pytest.mark.one_in(1 / 4)
+@pytest.mark.one_in(1 / 2)
 @pytest.mark.parametrize("element", ["f16", "f32"])
 @pytest.mark.parametrize("tile", [(4, 4), (8, 2), (16, 4), (4, 8), (2, 16), (16, 1)])
 def test_tiles(

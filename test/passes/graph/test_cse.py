@@ -58,6 +58,7 @@ def evaluate(module: ModuleOp, a: int, b: int) -> list[int]:
     return [values[operand] for operand in op.operands]
 
 
+@pytest.mark.one_in(1 / 2)
 @pytest.mark.parametrize("seed", range(20))
 def test_results_stay(seed: int):
     draw = random.Random(seed)

@@ -80,6 +80,7 @@ WINDOWS = [
 ]
 
 
+@pytest.mark.one_in(1 / 4)
 @pytest.mark.parametrize("pipeline", ["graph-merge-convolutions", "graph-pipeline"])
 @pytest.mark.parametrize("windows", WINDOWS)
 def test_interleaved_convolutions(windows: list[tuple[int, int]], pipeline: str):

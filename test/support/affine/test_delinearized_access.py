@@ -38,6 +38,7 @@ def is_inside(place: Sequence[int], shape: Sequence[int]) -> bool:
     return all(0 <= p < extent for p, extent in zip(place, shape, strict=True))
 
 
+@pytest.mark.one_in(1 / 2)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_elements_are_read_at_the_digits(seed: int):
     generator = random.Random(seed)
@@ -55,6 +56,7 @@ def test_elements_are_read_at_the_digits(seed: int):
         assert box[at] == (source[place] if is_read else -1)
 
 
+@pytest.mark.one_in(1 / 2)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_bounds(seed: int):
     windows = random_windows(random.Random(seed))
@@ -64,6 +66,7 @@ def test_bounds(seed: int):
     assert access.reads_out_of_bounds(shape) == leaves
 
 
+@pytest.mark.one_in(1 / 2)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_spans_count_the_digits_of_aligned_tiles(seed: int):
     generator = random.Random(seed)
@@ -113,6 +116,7 @@ def test_row_major_order(
         assert access.is_row_major(shape) == same
 
 
+@pytest.mark.one_in(1 / 2)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_elements_keep_their_order_under_another_shape(seed: int):
     generator = random.Random(seed)
@@ -160,6 +164,7 @@ def test_digits_divide_between_axes(
     assert (reshaped and reshaped.basis) == basis
 
 
+@pytest.mark.one_in(1 / 2)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_merged_digits_read_the_same(seed: int):
     generator = random.Random(seed)

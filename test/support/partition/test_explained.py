@@ -32,6 +32,7 @@ def example(seed: int) -> tuple[PartitionProblem, RooflineCosts]:
     return problem, RooflineCosts(problem, work, heavy=30, most=2)
 
 
+@pytest.mark.one_in(1 / 2)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_best_with_two_operations_together(seed: int):
     problem, costs = example(seed)
@@ -52,6 +53,7 @@ def test_best_with_two_operations_together(seed: int):
             check(problem, costs, schedule)
 
 
+@pytest.mark.one_in(1 / 2)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_alternatives_are_priced_to_the_end(seed: int):
     problem, costs = example(seed)

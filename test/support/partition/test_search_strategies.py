@@ -156,6 +156,7 @@ def test_bytes_before_time(seed: int):
     assert by_time.time <= by_bytes.time
 
 
+@pytest.mark.one_in(1 / 4)
 @pytest.mark.parametrize("graph", GRAPHS)
 def test_beyond_a_limit_it_is_a_beam(graph: str):
     problem, work = GRAPHS[graph](3 if graph == "residual" else 1)
@@ -225,7 +226,12 @@ def test_what_never_runs_is_not_priced(strategy: str):
 
 
 @pytest.mark.parametrize(
-    ("graph", "blocks"), [("residual", 4), ("u-net", 2), ("transformer", 2)]
+    ("graph", "blocks"),
+    [
+        ("residual", 4),
+        pytest.param("u-net", 2, marks=pytest.mark.long),
+        ("transformer", 2),
+    ],
 )
 def test_effort_grows_with_the_length(graph: str, blocks: int):
     """In counts, since times depend on what else runs. Blocks are solved once."""
