@@ -99,7 +99,7 @@ class GroupCosts(CostModel):
     def on_target(self, target: TargetSpec) -> GroupCosts:
         """
         Return the cost model for a target that differs in speed or in inner memories.
-        Both share the merged groups with their nests and tilings.
+        Both share the merged groups with their nests and tilings, but not their plans.
         """
         other = copy(self)
         other.target, other.level = target, target.levels[self.level.name]

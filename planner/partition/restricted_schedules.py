@@ -58,7 +58,9 @@ class RestrictedScheduleSearch:
                 best = found
         if best is None:
             return None
-        schedule = _replace_options(best, self.costs.option_of_equal_plan)
+        # On a copy, so that these plans are no candidates of other searches.
+        costs = self.costs.on_target(self.costs.target)
+        schedule = _replace_options(best, costs.option_of_equal_plan)
         return schedule and RestrictedSchedule(target, best.time, schedule)
 
     def _rank(self, schedule: Schedule) -> int:

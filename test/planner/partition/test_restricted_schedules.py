@@ -71,3 +71,14 @@ def test_the_best_with_less_is_found_among_the_best_with_more(problem: Problem):
         assert found.schedule.time >= schedules[0].time
         others.add(found.schedule.time)
     assert len(others) > 1
+
+
+def test_plans_with_less_are_no_candidates_of_other_searches(problem: Problem):
+    _, costs = problem
+    schedules = schedules_on(costs.target, problem)
+    search = RestrictedScheduleSearch(costs, Objective(), schedules)
+    groups = [(step.group, step.context) for step in schedules[0].steps]
+    before = [costs.best_options(*each, 20) for each in groups]
+    for target in targets_with_half_a_resource(costs.target, costs.level):
+        search.find_best_on(target)
+    assert [costs.best_options(*each, 20) for each in groups] == before
