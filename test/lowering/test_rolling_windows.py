@@ -14,6 +14,8 @@ from rolling_programs import KINDS, USES, Rolling, Window
 
 from tlf.runtime import npu
 
+pytestmark = pytest.mark.usefixtures("first_plans")
+
 ROOT = Path(__file__).parents[2]
 
 LOADED = Rolling((Window(3),), 2, (4, 17, 6))

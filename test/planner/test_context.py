@@ -17,7 +17,7 @@ from tlf.planner.context import Memo, PlanningContext, evaluator_of, memo_of
 
 TARGET = "npu"
 
-PROGRAM = Path(__file__).parents[2] / "examples" / "residual_mlp.mlir"
+PROGRAM = Path(__file__).parents[2] / "examples" / "matmul_bias_relu.mlir"
 """Plans of it are others where nothing evaluates them."""
 
 SCRIPT = """

@@ -13,6 +13,8 @@ from tlf.runtime import npu
 from tlf.runtime.npu.run_metrics import ProgramSegment
 from tlf.tools.tlf_opt import main as opt
 
+pytestmark = pytest.mark.usefixtures("first_plans")
+
 EXAMPLES = Path(__file__).parents[3] / "examples"
 
 

@@ -18,6 +18,8 @@ from tlf.planner.cost.npu.npu_estimator import predict_nests_of
 from tlf.planner.cost.npu.outer_model import OuterCostModel
 from tlf.tools.tlf_run import main as run
 
+pytestmark = pytest.mark.usefixtures("first_plans")
+
 TWICE = """
 func.func @twice(%x: tensor<64x256xf32>) -> tensor<64x256xf32> {
   %0 = graph.exp %x : tensor<64x256xf32>
