@@ -98,7 +98,9 @@ class ScheduleRefinement:
         promising = [
             each.schedule
             for each in restricted_by_resource
-            if self._can_be_better_than(each.schedule, schedules[0])
+            if self._can_be_better_than(
+                each.schedule, schedules[0], REFINEMENT.restricted_ratio
+            )
         ]
         self.extra_evaluations += len({*map(_schedule_key, promising)} - known)
         best = self._find_best_by_cycles(schedules, (*restricted, *promising))
@@ -420,13 +422,18 @@ class ScheduleRefinement:
                 ):
                     yield other
 
-    def _can_be_better_than(self, schedule: Schedule, best_schedule: Schedule) -> bool:
+    def _can_be_better_than(
+        self,
+        schedule: Schedule,
+        best_schedule: Schedule,
+        ratio: float = REFINEMENT.prune_ratio,
+    ) -> bool:
         """
-        Return `True` if a schedule may be better than the best one once evaluated.
+        Return `True` if a schedule may be better than the best one once evaluated: if
+        its rank by the cost model is at most `ratio` times that of the best one.
         """
-        return self._modelled_rank(
-            schedule
-        ) <= REFINEMENT.prune_ratio * self._modelled_rank(best_schedule)
+        rank = self._modelled_rank(schedule)
+        return rank <= ratio * self._modelled_rank(best_schedule)
 
     def _modelled_rank(self, schedule: Schedule) -> int:
         """Return the rank of a schedule by the cost model."""

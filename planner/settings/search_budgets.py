@@ -294,6 +294,11 @@ class RefinementBudget:
     """Fraction of the cycles of a program that counts as a change of its time."""
     restricted_evaluations: int = 8
     """Maximum number of programs of these with plans for less of a resource."""
+    restricted_ratio: float = 1.1
+    """
+    Ratio to the best cost by the cost model above which the best schedule for less of a
+    resource is not evaluated: a little more than the median error of the model.
+    """
     restricted_schedules: int = 2
     """
     Number of the fastest schedules that are evaluated with innermost plans for less of
