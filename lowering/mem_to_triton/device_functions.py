@@ -7,22 +7,28 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from math import prod
 
 from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import BFloat16Type, Float16Type, f32
-from xdsl.ir import Operation
+from xdsl.ir import Attribute, Operation
 
 from tlf.analysis.work.vector_step_costs import is_approximate_function
 from tlf.dialects import mem
 from tlf.dialects.types import is_16_bit_float
 from tlf.lowering.mem_to_triton.element_types import bit_width
+from tlf.lowering.mem_to_triton.packed_arithmetic import (
+    PACKED_ARITHMETIC,
+    broadcast_shape,
+    is_paired,
+    packed_function_of,
+)
 from tlf.lowering.mem_to_triton.row_sorts import ROW_SORTS
 from tlf.lowering.mem_to_triton.sine_and_cosine import SINE_AND_COSINE
 
 DEVICE_FUNCTIONS: Mapping[str, str] = {
     **SINE_AND_COSINE,
     **ROW_SORTS,
+    **PACKED_ARITHMETIC,
     "tanh_f32": """\
 @triton.jit
 def tanh_f32(x):
@@ -185,12 +191,16 @@ Sources of device functions by name.
 """
 
 
-def device_function_of(op: Operation, shape: Sequence[int]) -> str | None:
-    """Return the device function of a scalar operation on a tile, or `None`."""
-    type_, is_paired = op.results[0].type, prod(shape) % 2 == 0
+def device_function_of(op: Operation, shapes: Sequence[tuple[int, ...]]) -> str | None:
+    """
+    Return the device function of a scalar operation on tiles of some shapes, or `None`.
+    """
+    if (packed := packed_function_of(op, shapes)) is not None:
+        return packed
+    type_, shape = op.results[0].type, broadcast_shape(shapes)
     match op:
         case math.TanhOp() if is_approximate_function(op):
-            pairs = is_paired and isinstance(type_, BFloat16Type)
+            pairs = is_paired(shape) and isinstance(type_, BFloat16Type)
             return "tanh_approx_x2" if pairs else "tanh_approx"
         case math.TanhOp() if type_ == f32:
             return "tanh_f32"
@@ -204,12 +214,20 @@ def device_function_of(op: Operation, shape: Sequence[int]) -> str | None:
             return "erf_f32"
         case mem.RemFOp() if type_ == f32 or isinstance(type_, BFloat16Type):
             return "fmod_wide"
-        case arith.TruncFOp() if (
-            is_paired and is_16_bit_float(type_) and op.input.type == f32
+        case arith.TruncFOp() if op.input.type == f32 and (
+            rounding := rounding_function_to(type_, shape)
         ):
-            return f"to_{type_}x2"
+            return rounding
         case _:
             return None
+
+
+def rounding_function_to(type_: Attribute, shape: Sequence[int]) -> str | None:
+    """
+    Return the function that rounds a tile of f32 to pairs of 16-bit floats, or `None`.
+    """
+    is_rounded = is_16_bit_float(type_) and is_paired(shape)
+    return f"to_{type_}x2" if is_rounded else None
 
 
 def _sine_suffix(op: math.SinOp | math.CosOp) -> str:

@@ -2,8 +2,8 @@
 Emission of Triton code for scalar operations, as Python expressions on tiles.
 
 Each scalar value of a region is represented by a tile. 16-bit floats are computed in
-f32 and rounded after each operation. The results are correctly rounded, since f32 has
-more than twice their precision.
+f32 and rounded after each operation, or by packed arithmetic. The results are correctly
+rounded, since f32 has more than twice their precision.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,10 @@ from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import DiagnosticException
 
 from tlf.dialects.types import is_16_bit_float
-from tlf.lowering.mem_to_triton.device_functions import device_function_of
+from tlf.lowering.mem_to_triton.device_functions import (
+    device_function_of,
+    rounding_function_to,
+)
 from tlf.lowering.mem_to_triton.element_types import (
     bit_width,
     is_supported_by_triton,
@@ -25,15 +28,16 @@ from tlf.lowering.mem_to_triton.element_types import (
     round_to_type,
     triton_type_name,
 )
+from tlf.lowering.mem_to_triton.packed_arithmetic import broadcast_shape
 from tlf.lowering.mem_to_triton.round_to_nearest import round_to_nearest_call
 
-_FLOAT_INFIX = {
+_NARROWED_INFIX = {
     "arith.addf": "{} + {}",
     "arith.subf": "{} - {}",
     "arith.mulf": "{} * {}",
-    "arith.divf": "{} / {}",
     "arith.negf": "-1.0 * {}",
 }
+"""Arithmetic in f32 that LLVM narrows to 16 bits, with the rounding that follows it."""
 
 _FLOAT_CALLS = {
     "arith.maximumf": "maximum_nan({}, {})",
@@ -143,7 +147,8 @@ _OTHERS = ("arith.cmpf", "arith.cmpi", "arith.constant", "arith.select")
 
 SUPPORTED_OPERATIONS = frozenset(
     (
-        *_FLOAT_INFIX,
+        *_NARROWED_INFIX,
+        "arith.divf",
         *_FLOAT_CALLS,
         *_INTEGER_INFIX,
         *_INTEGER_CALLS,
@@ -236,24 +241,14 @@ def scalar_expression(op: Operation, operands: Sequence[ScalarTile]) -> str:
                 f"{op.name}: triton has no element type {operand.element_type}"
             )
     result_type = op.results[0].type
-    if (inverse := _reciprocal_of_literal_divisor(op, operands)) is not None:
-        return _rounding_expression(
-            f"{operands[0].infix_text} * {inverse}", result_type
-        )
-    if (template := round_to_nearest_call(op)) is not None:
-        return _rounding_expression(
-            template.format(*_argument_texts(operands)), result_type
-        )
-    if (template := _FLOAT_INFIX.get(op.name)) is not None:
-        return _rounding_expression(
-            template.format(*_infix_texts(operands)), result_type
-        )
-    if (name := device_function_of(op, operands[0].shape)) is not None:
+    shapes = [operand.shape for operand in operands]
+    if (name := device_function_of(op, shapes)) is not None:
         return f"{name}({', '.join(operand.tile_text for operand in operands)})"
-    if (template := _FLOAT_CALLS.get(op.name)) is not None:
-        return _rounding_expression(
-            template.format(*_argument_texts(operands)), result_type
-        )
+    if (template := _NARROWED_INFIX.get(op.name)) is not None:
+        text = template.format(*_infix_texts(operands))
+        return _rounding_expression(text, result_type)
+    if (text := _float_expression(op, operands)) is not None:
+        return _rounding_expression(text, result_type, broadcast_shape(shapes))
     if (template := _INTEGER_INFIX.get(op.name)) is not None:
         return template.format(*_infix_texts(operands))
     if (template := _INTEGER_CALLS.get(op.name)) is not None:
@@ -264,6 +259,22 @@ def scalar_expression(op: Operation, operands: Sequence[ScalarTile]) -> str:
     if op.name in _CASTS:
         return _cast_expression(op, operands[0])
     return _express_comparison_or_select(op, operands)
+
+
+def _float_expression(op: Operation, operands: Sequence[ScalarTile]) -> str | None:
+    """
+    Return the expression of float arithmetic or of a function, with 16-bit floats in
+    f32, or `None`.
+    """
+    if (inverse := _reciprocal_of_literal_divisor(op, operands)) is not None:
+        return f"{operands[0].infix_text} * {inverse}"
+    if (template := round_to_nearest_call(op)) is not None:
+        return template.format(*_argument_texts(operands))
+    if op.name == "arith.divf":
+        return "{} / {}".format(*_infix_texts(operands))
+    if (template := _FLOAT_CALLS.get(op.name)) is not None:
+        return template.format(*_argument_texts(operands))
+    return None
 
 
 def _express_comparison_or_select(op: Operation, operands: Sequence[ScalarTile]) -> str:
@@ -316,9 +327,17 @@ def _argument_texts(operands: Sequence[ScalarTile]) -> list[str]:
     return [operand.argument_text for operand in operands]
 
 
-def _rounding_expression(text: str, element_type: Attribute) -> str:
+def _rounding_expression(
+    text: str, element_type: Attribute, shape: Sequence[int] = (1,)
+) -> str:
+    """
+    Return an expression of a tile, rounded to a 16-bit float type; by pairs if the
+    shape allows it.
+    """
     if promoted_arithmetic_type(element_type) is None:
         return text
+    if (rounding := rounding_function_to(element_type, shape)) is not None:
+        return f"{rounding}({text})"
     return f"({text}).to({triton_type_name(element_type)})"
 
 

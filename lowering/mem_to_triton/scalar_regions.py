@@ -14,6 +14,7 @@ from tlf.lowering.mem_to_triton.element_types import (
     shape_of,
     triton_type_name,
 )
+from tlf.lowering.mem_to_triton.packed_arithmetic import broadcast_shape
 from tlf.lowering.mem_to_triton.python_source import PythonSource
 from tlf.lowering.mem_to_triton.scalar_expressions import ScalarTile
 from tlf.lowering.mem_to_triton.tile_broadcasting import (
@@ -59,7 +60,7 @@ def write_scalar_operations(
         name = source.assign_variable(
             "v", scalar_expressions.scalar_expression(op, operands)
         )
-        shape = _broadcast_shape([operand.shape for operand in operands])
+        shape = broadcast_shape([operand.shape for operand in operands])
         tiles_by_value[result] = ScalarTile(name, result.type, shape)
 
 
@@ -77,8 +78,3 @@ def broadcast_scalar_to_domain(scalar: ScalarTile, domain: Sequence[int]) -> str
         dtype = triton_type_name(scalar.element_type)
         return f"tl.full({list(domain)}, {scalar.text}, {dtype})"
     return broadcast_tile_to_domain(scalar.text, scalar.shape, domain)
-
-
-def _broadcast_shape(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
-    ranked = [shape for shape in shapes if shape]
-    return tuple(max(extents) for extents in zip(*ranked, strict=True))

@@ -109,9 +109,8 @@ class RepairedBuilder(_Builder):
         return _make_interpreter_handle(values, _tl.bfloat16)
 
     def create_fma(self, x: Any, y: Any, z: Any) -> Any:
-        # The product of two f32 is exact in f64.
-        wide = [_decode_values(handle).astype(np.float64) for handle in (x, y, z)]
-        return _make_interpreter_handle(wide[0] * wide[1] + wide[2], z.dtype.scalar)
+        values = device_math.multiply_add(*map(_decode_values, (x, y, z)))
+        return _make_interpreter_handle(values, z.dtype.scalar)
 
     def create_splat(self, ret_ty: Any, arg: Any) -> Any:
         # The handle of a comparison has the type of its operands.
@@ -289,10 +288,12 @@ def _call_device_function(
     """Apply a numpy `function` to blocks and scalars, and return a Triton tensor."""
     to_tensor = _triton.interpreter_semantic.to_tensor
     operands = [to_tensor(argument) for argument in arguments]
-    shaped = max(operands, key=lambda operand: len(operand.shape))
     values = function(*(_decode_values(operand.handle) for operand in operands))
-    type_ = shaped.type if dtype is None else shaped.type.with_element_ty(dtype)
-    return _tl.tensor(_make_interpreter_handle(values, type_.scalar), type_)
+    scalar = operands[0].type.scalar if dtype is None else dtype
+    # The array of a scalar has one element.
+    is_block = any(operand.type.is_block() for operand in operands)
+    type_ = _tl.block_type(scalar, list(values.shape)) if is_block else scalar
+    return _tl.tensor(_make_interpreter_handle(values, scalar), type_)
 
 
 def _run_inline_assembly(

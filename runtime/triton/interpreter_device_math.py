@@ -26,6 +26,12 @@ def _round_half_away(x: np.ndarray) -> np.ndarray:
     return truncated + np.where(np.abs(x - truncated) >= 0.5, np.copysign(1.0, x), 0.0)
 
 
+def multiply_add(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
+    """Return `x * y + z` of floats of at most 32 bits, rounded once, in f64."""
+    # The product of two f32 is exact in f64.
+    return x.astype(np.float64) * y.astype(np.float64) + z.astype(np.float64)
+
+
 FUNCTIONS: Mapping[str, Callable[..., np.ndarray]] = {
     "acos": np.arccos,
     "acosh": np.arccosh,
@@ -56,6 +62,8 @@ INSTRUCTIONS: Mapping[str, Callable[..., np.ndarray]] = {
     "tanh.approx.f32": np.tanh,
     "cvt.rn.f16x2.f32": np.positive,
     "cvt.rn.bf16x2.f32": np.positive,
+    "fma.rn.f16x2": multiply_add,
+    "fma.rn.bf16x2": multiply_add,
     "mov.b32": np.positive,
     "max.NaN.f32": np.maximum,
     "max.f32": np.fmax,

@@ -5,7 +5,7 @@
 // CHECK:      def f_0(
 // CHECK:      for k
 // CHECK:        [[X:v[0-9]+]] = tl.load({{.*}}# %a
-// CHECK-NEXT:   [[E:v[0-9]+]] = (tl.exp2([[X]]
+// CHECK-NEXT:   [[E:v[0-9]+]] = to_bf16x2(tl.exp2([[X]]
 // CHECK-NEXT:   r{{[0-9]+}} =
 // CHECK-NEXT:   [[W:v[0-9]+]] = tl.load({{.*}}# %b
 // CHECK-NEXT:   [[T:v[0-9]+]] = tl.trans([[W]], (1, 0))
@@ -15,7 +15,7 @@
 // So is what a sum reads, too.
 // CHECK:      def f_1(
 // CHECK:      [[X:v[0-9]+]] = tl.load({{.*}}# %a
-// CHECK-NEXT: [[E:v[0-9]+]] = (tl.exp2([[X]]
+// CHECK-NEXT: [[E:v[0-9]+]] = to_bf16x2(tl.exp2([[X]]
 // CHECK:      tl.sum(
 // CHECK:      [[T:v[0-9]+]] = tl.trans([[E]], (1, 0))
 // CHECK-NEXT: tl.trans(tl.dot({{v[0-9]+}}, [[T]], acc=
@@ -23,14 +23,14 @@
 // And what narrow instructions would take several times.
 // CHECK:      def f_2(
 // CHECK:      [[X:v[0-9]+]] = tl.load({{.*}}# %a
-// CHECK-NEXT: [[E:v[0-9]+]] = (tl.exp2([[X]]
+// CHECK-NEXT: [[E:v[0-9]+]] = to_bf16x2(tl.exp2([[X]]
 // CHECK:      [[T:v[0-9]+]] = tl.trans([[E]], (1, 0))
 // CHECK-NEXT: tl.trans(tl.dot({{v[0-9]+}}, [[T]], acc=
 
 // What nothing else needs stays in the registers of the threads that computed it.
 // CHECK:      def f_3(
 // CHECK:      [[X:v[0-9]+]] = tl.load({{.*}}# %a
-// CHECK-NEXT: [[E:v[0-9]+]] = (tl.exp2([[X]]
+// CHECK-NEXT: [[E:v[0-9]+]] = to_bf16x2(tl.exp2([[X]]
 // CHECK-NOT:  tl.trans
 // CHECK:      tl.dot([[E]], {{v[0-9]+}}, acc=
 func.func @f(%x: tensor<512x128xbf16>, %y: tensor<512x64xbf16>, %w: tensor<64x64xbf16>)

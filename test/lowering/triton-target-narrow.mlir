@@ -7,7 +7,7 @@
 // CHECK:      [[B:v[0-9]+]] = tl.load({{.*}}# %b
 // CHECK-NEXT: tanh_approx_x2([[B]])
 // CHECK-NEXT: tl.store
-// CHECK-NEXT: ([[B]].to(tl.float32) * 0.05).to(tl.bfloat16)
+// CHECK-NEXT: to_bf16x2([[B]].to(tl.float32) * 0.05)
 // CHECK:      def tanh_approx_x2(x):
 // CHECK:      [[H:v[0-9]+]] = tl.load({{.*}}# %h
 // CHECK-NEXT: tanh_approx([[H]])

@@ -5,7 +5,7 @@
 
 // CHECK:      def exact_0
 // CHECK:      [[H:v[0-9]+]] = tl.load({{.*}}# %h
-// CHECK-NEXT: = ([[H]].to(tl.float32) / [[H]].to(tl.float32)).to(tl.float16)
+// CHECK-NEXT: = to_f16x2([[H]].to(tl.float32) / [[H]].to(tl.float32))
 // CHECK:      def exact_1
 // CHECK:      [[X:v[0-9]+]] = tl.load({{.*}}# %x
 // CHECK-NEXT: [[Y:v[0-9]+]] = tl.load({{.*}}# %y

@@ -5,7 +5,7 @@
 
 // CHECK-DAG:  fmod_wide({{v[0-9]+}}, {{v[0-9]+}}){{$}}
 // CHECK-DAG:  fmod_wide({{v[0-9]+}}, tl.full([], 3.5, tl.float32))
-// CHECK-DAG:  (libdevice.fmod({{v[0-9]+}}.to(tl.float32), {{v[0-9]+}}.to(tl.float32))).to(tl.float16)
+// CHECK-DAG:  to_f16x2(libdevice.fmod({{v[0-9]+}}.to(tl.float32), {{v[0-9]+}}.to(tl.float32)))
 // CHECK-DAG:  libdevice.fmod({{v[0-9]+}}, {{v[0-9]+}}){{$}}
 // CHECK-DAG:  def fmod_wide(x, y):
 func.func @f(%w: tensor<64x64xf32>, %b: tensor<64x64xbf16>, %h: tensor<64x64xf16>, %d: tensor<64x64xf64>)
