@@ -72,7 +72,7 @@ PIPELINES: Mapping[str, str] = {
         "convert-graph-to-tile,tidy,"
         "convert-tile-to-mem,tidy,mem-fold-unit-dims,mem-unroll-and-jam,"
         "mem-peel-iterations,"
-        "mem-split-accumulations,tidy,mem-widen-accumulators,"
+        "mem-split-accumulations,tidy,mem-widen-accumulators,mem-narrow-arithmetic,"
         "mem-schedule-moves,"
         "convert-mem-to-triton"
     ),

@@ -112,6 +112,10 @@ PASSES: Mapping[str, tuple[str, str]] = {
     "mem-fold-casts": ("mem.mem_fold_casts", "MemFoldCastsPass"),
     "mem-fold-fills": ("mem.mem_fold_fills", "MemFoldFillsPass"),
     "mem-fold-unit-dims": ("mem.mem_fold_unit_dims", "MemFoldUnitDimsPass"),
+    "mem-narrow-arithmetic": (
+        "mem.mem_narrow_arithmetic",
+        "MemNarrowArithmeticPass",
+    ),
     "mem-schedule-moves": ("mem.mem_schedule_moves", "MemScheduleMovesPass"),
     "mem-pipeline": ("mem.mem_pipeline", "MemPipelinePass"),
     "mem-report-copies": ("report.mem_report_copies", "MemReportCopiesPass"),

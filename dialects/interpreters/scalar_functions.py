@@ -27,6 +27,12 @@ def _divide_towards_zero(lhs: Array, rhs: Array) -> Array:
         return np.floor_divide(np.subtract(lhs, np.fmod(lhs, rhs)), rhs)
 
 
+def _multiply_add(x: Array, y: Array, addend: Array) -> Array:
+    """Return `x * y + addend`, rounded once for types of at most 32 bits."""
+    wide = [value.astype(np.float64) for value in (x, y, addend)]
+    return np.add(np.multiply(wide[0], wide[1]), wide[2]).astype(x.dtype)
+
+
 def _compute_rsqrt(value: Array) -> Array:
     return np.divide(1, np.sqrt(value))
 
@@ -79,6 +85,7 @@ FUNCTIONS: Mapping[type[Operation], Callable[..., Array]] = {
     math.Exp2Op: np.exp2,
     math.ExpM1Op: np.expm1,
     math.ExpOp: np.exp,
+    math.FmaOp: _multiply_add,
     math.FloorOp: np.floor,
     math.Log10Op: np.log10,
     math.Log1pOp: np.log1p,
