@@ -35,6 +35,11 @@ from xdsl.utils.exceptions import VerifyException
 KERNEL = "triton.kernel"
 """Attribute of a function that is a kernel."""
 
+DEPENDENT = "triton.dependent"
+"""
+Attribute of a kernel that waits for the kernel before it, and may be launched before
+that ends: programmatic dependent launch in CUDA's programming guide.
+"""
 
 WARP_SIZE = 32
 """Threads per warp."""

@@ -106,6 +106,8 @@ class GpuProcessor(Struct, frozen=True, forbid_unknown_fields=True):
     True if kernels that load and store more than the cache holds are faster with the
     loaded lines retained over the stored ones.
     """
+    dependent_launch: bool = False
+    """True if a kernel may start before the end of the one before, and wait for it."""
     reached: AchievableShares = AchievableShares()
     boxes: BoxCopies | None = None
     """Copies of boxes by tensor descriptors, if the GPU has them."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
+from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr, UnitAttr
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -93,11 +93,16 @@ class ConvertMemToTritonPass(ModulePass):
             if isinstance(kernel, func.FuncOp) and triton.KERNEL in kernel.attributes:
                 check_kernel_is_supported(kernel)
                 if chip is not None and kernel in outlined:
-                    _select_kinds_of_loads(kernel, chip)
+                    _select_features_of_gpu(kernel, chip)
 
 
-def _select_kinds_of_loads(kernel: func.FuncOp, chip: Chip) -> None:
-    """Mark the loads of a kernel that the GPU has better instructions for."""
+def _select_features_of_gpu(kernel: func.FuncOp, chip: Chip) -> None:
+    """
+    Mark the loads of a kernel that the GPU has better instructions for, and the kernel
+    if it can wait for the one before.
+    """
+    if chip.gpu.dependent_launch:
+        kernel.attributes[triton.DEPENDENT] = UnitAttr()
     if chip.gpu.boxes is not None:
         select_descriptor_loads(kernel, chip.gpu.boxes)
     if chip.gpu.retains_loads:

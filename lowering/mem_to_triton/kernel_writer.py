@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
-from tlf.dialects import mem
+from tlf.dialects import mem, triton
 from tlf.lowering.mem_to_triton.access_writer import (
     OFFSET_LIMIT,
     AccessWriter,
@@ -120,7 +120,7 @@ class KernelWriter:
         ]
         self.shared_buffers = _parameters_loaded_by(op) & _parameters_stored_by(op)
         self.access.repeated_sources = _sources_of_several_windows(op)
-        self._write_block(op.body.block)
+        self._write_body()
         name, descriptors = op.sym_name.data, self.descriptors.names
         declared = ", ".join([*parameters, *descriptors.values()])
         lines = [HEADER, "", "@triton.jit", f"def {name}({declared}):"]
@@ -136,6 +136,18 @@ class KernelWriter:
             lines += ["", "", function.rstrip()]
         text = "\n".join(lines) + "\n"
         return KernelText(text, tuple(parameters), tuple(descriptors))
+
+    def _write_body(self) -> None:
+        """
+        Write the body; a dependent kernel waits for the one before it, and lets the
+        next one start when each of its programs has stored its results.
+        """
+        is_dependent = triton.DEPENDENT in self.kernel.attributes
+        if is_dependent:
+            self.source.add_line("tl.extra.cuda.gdc_wait()")
+        self._write_block(self.kernel.body.block)
+        if is_dependent:
+            self.source.add_line("tl.extra.cuda.gdc_launch_dependents()")
 
     def _declare_parameter(self, argument: BlockArgument) -> str:
         """Return the name of a new parameter; bind its buffer view or index range."""

@@ -57,6 +57,13 @@ def install_interpreter_repairs() -> None:
     for name, function in device_math.FUNCTIONS.items():
         setattr(libdevice, name, partial(_call_device_function, function))
     setattr(_tl, "inline_asm_elementwise", _run_inline_assembly)
+    cuda = _tl.extra.cuda  # not the module of that name, but a copy
+    for name in ("gdc_wait", "gdc_launch_dependents"):
+        setattr(cuda, name, _ignore_dependency)
+
+
+def _ignore_dependency(_semantic: Any = None) -> None:
+    """Do nothing for a dependent launch: kernels run one after the other."""
 
 
 def _is_bfloat16(handle: Any) -> bool:

@@ -12,6 +12,7 @@ from tlf.runtime.triton.kernel_admission import KernelFacts, KernelVariant
 from tlf.runtime.triton.kernel_cache import compile_through_cache
 from tlf.runtime.triton.kernel_prefetch import compile_in_worker
 from tlf.runtime.triton.ptxas_selection import OPTIONS, use_assembler
+from tlf.runtime.triton.requested_kernel import launch_options
 from tlf.runtime.triton.tensor_descriptors import describe_addresses
 
 if TYPE_CHECKING:
@@ -33,8 +34,7 @@ def compile_kernel_variant(
     kernel = variant.kernel
     settings: dict[str, object] = {
         "grid": kernel.grid,
-        "num_warps": kernel.num_warps,
-        "num_stages": kernel.num_stages,
+        **launch_options(kernel),
         **(OPTIONS if variant.is_newest else {}),
     }
 

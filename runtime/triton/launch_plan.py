@@ -94,6 +94,11 @@ class Kernel:
     descriptors: tuple[Descriptor, ...] = ()
     """Descriptors that the kernel takes after its arguments."""
 
+    @property
+    def is_dependent(self) -> bool:
+        """True if the kernel waits for the launch before it, and may start early."""
+        return "gdc_wait()" in self.source
+
     def with_source(self, source: str) -> Kernel:
         """Return the kernel with another source, and its digest."""
         return replace(self, source=source, sha256=_digest_of(source))

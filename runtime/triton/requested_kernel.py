@@ -14,6 +14,7 @@ from typing import Any
 
 from tlf.runtime.triton.dtypes import DESCRIPTOR
 from tlf.runtime.triton.kernel_request import KernelRequest
+from tlf.runtime.triton.launch_plan import Kernel
 from tlf.runtime.triton.ptxas_selection import OPTIONS
 
 ALIGNMENT = 16
@@ -70,13 +71,21 @@ def _make_target(request: KernelRequest) -> Any:
     return targets.GPUTarget(gpu.backend, gpu.arch, gpu.warp_size)
 
 
+def launch_options(kernel: Kernel) -> dict[str, object]:
+    """Return Triton's options for the launch of a kernel."""
+    options: dict[str, object] = {
+        "num_warps": kernel.num_warps,
+        "num_stages": kernel.num_stages,
+    }
+    return {**options, "launch_pdl": True} if kernel.is_dependent else options
+
+
 def _make_options(request: KernelRequest) -> dict[str, object]:
     """Return the options of a launch, with those that Triton's launches add."""
     knobs: Any = import_module("triton").knobs
     kernel = request.variant.kernel
     return {
-        "num_warps": kernel.num_warps,
-        "num_stages": kernel.num_stages,
+        **launch_options(kernel),
         "debug": knobs.runtime.debug,
         "instrumentation_mode": knobs.compilation.instrumentation_mode,
         **(OPTIONS if request.variant.is_newest else {}),

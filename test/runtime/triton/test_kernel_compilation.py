@@ -1,10 +1,12 @@
-"""Compiled kernels are loaded one at a time."""
+"""Options of launches, and compiled kernels, which are loaded one at a time."""
 
 import time
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 from tlf.runtime.triton.kernel_compilation import read_kernel_facts
+from tlf.runtime.triton.launch_plan import Kernel
+from tlf.runtime.triton.requested_kernel import launch_options
 
 
 class Launchers:
@@ -47,3 +49,10 @@ def test_threads_do_not_swap_launchers():
     with ThreadPoolExecutor(8) as threads:
         list(threads.map(load, kernels))
     assert [each.launch for each in kernels] == list(range(32))
+
+
+def test_only_kernels_that_wait_may_start_early():
+    kernel = Kernel("f", "", "def f(p0):\n    tl.store(p0, 1)\n", (1,), 4, 3, ("p0",))
+    waiting = kernel.with_source("def f(p0):\n    tl.extra.cuda.gdc_wait()\n")
+    assert launch_options(kernel) == {"num_warps": 4, "num_stages": 3}
+    assert launch_options(waiting)["launch_pdl"] is True
