@@ -80,6 +80,14 @@ def test_more_cores():
     assert all(0 < after <= before for before, after in pairwise(times)), times
 
 
+def test_little_work():
+    """Nests of little work are divided, too, where a tile as a whole fits the L1."""
+    chip = draw_chip(3)
+    chips = (chip, double_resource(chip, "L1 capacity"))
+    before, after = (simulate_on_chip(PROGRAMS["softmax"](), each) for each in chips)
+    assert after <= 1.01 * before
+
+
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("seed", "name", "resource"),

@@ -106,10 +106,14 @@ class InnerSearch:
         return [op for op in operations if isinstance(op, ContractionInterface)]
 
     def find_best(self) -> TileCandidate | None:
-        """Return the best candidate, or `None` if no point of the grid fits."""
+        """
+        Return the best candidate, or `None` if no point of the grid fits. With little
+        work, only sizes near those of a single tile are candidates.
+        """
         if (single := self._single_tile_candidate()) is not None:
-            return single
-        best = self._search_grid(TILE_SEARCH.max_simulated)
+            best = self._best_near_single_tile(single)
+        else:
+            best = self._search_grid(TILE_SEARCH.max_simulated)
         return (
             None if best is None else self._prefer_less_memory(self._hill_climb(best))
         )
@@ -190,7 +194,7 @@ class InnerSearch:
         return sizes[len(self.axes.parallel) :] == self.axes.reduction
 
     def _single_tile_candidate(self) -> TileCandidate | None:
-        """Return the candidate with a single tile if overlap would gain little."""
+        """Return the candidate with a single tile if overlap can gain few cycles."""
         sizes = (*self.axes.parallel, *self.axes.reduction)
         if (buffers := self._buffers_for(sizes)) is None:
             return None
@@ -254,6 +258,25 @@ class InnerSearch:
             for stages in {best.stages: None, self.counts[-1]: None}
         )
         return min((best, *(e for e in timed if e is not None)), key=rank_of_candidate)
+
+    def _best_near_single_tile(self, single: TileCandidate) -> TileCandidate:
+        """
+        Return the best candidate with a single tile divided along one axis, and as many
+        iterations in flight as possible, or the one with a single tile.
+        """
+        divided = (
+            self.simulated_candidate_for(each, self.counts[-1])
+            for each in self._divided_sizes(_sizes_of(single))
+        )
+        known = [single, *(each for each in divided if each is not None)]
+        return min(known, key=rank_of_candidate)
+
+    def _divided_sizes(self, sizes: Sizes) -> Iterator[Sizes]:
+        """Yield the sizes with one of the next smaller options of an axis."""
+        for axis, size in enumerate(sizes):
+            smaller = [e for e in self._size_options_along(axis) if e < size]
+            for option in reversed(smaller[-TILE_SEARCH.divided_sizes :]):
+                yield (*sizes[:axis], option, *sizes[axis + 1 :])
 
     def _neighbour_sizes(self, sizes: Sizes) -> Iterator[Sizes]:
         """Yield the sizes with one axis one option up or down."""

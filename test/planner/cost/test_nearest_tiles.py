@@ -189,6 +189,24 @@ def test_little_is_lost_to_all_sizes(m: int, n: int, k: int):
     assert found.cycles <= 1.05 * least
 
 
+def test_little_work_is_divided():
+    """A softmax that fits as a whole takes as long as with the best of all options."""
+    searched = search(SOFTMAX.replace("256", "8"), "npu")
+    extents = (*searched.axes.parallel, *searched.axes.reduction)
+    single = searched.simulated_candidate_for(extents, SINGLE)
+    found = searched.find_best()
+    assert single is not None
+    assert found is not None
+    options = map(tile_size_options, extents)
+    timed = (
+        searched.simulated_candidate_for(sizes, stages)
+        for sizes in product(*options)
+        for stages in searched.counts
+    )
+    least = min(each.cycles for each in timed if each is not None)
+    assert found.cycles <= 1.05 * least < single.cycles
+
+
 def test_what_follows_a_sum_holds_up_none_of_its_loads():
     """
     An operand multiplied with a product is loaded after the reduction tiles of the
