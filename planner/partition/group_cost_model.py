@@ -321,6 +321,23 @@ class GroupCosts(CostModel):
         plan = search.plan_for(*option.plan.plan_key)
         return None if plan is None else self._plan_to_option(plan, context)
 
+    def option_with_more_in_flight(
+        self, group: int, context: ResidencyContext, option: Option
+    ) -> Option | None:
+        """
+        Return the option with one more iteration in flight, or None if there are no
+        more iterations or it does not fit.
+        """
+        if not isinstance(plan := option.plan, OuterPlan):
+            return None
+        sizes, sliding_axis, stages, has_prefetch = plan.plan_key
+        if stages == 1 or plan.iteration_count in range(stages + 1):
+            return None
+        if (search := self._search_with_residency(group, context)) is None:
+            return None
+        deeper = search.plan_for(sizes, sliding_axis, stages + 1, has_prefetch)
+        return None if deeper is None else self._plan_to_option(deeper, context)
+
     def prefetch_options(
         self, group: int, context: ResidencyContext, option: Option, count: int
     ) -> Sequence[Option]:

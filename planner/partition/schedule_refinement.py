@@ -336,8 +336,11 @@ class ScheduleRefinement:
         has_improved = True
         while has_improved:
             has_improved = False
+            deeper = [*self._neighbours_with_more_in_flight(schedule)]
             for found_rank, other in self._rank_until_stalled(
-                self._neighbours_by_rank(schedule), patience, (rank, schedule)
+                [*deeper, *self._neighbours_by_rank(schedule)],
+                patience + len(deeper),
+                (rank, schedule),
             ):
                 if found_rank is not None and found_rank < rank:
                     rank, schedule, has_improved = found_rank, other, True
@@ -349,6 +352,15 @@ class ScheduleRefinement:
         return sorted(
             self._neighbours_with_other_plan(schedule), key=self._modelled_rank
         )
+
+    def _neighbours_with_more_in_flight(self, schedule: Schedule) -> Iterator[Schedule]:
+        """Yield copies of a schedule with one more iteration of one group in flight."""
+        for index, step in enumerate(schedule.steps):
+            option = self.costs.option_with_more_in_flight(
+                step.group, step.context, step.option
+            )
+            if option is not None:
+                yield _with_step_option(schedule, index, option)
 
     def _add_prefetch_while_faster(self, rank: int, schedule: Schedule) -> Ranked:
         """

@@ -6,6 +6,7 @@ from xdsl.parser import Parser
 
 from tlf.compiler.driver.driver import new_context
 from tlf.dialects.target import load_target_spec
+from tlf.planner.cost.npu.outer_plan import OuterPlan
 from tlf.planner.partition.block_problem import partition_problem_of
 from tlf.planner.partition.group_cost_model import GroupCosts
 from tlf.planner.restricted_targets import targets_with_half_a_resource
@@ -17,6 +18,10 @@ func.func @f(%x: tensor<{shape}xf32>) -> tensor<{shape}xf32> {{
   func.return %y : tensor<{shape}xf32>
 }}
 """
+
+
+QUARTERS = (16, 32), None, 2, False
+"""Plan of a quarter of 64 rows, twice in flight."""
 
 
 def negation_of(shape: str) -> tuple[GroupCosts, ResidencyContext]:
@@ -71,3 +76,20 @@ def test_costs_on_another_target_are_those_of_its_own_model():
         assert same_plan is not None
         assert same_plan.time >= max(found.time, own.time)
     assert costs.option_of_equal_plan(1, around, own) == own
+
+
+def test_more_in_flight_until_all_iterations_are():
+    """The tiles stay the same; the number in flight ends at that of the iterations."""
+    costs, around = negation_of("64x32")
+    option = next(
+        each
+        for each in costs.best_options(1, around, 100)
+        if isinstance(plan := each.plan, OuterPlan) and plan.plan_key == QUARTERS
+    )
+    plans: list[OuterPlan] = []
+    while option is not None:
+        assert isinstance(option.plan, OuterPlan)
+        plans.append(option.plan)
+        option = costs.option_with_more_in_flight(1, around, option)
+    assert [each.stages for each in plans] == [2, 3, 4]
+    assert {each.tile_sizes for each in plans} == {(16, 32)}
