@@ -61,6 +61,8 @@ class TileSearchBudget:
     """
     slowdown_divisor: int = 128
     """Accepted slowdown of tiles that take much less memory: 1 / `slowdown_divisor`."""
+    equal_time_divisor: int = 512
+    """Slowdown of larger tiles that counts as none: 1 / `equal_time_divisor`."""
     alternative_divisor: int = 8
     """
     Maximum slowdown of alternatives, which may be better in combination: 1 /

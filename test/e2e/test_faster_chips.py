@@ -80,11 +80,22 @@ def test_more_cores():
     assert all(0 < after <= before for before, after in pairwise(times)), times
 
 
-def test_little_work():
-    """Nests of little work are divided, too, where a tile as a whole fits the L1."""
-    chip = draw_chip(3)
-    chips = (chip, double_resource(chip, "L1 capacity"))
-    before, after = (simulate_on_chip(PROGRAMS["softmax"](), each) for each in chips)
+@pytest.mark.parametrize(
+    ("seed", "name", "resource"),
+    [
+        pytest.param(3, "softmax", "L1 capacity", id="little-work"),
+        pytest.param(39, "softmax", "vector lanes", id="more-in-flight"),
+        pytest.param(37, "gemv", "L1 capacity", id="larger-tiles"),
+    ],
+)
+def test_more_of_a_resource_in_short_programs(seed: int, name: str, resource: str):
+    """
+    Nests of little work are divided, more tiles are in flight than by the formula, and
+    tiles of equal time are large, whatever fits.
+    """
+    chip = draw_chip(seed)
+    chips = (chip, double_resource(chip, resource))
+    before, after = (simulate_on_chip(PROGRAMS[name](), each) for each in chips)
     assert after <= 1.01 * before
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import permutations
-from math import inf
+from math import inf, prod
 
 from tlf.analysis.tiling.group_analysis import GroupMembers
 from tlf.analysis.tiling.group_tiling import GroupTiling, TilingError
@@ -145,15 +145,33 @@ class InnerSearch:
 
     def _prefer_less_memory(self, best: TileCandidate) -> TileCandidate:
         """
-        Return a candidate of similar time that takes less memory, or the best one.
+        Return a candidate of similar time that takes less memory, or has fewer tiles if
+        the best one takes little; otherwise the best one.
         """
         if 2 * best.moved_bytes <= self.level.capacity:
-            return best
+            return self._prefer_fewer_tiles(best)
         known = self._candidates_slightly_slower(best, TILE_SEARCH.slowdown_divisor)
         smaller = (
             each for each in known if 4 * each.moved_bytes <= 3 * best.moved_bytes
         )
         return min(smaller, key=rank_of_candidate, default=best)
+
+    def _prefer_fewer_tiles(self, best: TileCandidate) -> TileCandidate:
+        """
+        Return the candidate of equal time with the largest tiles, of at least twice the
+        elements of the best one, which it returns otherwise. Short moves and
+        instructions take longer beside those of other levels, which are not simulated.
+        """
+        least = 2 * prod(_sizes_of(best))
+        larger = (
+            each
+            for each in self._candidates_slightly_slower(
+                best, TILE_SEARCH.equal_time_divisor
+            )
+            if 2 * each.moved_bytes <= self.level.capacity
+            and prod(_sizes_of(each)) >= least
+        )
+        return min(larger, key=_rank_of_large_tiles, default=best)
 
     def find_approximate_best(self) -> TileCandidate | None:
         """Return an approximately best candidate at a fraction of the search cost."""
@@ -411,6 +429,11 @@ class InnerSearch:
 def _sizes_of(candidate: TileCandidate) -> Sizes:
     """Return the sizes of a candidate, as for the search."""
     return *candidate.tile_sizes, *candidate.reduction_tile_sizes
+
+
+def _rank_of_large_tiles(candidate: TileCandidate) -> tuple[int, int, int]:
+    """Return the sort key of candidates: the largest tiles, then cycles and bytes."""
+    return -prod(_sizes_of(candidate)), *rank_of_candidate(candidate)
 
 
 def _has_no_smaller_size(sizes: Sizes, min_sizes: Sizes) -> bool:

@@ -172,6 +172,21 @@ def test_room_is_left_where_that_costs_little():
     assert found.cycles <= 1.01 * fastest.cycles
 
 
+def test_larger_tiles_that_take_no_longer_are_chosen():
+    """Short moves wait more often for those of other levels."""
+    searched = search(PRODUCT.format(m=1, n=128, k=512), "u85-like")
+    found = searched.find_best()
+    assert found is not None
+    known = [
+        each for each in searched.simulated_candidates.values() if each is not None
+    ]
+    fastest = min(known, key=rank_of_candidate)
+    assert prod(found.tile_sizes) >= 2 * prod(fastest.tile_sizes)
+    assert found.reduction_tile_sizes == fastest.reduction_tile_sizes
+    assert found.cycles <= 1.002 * fastest.cycles
+    assert found.moved_bytes <= searched.level.capacity / 2
+
+
 @pytest.mark.parametrize(("m", "n", "k"), [(16, 24, 24)])
 def test_little_is_lost_to_all_sizes(m: int, n: int, k: int):
     """The time of the chosen tiles against that of all options of sizes and stages."""
