@@ -173,7 +173,8 @@ def _write_narrow_body(
 
 def _is_number_of(number: float, element: Attribute) -> bool:
     """Return `True` if a number is one of an element type."""
-    return float(np.array(number).astype(dtype_of(element))) == number
+    with np.errstate(over="ignore"):
+        return float(np.array(number).astype(dtype_of(element))) == number
 
 
 def _insert_constant(builder: Builder, number: float, element: Attribute) -> SSAValue:
