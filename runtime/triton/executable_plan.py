@@ -13,6 +13,10 @@ import torch
 from tlf.runtime.triton import device_tensors
 from tlf.runtime.triton.argument_guard import ArgumentGuard
 from tlf.runtime.triton.bound_plan import BoundPlan
+from tlf.runtime.triton.dependent_launch import (
+    adapt_to_capability,
+    least_capability,
+)
 from tlf.runtime.triton.device_tensors import Array
 from tlf.runtime.triton.fixed_arguments import CallArguments, FixedArguments
 from tlf.runtime.triton.interpreted_plan import InterpretedPlan
@@ -37,8 +41,10 @@ class Executable:
     """
 
     def __init__(self, plan: Plan, device: str) -> None:
-        self.plan = plan
         self.device = torch.empty(0, device=device).device
+        if self.device.type == "cuda":
+            plan = adapt_to_capability(plan, least_capability())
+        self.plan = plan
         self.uses_graphs = True
         """True if launches that repeat with the same addresses become a CUDA graph."""
         self.keeps_temporaries = True

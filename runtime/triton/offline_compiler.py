@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Self, cast
 
 from tlf.runtime.triton import dtypes
+from tlf.runtime.triton.dependent_launch import adapt_to_capability
 from tlf.runtime.triton.kernel_admission import (
     KernelFacts,
     KernelVariant,
@@ -106,6 +107,7 @@ class OfflineCompiler:
         Raises `KernelError` for a kernel that does not compile, `UnavailableError` if
         there is no compiler.
         """
+        plan = adapt_to_capability(plan, self.capability)
         return tuple(
             self._compile_admitted_variant(kernel, _parameter_types(plan, kernel))
             if assemble and admits
