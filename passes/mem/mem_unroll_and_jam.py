@@ -15,6 +15,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 from xdsl.traits import is_side_effect_free
 
+from tlf.analysis.buffers.memory_effects import root_buffer_of
 from tlf.analysis.buffers.normalized_loops import loop_ranges_of
 from tlf.dialects import mem
 from tlf.dialects.affine_values import constant_value_of
@@ -47,7 +48,8 @@ class MemUnrollAndJamPass(ModulePass):
     elements which several windows read are loaded once. Results are stored at the end.
 
     A loop over no whole multiple of the factor is not unrolled, nor is one whose body
-    has other effects, loops of many iterations, or accesses that cannot alternate.
+    has other effects, loops of many iterations, loads of what it stored, or accesses
+    that cannot alternate.
     """
 
     name = "mem-unroll-and-jam"
@@ -83,9 +85,23 @@ def _can_unroll(nest: scf.ParallelOp, axis: int, factor: int) -> bool:
     return (
         extent % factor == 0
         and {use.operation for use in variable.uses} <= set[Operation](accesses)
+        and not any(nest.is_ancestor(_buffer_of(op).owner) for op in accesses)
+        and not _loads_what_it_stored(accesses)
         and all(_can_copy(op, nest.body.block) for op in body)
         and all(_can_alternate(op, variable, extent, factor) for op in accesses)
     )
+
+
+def _loads_what_it_stored(accesses: Sequence[Access]) -> bool:
+    """Return `True` if a buffer is loaded after it was stored to."""
+    stored = set[SSAValue]()
+    for op in accesses:
+        root = root_buffer_of(_buffer_of(op))
+        if isinstance(op, mem.StoreOp):
+            stored.add(root)
+        elif root in stored:
+            return True
+    return False
 
 
 def _can_copy(op: Operation, body: Block) -> bool:
@@ -136,7 +152,7 @@ def _can_alternate(op: Access, variable: SSAValue, extent: int, factor: int) -> 
     return len(terms) < 2 and all(step == 1 for _, step in terms)
 
 
-def _buffer_of(op: mem.LoadOp | mem.StoreOp) -> SSAValue:
+def _buffer_of(op: Access) -> SSAValue:
     return op.destination if isinstance(op, mem.StoreOp) else op.source
 
 

@@ -75,3 +75,45 @@ func.func @odd(%x: memref<2x4x15x32xf16, "L3">, %y: memref<120x32xf16, "L3">) {
   }) {mapping = "grid", unroll = array<i64: 2>} : (index, index, index) -> ()
   func.return
 }
+
+// -----
+
+// Kept: what is loaded after it was stored would be loaded before.
+// CHECK-LABEL: func.func @loads_what_it_stored
+// CHECK:         "scf.parallel"(%zero, %end, %step)
+// CHECK:           mem.store {{.*}} to %y[%i, 0]
+// CHECK:           mem.load %y[%i, 0]
+func.func @loads_what_it_stored(%x: memref<64x32xf16, "L3">, %y: memref<64x32xf16, "L3">, %z: memref<64x32xf16, "L3">) {
+  %zero = arith.constant 0 : index
+  %step = arith.constant 16 : index
+  %end = arith.constant 64 : index
+  "scf.parallel"(%zero, %end, %step) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
+  ^bb0(%i: index):
+    %a = mem.load %x[%i, 0] size [16, 32] : memref<64x32xf16, "L3"> -> tensor<16x32xf16>
+    mem.store %a to %y[%i, 0] : tensor<16x32xf16> to memref<64x32xf16, "L3">
+    %b = mem.load %y[%i, 0] size [16, 32] : memref<64x32xf16, "L3"> -> tensor<16x32xf16>
+    mem.store %b to %z[%i, 0] : tensor<16x32xf16> to memref<64x32xf16, "L3">
+    scf.reduce
+  }) {mapping = "grid", unroll = array<i64: 2>} : (index, index, index) -> ()
+  func.return
+}
+
+// -----
+
+// Kept: views of the buffer's rows are before the loop, where the buffer is not defined.
+// CHECK-LABEL: func.func @view_of_an_iteration
+// CHECK:         "scf.parallel"(%zero, %end, %step)
+func.func @view_of_an_iteration(%x: memref<64x32xf16, "L3">, %y: memref<64x32xf16, "L3">) {
+  %zero = arith.constant 0 : index
+  %step = arith.constant 16 : index
+  %end = arith.constant 64 : index
+  "scf.parallel"(%zero, %end, %step) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
+  ^bb0(%i: index):
+    %v = memref.reinterpret_cast %x to offset: [0], sizes: [64, 32], strides: [32, 1]
+        : memref<64x32xf16, "L3"> to memref<64x32xf16, strided<[32, 1]>, "L3">
+    %a = mem.load %v[%i, 0] size [16, 32] : memref<64x32xf16, strided<[32, 1]>, "L3"> -> tensor<16x32xf16>
+    mem.store %a to %y[%i, 0] : tensor<16x32xf16> to memref<64x32xf16, "L3">
+    scf.reduce
+  }) {mapping = "grid", unroll = array<i64: 2>} : (index, index, index) -> ()
+  func.return
+}
