@@ -12,8 +12,9 @@ from collections.abc import Mapping, Sequence
 from math import prod
 
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import BFloat16Type, Float16Type
 from xdsl.ir import Operation
+
+from tlf.dialects.types import is_16_bit_float
 
 _TRITON_TYPES: Mapping[str, str] = {"f16": "tl.float16", "bf16": "tl.bfloat16"}
 
@@ -60,7 +61,7 @@ def packed_function_of(op: Operation, shapes: Sequence[tuple[int, ...]]) -> str 
     `shapes` are those of the tiles; a literal has none.
     """
     name, type_ = _OPERATIONS.get(type(op)), op.results[0].type
-    if name is None or not isinstance(type_, Float16Type | BFloat16Type):
+    if name is None or not is_16_bit_float(type_):
         return None
     is_broadcast = len({shape for shape in shapes if shape}) > 1
     if not is_broadcast and not isinstance(op, math.FmaOp):

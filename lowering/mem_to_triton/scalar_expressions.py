@@ -31,12 +31,15 @@ from tlf.lowering.mem_to_triton.element_types import (
 from tlf.lowering.mem_to_triton.packed_arithmetic import broadcast_shape
 from tlf.lowering.mem_to_triton.round_to_nearest import round_to_nearest_call
 
-_NARROWED_INFIX = {
+_FLOAT_INFIX = {
     "arith.addf": "{} + {}",
     "arith.subf": "{} - {}",
     "arith.mulf": "{} * {}",
+    "arith.divf": "{} / {}",
     "arith.negf": "-1.0 * {}",
 }
+
+_NARROWED = frozenset(_FLOAT_INFIX) - {"arith.divf"}
 """Arithmetic in f32 that LLVM narrows to 16 bits, with the rounding that follows it."""
 
 _FLOAT_CALLS = {
@@ -147,8 +150,7 @@ _OTHERS = ("arith.cmpf", "arith.cmpi", "arith.constant", "arith.select")
 
 SUPPORTED_OPERATIONS = frozenset(
     (
-        *_NARROWED_INFIX,
-        "arith.divf",
+        *_FLOAT_INFIX,
         *_FLOAT_CALLS,
         *_INTEGER_INFIX,
         *_INTEGER_CALLS,
@@ -244,11 +246,8 @@ def scalar_expression(op: Operation, operands: Sequence[ScalarTile]) -> str:
     shapes = [operand.shape for operand in operands]
     if (name := device_function_of(op, shapes)) is not None:
         return f"{name}({', '.join(operand.tile_text for operand in operands)})"
-    if (template := _NARROWED_INFIX.get(op.name)) is not None:
-        text = template.format(*_infix_texts(operands))
-        return _rounding_expression(text, result_type)
     if (text := _float_expression(op, operands)) is not None:
-        return _rounding_expression(text, result_type, broadcast_shape(shapes))
+        return _rounding_expression(op, text, broadcast_shape(shapes))
     if (template := _INTEGER_INFIX.get(op.name)) is not None:
         return template.format(*_infix_texts(operands))
     if (template := _INTEGER_CALLS.get(op.name)) is not None:
@@ -270,8 +269,8 @@ def _float_expression(op: Operation, operands: Sequence[ScalarTile]) -> str | No
         return f"{operands[0].infix_text} * {inverse}"
     if (template := round_to_nearest_call(op)) is not None:
         return template.format(*_argument_texts(operands))
-    if op.name == "arith.divf":
-        return "{} / {}".format(*_infix_texts(operands))
+    if (template := _FLOAT_INFIX.get(op.name)) is not None:
+        return template.format(*_infix_texts(operands))
     if (template := _FLOAT_CALLS.get(op.name)) is not None:
         return template.format(*_argument_texts(operands))
     return None
@@ -327,18 +326,15 @@ def _argument_texts(operands: Sequence[ScalarTile]) -> list[str]:
     return [operand.argument_text for operand in operands]
 
 
-def _rounding_expression(
-    text: str, element_type: Attribute, shape: Sequence[int] = (1,)
-) -> str:
-    """
-    Return an expression of a tile, rounded to a 16-bit float type; by pairs if the
-    shape allows it.
-    """
-    if promoted_arithmetic_type(element_type) is None:
+def _rounding_expression(op: Operation, text: str, shape: Sequence[int]) -> str:
+    """Return an expression of a result, rounded if it is a 16-bit float."""
+    type_ = op.results[0].type
+    if promoted_arithmetic_type(type_) is None:
         return text
-    if (rounding := rounding_function_to(element_type, shape)) is not None:
-        return f"{rounding}({text})"
-    return f"({text}).to({triton_type_name(element_type)})"
+    function = rounding_function_to(type_, shape)
+    if function is None or op.name in _NARROWED:
+        return f"({text}).to({triton_type_name(type_)})"
+    return f"{function}({text})"
 
 
 def _comparison_expression(predicate: int, operands: Sequence[ScalarTile]) -> str:
