@@ -24,7 +24,7 @@ from tlf.planner.context import Memo
 from tlf.planner.cost.npu.level_residency import Residency
 from tlf.planner.cost.npu.npu_estimator import nest_predictor_on
 from tlf.planner.cost.npu.outer_model import OuterCostModel
-from tlf.planner.cost.npu.outer_plan import OuterPlan
+from tlf.planner.cost.npu.outer_plan import OuterPlan, PlanKey
 from tlf.planner.cost.npu.outer_search import OuterSearch
 from tlf.planner.fusion.remark_collector import (
     contraction_limit_remark,
@@ -315,11 +315,9 @@ class GroupCosts(CostModel):
         """
         if not self._is_tiled_as_group(group):
             return self._untiled_option(group)
-        search = self._search_with_residency(group, context)
-        if search is None or not isinstance(option.plan, OuterPlan):
+        if not isinstance(option.plan, OuterPlan):
             return None
-        plan = search.plan_for(*option.plan.plan_key)
-        return None if plan is None else self._plan_to_option(plan, context)
+        return self._option_of_plan_key(group, context, option.plan.plan_key)
 
     def option_with_more_in_flight(
         self, group: int, context: ResidencyContext, option: Option
@@ -333,10 +331,17 @@ class GroupCosts(CostModel):
         sizes, sliding_axis, stages, has_prefetch = plan.plan_key
         if stages == 1 or plan.iteration_count in range(stages + 1):
             return None
+        deeper = sizes, sliding_axis, stages + 1, has_prefetch
+        return self._option_of_plan_key(group, context, deeper)
+
+    def _option_of_plan_key(
+        self, group: int, context: ResidencyContext, key: PlanKey
+    ) -> Option | None:
+        """Return the option of a group with a plan, or None if the group has none."""
         if (search := self._search_with_residency(group, context)) is None:
             return None
-        deeper = search.plan_for(sizes, sliding_axis, stages + 1, has_prefetch)
-        return None if deeper is None else self._plan_to_option(deeper, context)
+        plan = search.plan_for(*key)
+        return None if plan is None else self._plan_to_option(plan, context)
 
     def prefetch_options(
         self, group: int, context: ResidencyContext, option: Option, count: int
