@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.traits import SymbolUserOpInterface
 
+from tlf.compiler.driver.detached_users import verify_no_detached_users
 from tlf.compiler.driver.dominance import verify_dominance
 from tlf.compiler.driver.snapshot import Snapshot, take_snapshot
 from tlf.compiler.driver.verified_forms import FormReader, VerifiedForms
@@ -24,11 +25,12 @@ from tlf.compiler.driver.verify_attributes import verify_no_stray_attributes
 
 
 def verify_module(module: ModuleOp) -> None:
-    """Check the operations, their attributes and the dominance of values."""
+    """Check the operations, their attributes, and definitions and users of values."""
     module.verify()
     for op in module.walk():
         verify_no_stray_attributes(op)
     verify_dominance(module)
+    verify_no_detached_users(module)
 
 
 @dataclass

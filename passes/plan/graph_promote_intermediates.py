@@ -150,16 +150,18 @@ class _GroupPromotion:
         not fit, leave it unchanged.
         """
         for rounds in False, True:
-            trial = group.clone()
-            promote_group_to_f32(trial, rounds)
-            if (
-                find_group_objection(
-                    members_of_group_op(trial), self.level, self.target
-                )
-                is None
-            ):
+            if self._fits_promoted(group, rounds):
                 promote_group_to_f32(group, rounds)
                 return
+
+    def _fits_promoted(self, group: graph.GroupOp, rounds_group_results: bool) -> bool:
+        """Return `True` if the tiles of a group fit after its promotion."""
+        trial = group.clone()
+        promote_group_to_f32(trial, rounds_group_results)
+        members = members_of_group_op(trial)
+        objection = find_group_objection(members, self.level, self.target)
+        trial.erase()
+        return objection is None
 
 
 @dataclass(frozen=True)

@@ -16,12 +16,14 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from tlf.compiler.driver import module_verifier
+from tlf.compiler.driver.diagnostics import CompileError
 from tlf.compiler.driver.driver import new_context
 from tlf.compiler.driver.module_verifier import IncrementalVerifier, verify_module
 from tlf.compiler.driver.pass_manager import CLEAN_UP, PassManager, VerifyEach
 from tlf.compiler.driver.snapshot import take_snapshot
 from tlf.compiler.driver.verified_forms import VerifiedForms
 from tlf.dialects.dead_operations import DeadOperationErasurePass
+from tlf.dialects.numerics_attribute import NUMERICS_ATTRIBUTE
 from tlf.dialects.reporting_pass import ReportingPass
 from tlf.dialects.target import load_target_spec
 from tlf.lowering.pipelines import PIPELINES
@@ -218,6 +220,36 @@ def test_all_is_verified_after_each_change(monkeypatch: pytest.MonkeyPatch):
     passes = [Leave(), Annotate(), Leave()]
     PassManager(passes, VerifyEach.FULL).run(new_context(), module)
     assert len(whole) == 2
+
+
+@dataclass(frozen=True)
+class CopyWithoutErasure(ModulePass):
+    """Leaves a detached copy of an operation, which uses values of the program."""
+
+    name = "copy-without-erasure"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        next(each for each in op.walk() if each.name.startswith("graph.")).clone()
+
+
+def test_users_are_operations_of_the_program():
+    module = _module_after("graph-decompose").clone()
+    with pytest.raises(CompileError, match=r"a detached `graph\..*` uses a value"):
+        PassManager([CopyWithoutErasure(), Annotate()], VerifyEach.FULL).run(
+            new_context(), module
+        )
+
+
+@pytest.mark.parametrize("numerics", ["strict", "relaxed"])
+@pytest.mark.parametrize("chip", ["npu-tiny", "h200"])
+@pytest.mark.parametrize("name", ["gelu", "residual_mlp"])
+def test_passes_leave_valid_programs(name: str, chip: str, numerics: str):
+    target = load_target_spec(chip)
+    context, module = parsed((EXAMPLES / f"{name}.mlir").read_text())
+    target.attach_to_module(module)
+    module.attributes[NUMERICS_ATTRIBUTE] = StringAttr(numerics)
+    passes = [*map(limit_search, steps_of(target))]
+    PassManager(passes, VerifyEach.FULL).run(context, module)
 
 
 @pytest.mark.parametrize(("name", "expected"), [("dce", 2), ("leave", 4)])
