@@ -262,8 +262,9 @@ def _network_rows() -> Iterator[GateRow]:
             yield row
             if dtype == "f32" and model.name in CONVOLUTIONAL:
                 yield row.with_default_switches()
-            tier = CORE if name in RELAXED else FULL
-            yield replace(row.with_relaxed_numerics(), tier=tier)
+            is_core = dtype == "bf16" and model.name in RELAXED
+            relaxed = row.with_relaxed_numerics()
+            yield replace(relaxed, tier=CORE if is_core else FULL)
     for name in CONVOLUTIONAL:
         with_channels_last = partial(network, name, "f16", is_channels_last=True)
         with_batch = partial(network, name, "f16", batch=32)
@@ -281,8 +282,11 @@ LONG = ("densenet-121",)
 EXTRA = ("resnet-50 f16", "transformer layer f32", "resnet-18 f32")
 """Networks that the core tier also runs in an element type other than bf16."""
 
-RELAXED = ("transformer layer bf16", "bert block bf16", "mixer block bf16")
-"""Networks that the core tier also runs with relaxed numerics."""
+RELAXED = (
+    *("transformer layer", "bert block", "mixer block", "gpt-2", "vit"),
+    *("mobilenet-v2", "u-net", "u-net bilinear", "densenet-121"),
+)
+"""Networks that the core tier also runs with relaxed numerics, in bf16."""
 
 
 def _pointwise_rows() -> Iterator[GateRow]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import torch
 from torch import Tensor, nn
@@ -176,7 +177,10 @@ _TINY = {"width": 8, "tokens": 5}
 ATTENTION = [
     Model("transformer layer", TransformerLayer, _SMALL, _TINY),
     Model(
-        "transformer layer fused", TransformerLayer, {**_SMALL, "is_fused": True}, _TINY
+        "transformer layer fused",
+        partial(TransformerLayer, is_fused=True),
+        _SMALL,
+        _TINY,
     ),
     Model("encoder layer", EncoderLayer, _SMALL, _TINY),
     Model(

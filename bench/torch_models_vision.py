@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import pairwise
 
 import torch
@@ -375,8 +376,8 @@ VISION = [
     Model("u-net", UNet, _SMALL_UNET, {"width": 4, "image": 10}),
     Model(
         "u-net bilinear",
-        UNet,
-        {**_SMALL_UNET, "is_transposed": False},
+        partial(UNet, is_transposed=False),
+        _SMALL_UNET,
         {"width": 4, "image": 10},
     ),
     Model(
