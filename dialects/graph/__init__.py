@@ -47,6 +47,7 @@ from tlf.dialects.graph.exponentials import Exp2Op, Expm1Op, Log1pOp, Log2Op, Lo
 from tlf.dialects.graph.group import GroupOp, YieldOp
 from tlf.dialects.graph.im2col import Im2colOp
 from tlf.dialects.graph.in_place_attribute import InPlaceAttr
+from tlf.dialects.graph.interpolation import InterpolateOp
 from tlf.dialects.graph.iota import IotaOp
 from tlf.dialects.graph.layer_norm import LayerNormOp, RmsNormOp
 from tlf.dialects.graph.linear_contraction import LinearContractOp
@@ -144,6 +145,7 @@ Graph = Dialect(
         Im2colOp,
         GeluOp,
         GroupOp,
+        InterpolateOp,
         IotaOp,
         LayerNormOp,
         LinearContractOp,
@@ -249,6 +251,7 @@ __all__ = [
     "GroupOp",
     "Im2colOp",
     "InPlaceAttr",
+    "InterpolateOp",
     "IotaOp",
     "LayerNormOp",
     "LinearContractOp",

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 
 import numpy as np
 from xdsl.ir import SSAValue
-from xdsl.ir.affine import AffineExpr, AffineMap
 
 from tlf.dialects import graph
-from tlf.dialects.graph.tensor_types import element_type_of_value, shape_of
+from tlf.dialects.graph.tensor_types import shape_of
+from tlf.dialects.graph.weighted_sums import build_weighted_sums
 from tlf.dialects.interfaces import Array
 from tlf.dialects.types import dtype_of, is_float
 from tlf.frontend.torch.aten.max_pool_indices import emit_max_pool_indices
@@ -235,23 +235,7 @@ def _emit_adaptive_means(
     weights = np.zeros((window_count, extent))
     for index, (start, stop) in enumerate(adaptive_window_ranges(extent, window_count)):
         weights[index, start:stop] = 1 / (stop - start)
-    return emit_weighted_sums(emitter, x, axis, weights)
-
-
-def emit_weighted_sums(
-    emitter: Emitter, x: SSAValue, axis: int, weights: Array
-) -> SSAValue:
-    """Emit sums along an axis, one per row of `weights`, which is result x extent."""
-    rank, element = len(shape_of(x)), element_type_of_value(x)
-    matrix = emitter.emit_constant(weights, element)
-    axes = [AffineExpr.dimension(each) for each in range(rank + 1)]
-    output_dim, input_dim = axes[rank], axes[axis]
-    result = [output_dim if each == axis else axes[each] for each in range(rank)]
-    maps = [
-        AffineMap(rank + 1, 0, tuple(results))
-        for results in (axes[:rank], [output_dim, input_dim], result)
-    ]
-    return emitter.emit(graph.ContractOp(x, matrix, maps))
+    return build_weighted_sums(emitter.builder, x, axis, weights)
 
 
 @register_as_converter("adaptive_max_pool2d.default", "adaptive_max_pool3d.default")

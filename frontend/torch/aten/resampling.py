@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from xdsl.ir import Attribute, SSAValue
 
+from tlf.dialects import graph
 from tlf.dialects.graph.tensor_types import shape_of
 from tlf.dialects.interfaces import Array
 from tlf.dialects.types import dtype_of
-from tlf.frontend.torch.aten.pooling import emit_weighted_sums
 from tlf.frontend.torch.emitter import Emitter
 from tlf.frontend.torch.registry import Converter, register_as_converter
 
@@ -154,36 +154,25 @@ def _repeat_each_element(
 def _convert_linear_resampling(
     emitter: Emitter, x: SSAValue, sizes: Any, align_corners: bool, *scales: Any
 ) -> SSAValue:
-    """Emit linear interpolation as weighted sums along each axis that is resized."""
-    axes = _resampled_axes(x)
-    value = emitter.cast(x, emitter.wide_element)
-    for axis, factor in zip(
-        axes, _scale_factors_per_axis(scales, len(axes)), strict=True
-    ):
-        extent, count = shape_of(value)[axis], emitter.result_shape[axis]
-        if extent != count:
-            weights = _interpolation_weights(extent, count, align_corners, factor)
-            value = emit_weighted_sums(emitter, value, axis, weights)
-    return emitter.to_result(value)
+    """Emit linear interpolation along the axes of an image."""
+    counts = emitter.result_shape[2:]
+    factors = _scale_factors_per_axis(scales, len(counts))
+    points = [
+        _points_of_axis(extent, count, align_corners, factor)
+        for extent, count, factor in zip(shape_of(x)[2:], counts, factors, strict=True)
+    ]
+    steps, offsets = zip(*points, strict=True)
+    return emitter.emit(graph.InterpolateOp(x, counts, steps, offsets))
 
 
-def _interpolation_weights(
+def _points_of_axis(
     extent: int, result_extent: int, align_corners: bool, scale_factor: float | None
-) -> Array:
+) -> tuple[float, float]:
     """
-    Return the interpolation weights of `extent` elements in each of `result_extent`
-    elements, as a count x extent matrix.
+    Return the distance of the points of `result_extent` elements, and the position of
+    the first, in an axis of `extent` elements.
     """
     if align_corners:
-        step = (extent - 1) / (result_extent - 1) if result_extent > 1 else 0.0
-        positions = np.arange(result_extent) * step
-    else:
-        step = extent / result_extent if scale_factor is None else 1 / scale_factor
-        positions = np.maximum((np.arange(result_extent) + 0.5) * step - 0.5, 0)
-    low = np.minimum(np.floor(positions).astype(np.int64), extent - 1)
-    high = np.minimum(low + 1, extent - 1)
-    share = np.minimum(positions - low, 1)
-    weights = np.zeros((result_extent, extent))
-    np.add.at(weights, (np.arange(result_extent), low), 1 - share)
-    np.add.at(weights, (np.arange(result_extent), high), share)
-    return weights
+        return (extent - 1) / max(result_extent - 1, 1), 0.0
+    step = extent / result_extent if scale_factor is None else 1 / scale_factor
+    return step, (step - 1) / 2

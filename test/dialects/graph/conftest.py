@@ -277,6 +277,14 @@ def max_pool3d(rng: Generator) -> Operation:
     return graph.MaxPool3dOp(value(shape), *astuple(window))
 
 
+def interpolate(rng: Generator) -> Operation:
+    rank = int(rng.integers(1, 4))
+    shape = [int(each) for each in rng.integers(1, 5, 2 + rank)]
+    counts = [int(each) for each in rng.integers(1, 5, rank)]
+    steps, offsets = rng.random(rank) * 2, rng.random(rank) - 0.5
+    return graph.InterpolateOp(value(shape), counts, [*steps], [*offsets])
+
+
 def avg_pool(kind: type[graph.AvgPool2dOp | graph.AvgPool3dOp], rank: int) -> Factory:
     def build(rng: Generator) -> Operation:
         shape, window = windowed(rng, rank)
@@ -327,6 +335,7 @@ FACTORIES: dict[type[Operation], Factory] = {
     graph.GeluOp: lambda rng: graph.GeluOp(
         value(some_shape(rng)), "tanh" if coin(rng) else "erf"
     ),
+    graph.InterpolateOp: interpolate,
     graph.IotaOp: iota,
     graph.LayerNormOp: layer_norm,
     graph.LinearContractOp: linear_contract,
