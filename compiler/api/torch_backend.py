@@ -38,7 +38,7 @@ from tlf.frontend.torch.decompositions import (
     core_decompositions,
 )
 from tlf.frontend.torch.noop_dropout import replace_noop_dropout
-from tlf.frontend.torch.preserved_operations import preserve_operations
+from tlf.frontend.torch.preserved_operations import preserve_converted_operations
 from tlf.runtime.triton.device_selection import choose_interpreter_mode
 from tlf.support.call_stack import reserve_stack
 
@@ -173,7 +173,7 @@ def _trace_and_compile(
         keep_inference_input_mutations=False,
     )
     try:
-        with preserve_operations():
+        with preserve_converted_operations():
             return compiler(source, inputs)
     except AssertionError as error:
         # PyTorch asserts that no operation of a graph writes to a tensor.
@@ -264,7 +264,7 @@ class _ShapeSpecializer:
                 )
             )
 
-        with preserve_operations():
+        with preserve_converted_operations():
             traced = make_fx(call_with_constants, tracing_mode="fake")(*tensors)
         run = _compile_or_fall_back(traced, tensors, self.settings)
 

@@ -12,12 +12,13 @@ from typing import Self, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 from xdsl.builder import Builder
-from xdsl.dialects.builtin import DenseArrayBase, f64
+from xdsl.dialects.builtin import DenseArrayBase, UnitAttr, f64
 from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
     operand_def,
+    opt_prop_def,
     prop_def,
     result_def,
     traits_def,
@@ -60,18 +61,20 @@ FIRST_SPATIAL_AXIS = 2
 class InterpolatedAxis:
     """
     Points of a grid along an axis of `extent` elements: point i lies at the position
-    i * `step` + `offset`, clamped to the axis.
+    i * `step`, or at (i + 0.5) * `step` - 0.5 with half pixels, clamped to the axis.
     """
 
     extent: int
     count: int
     """Number of points."""
     step: float
-    offset: float
+    has_half_pixels: bool
 
     def neighbours(self) -> tuple[Neighbours, Neighbours]:
         """Return the lower and the upper neighbour of the points, and their weights."""
-        positions = np.maximum(np.arange(self.count) * self.step + self.offset, 0)
+        centre = 0.5 if self.has_half_pixels else 0.0
+        positions = (np.arange(self.count) + centre) * self.step - centre
+        positions = np.maximum(positions, 0)
         lower = np.minimum(np.floor(positions).astype(np.int64), self.extent - 1)
         share = np.minimum(positions - lower, 1)
         upper = np.minimum(lower + 1, self.extent - 1)
@@ -90,10 +93,11 @@ class InterpolateOp(IRDLOperation, DecompositionInterface, WindowRowsInterface):
     """
     Linear interpolation of N x C x axes images at the points of a grid, in f32 if
     elements are narrower. Along each axis after the channels, point i lies at the
-    position i * step + offset, clamped to the image: between its two neighbours.
+    position i * step, clamped to the image: between its two neighbours. With
+    `half_pixel`, the position is (i + 0.5) * step - 0.5.
 
     ```mlir
-    %y = graph.interpolate %x steps [0.5, 0.5] offsets [-0.25, -0.25]
+    %y = graph.interpolate %x steps [0.5, 0.5] half_pixel
         : (tensor<1x8x4x4xbf16>) -> tensor<1x8x8x8xbf16>
     ```
     """
@@ -102,13 +106,13 @@ class InterpolateOp(IRDLOperation, DecompositionInterface, WindowRowsInterface):
 
     operand = operand_def(GraphTensorConstraint(FLOATS))
     steps = prop_def(DenseArrayBase.constr(f64))
-    offsets = prop_def(DenseArrayBase.constr(f64))
+    half_pixel = opt_prop_def(UnitAttr)
     result = result_def(GraphTensorConstraint(FLOATS))
 
     traits = traits_def(Pure())
 
     assembly_format = (
-        "$operand `steps` $steps `offsets` $offsets attr-dict"
+        "$operand `steps` $steps (`half_pixel` $half_pixel^)? attr-dict"
         " `:` functional-type(operands, results)"
     )
 
@@ -117,7 +121,7 @@ class InterpolateOp(IRDLOperation, DecompositionInterface, WindowRowsInterface):
         operand: SSAValue | Operation,
         counts: Sequence[int],
         steps: Sequence[float],
-        offsets: Sequence[float],
+        half_pixel: bool = False,
     ):
         value = SSAValue.get(operand)
         shape = (*shape_of(value)[:FIRST_SPATIAL_AXIS], *counts)
@@ -125,7 +129,7 @@ class InterpolateOp(IRDLOperation, DecompositionInterface, WindowRowsInterface):
             operands=[value],
             properties={
                 "steps": DenseArrayBase.from_list(f64, steps),
-                "offsets": DenseArrayBase.from_list(f64, offsets),
+                **({"half_pixel": UnitAttr()} if half_pixel else {}),
             },
             result_types=[
                 infer_result_type([value], shape, element_type_of_value(value))
@@ -143,25 +147,21 @@ class InterpolateOp(IRDLOperation, DecompositionInterface, WindowRowsInterface):
         verify_shape(self.result, (*shape[:FIRST_SPATIAL_AXIS], *axes))
         verify_element_type(self.result, element_type_of_value(self.operand))
         count = len(shape) - FIRST_SPATIAL_AXIS
-        for name, values in (("step", self.steps), ("offset", self.offsets)):
-            numbers = values.get_values()
-            if len(numbers) != count or not np.isfinite(numbers).all():
-                raise VerifyException(
-                    f"expected {count} finite {name}s, got {[*numbers]}"
-                )
-        if (least := min(self.steps.get_values())) < 0:
-            raise VerifyException(f"expected steps of at least 0, got {least}")
+        steps = self.steps.get_values()
+        if len(steps) != count or not np.isfinite(steps).all() or min(steps) < 0:
+            raise VerifyException(
+                f"expected {count} steps of at least 0, got {[*steps]}"
+            )
 
     @property
     def interpolated_axes(self) -> tuple[InterpolatedAxis, ...]:
         """Points along each axis after the channels."""
+        extents = shape_of(self.operand)[FIRST_SPATIAL_AXIS:]
+        counts = shape_of(self.result)[FIRST_SPATIAL_AXIS:]
         return tuple(
-            map(
-                InterpolatedAxis,
-                shape_of(self.operand)[FIRST_SPATIAL_AXIS:],
-                shape_of(self.result)[FIRST_SPATIAL_AXIS:],
-                self.steps.get_values(),
-                self.offsets.get_values(),
+            InterpolatedAxis(extent, count, step, self.half_pixel is not None)
+            for extent, count, step in zip(
+                extents, counts, self.steps.get_values(), strict=True
             )
         )
 
@@ -169,12 +169,8 @@ class InterpolateOp(IRDLOperation, DecompositionInterface, WindowRowsInterface):
         value = promote_to_f32(operands[0])
         with np.errstate(all="ignore"):
             for axis, points in enumerate(self.interpolated_axes, FIRST_SPATIAL_AXIS):
-                unit_axes = (1,) * (value.ndim - axis - 1)
-                terms: list[Array] = [
-                    np.multiply(
-                        np.take(value, indices, axis),
-                        weights.astype(value.dtype).reshape(-1, *unit_axes),
-                    )
+                terms = [
+                    _weigh_taken_slices(value, axis, indices, weights)
                     for indices, weights in points.neighbours()
                 ]
                 value = reduce(np.add, terms)
@@ -261,3 +257,12 @@ class InterpolateOp(IRDLOperation, DecompositionInterface, WindowRowsInterface):
                 factors = shares.astype(dtype_of(program.element)).reshape(column)
                 weights.append(program.insert(ConstantOp(factors)))
             yield reduce(program.add, pixels), reduce(program.mul, weights)
+
+
+def _weigh_taken_slices(
+    array: Array, axis: int, indices: NDArray[np.int64], weights: NDArray[np.float64]
+) -> Array:
+    """Return slices of an array at the indices of an axis, times their weights."""
+    unit_axes = (1,) * (array.ndim - axis - 1)
+    factors = weights.reshape(-1, *unit_axes).astype(array.dtype)
+    return np.multiply(np.take(array, indices, axis), factors)

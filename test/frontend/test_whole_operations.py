@@ -9,7 +9,9 @@ from torch.nn import functional
 from torch_check import T, compiled_by_backend
 
 from tlf.compiler.api.torch_backend import REPORT, tlf
-from tlf.frontend.torch.preserved_operations import NEAREST
+from tlf.frontend.torch.preserved_operations import (
+    converted_operations_with_python_kernels,
+)
 
 
 @pytest.mark.one_in(1 / 4)
@@ -39,6 +41,21 @@ def test_nearest_elements(rank: int, mode: str):
     assert REPORT.compiled > 0
 
 
+@pytest.mark.parametrize(("rank", "mode"), [(1, "linear"), (2, "bilinear")])
+def test_neighbours(rank: int, mode: str):
+    """An infinity reaches the points next to it only."""
+
+    def resampled(x: Tensor) -> Tensor:
+        size = (10, 8)[:rank]
+        return functional.interpolate(x, size, mode=mode)
+
+    x = torch.ones(1, 2, *(5, 4)[:rank])
+    x[..., 2] = torch.inf
+    with torch.no_grad():
+        found = compiled_by_backend(resampled)(x)
+    torch.testing.assert_close(found, resampled(x), equal_nan=True)
+
+
 def test_shapes_that_vary():
     def resampled(x: Tensor) -> Tensor:
         return functional.interpolate(x, scale_factor=(1.3, 1.5), mode="nearest")
@@ -53,7 +70,8 @@ def test_shapes_that_vary():
 
 
 def test_functions_of_pytorch_are_left_as_they_were():
-    before = {each: dict(each.py_kernels) for each in NEAREST}
+    operations = converted_operations_with_python_kernels()
+    before = {each: dict(each.py_kernels) for each in operations}
     with torch.no_grad():
         compiled_by_backend(T.relu)(T.ones(2))
     assert all(each.py_kernels == kernels for each, kernels in before.items())

@@ -157,22 +157,21 @@ def _convert_linear_resampling(
     """Emit linear interpolation along the axes of an image."""
     counts = emitter.result_shape[2:]
     factors = _scale_factors_per_axis(scales, len(counts))
-    points = [
-        _points_of_axis(extent, count, align_corners, factor)
+    steps = [
+        _step_of_axis(extent, count, align_corners, factor)
         for extent, count, factor in zip(shape_of(x)[2:], counts, factors, strict=True)
     ]
-    steps, offsets = zip(*points, strict=True)
-    return emitter.emit(graph.InterpolateOp(x, counts, steps, offsets))
+    resampled = graph.InterpolateOp(x, counts, steps, half_pixel=not align_corners)
+    return emitter.emit(resampled)
 
 
-def _points_of_axis(
+def _step_of_axis(
     extent: int, result_extent: int, align_corners: bool, scale_factor: float | None
-) -> tuple[float, float]:
+) -> float:
     """
-    Return the distance of the points of `result_extent` elements, and the position of
-    the first, in an axis of `extent` elements.
+    Return the distance of the points of `result_extent` elements in an axis of `extent`
+    elements.
     """
     if align_corners:
-        return (extent - 1) / max(result_extent - 1, 1), 0.0
-    step = extent / result_extent if scale_factor is None else 1 / scale_factor
-    return step, (step - 1) / 2
+        return (extent - 1) / max(result_extent - 1, 1)
+    return extent / result_extent if scale_factor is None else 1 / scale_factor

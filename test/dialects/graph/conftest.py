@@ -281,8 +281,8 @@ def interpolate(rng: Generator) -> Operation:
     rank = int(rng.integers(1, 4))
     shape = [int(each) for each in rng.integers(1, 5, 2 + rank)]
     counts = [int(each) for each in rng.integers(1, 5, rank)]
-    steps, offsets = rng.random(rank) * 2, rng.random(rank) - 0.5
-    return graph.InterpolateOp(value(shape), counts, [*steps], [*offsets])
+    steps = [*rng.random(rank) * 2]
+    return graph.InterpolateOp(value(shape), counts, steps, coin(rng))
 
 
 def avg_pool(kind: type[graph.AvgPool2dOp | graph.AvgPool3dOp], rank: int) -> Factory:

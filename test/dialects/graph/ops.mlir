@@ -146,8 +146,8 @@
 %41 = graph.sum_pool2d %image init %pooled kernel [3, 1] strides [2, 1] dilation [1, 2] acc f32 : (tensor<1x8x9x9xbf16>, tensor<1x8x4x9xf32>) -> tensor<1x8x4x9xf32>
 // CHECK: graph.avg_pool2d %image kernel [3, 3] padding [1, 1, 1, 1] exclude_padding : (tensor<1x8x9x9xbf16>) -> tensor<1x8x9x9xbf16>
 %42 = graph.avg_pool2d %image kernel [3, 3] padding [1, 1, 1, 1] exclude_padding : (tensor<1x8x9x9xbf16>) -> tensor<1x8x9x9xbf16>
-// CHECK: graph.interpolate %image steps [5.000000e-01, 0.33333333333333331] offsets [-2.500000e-01, 0.000000e+00] : (tensor<1x8x9x9xbf16>) -> tensor<1x8x18x27xbf16>
-%interpolated = graph.interpolate %image steps [0.5, 0.3333333333333333] offsets [-0.25, 0.0] : (tensor<1x8x9x9xbf16>) -> tensor<1x8x18x27xbf16>
+// CHECK: graph.interpolate %image steps [5.000000e-01, 0.33333333333333331] half_pixel : (tensor<1x8x9x9xbf16>) -> tensor<1x8x18x27xbf16>
+%interpolated = graph.interpolate %image steps [0.5, 0.3333333333333333] half_pixel : (tensor<1x8x9x9xbf16>) -> tensor<1x8x18x27xbf16>
 // CHECK: graph.max_pool3d %volume kernel [2, 3, 3] strides [1, 2, 2] padding [1, 1, 1, 0, 1, 1] : (tensor<1x8x5x9x9xbf16>) -> tensor<1x8x5x5x5xbf16>
 %max3 = graph.max_pool3d %volume kernel [2, 3, 3] strides [1, 2, 2] padding [1, 1, 1, 0, 1, 1] : (tensor<1x8x5x9x9xbf16>) -> tensor<1x8x5x5x5xbf16>
 // CHECK: graph.avg_pool3d %volume kernel [3, 2, 1] dilation [2, 1, 1] exclude_padding : (tensor<1x8x5x9x9xbf16>) -> tensor<1x8x1x8x9xbf16>

@@ -26,19 +26,17 @@ def test_values(
     rng: Generator,
 ):
     images = some(rng, (2, 3, *extents), element)
-    pairs = [*zip(extents, counts, strict=True)]
-    if aligns_corners:
-        steps, offsets = [(n - 1) / (c - 1) for n, c in pairs], [0.0] * len(pairs)
-    else:
-        steps = [n / c for n, c in pairs]
-        offsets = [(each - 1) / 2 for each in steps]
+    steps = [
+        (n - 1) / (c - 1) if aligns_corners else n / c
+        for n, c in zip(extents, counts, strict=True)
+    ]
     found = run(
         graph.InterpolateOp,
         images,
         of=element,
         counts=counts,
         steps=steps,
-        offsets=offsets,
+        half_pixel=not aligns_corners,
     )
     expected = torch.nn.functional.interpolate(
         double(images),
@@ -51,7 +49,7 @@ def test_values(
 
 TEXT = """
 func.func @main(%x: tensor<1x2x5x5xf32>) -> tensor<1x2x9x9xf32> {
-  %y = graph.interpolate %x steps [0.5, 0.5] offsets [0.25, 0.25]
+  %y = graph.interpolate %x steps [0.5, 0.5] half_pixel
     : (tensor<1x2x5x5xf32>) -> tensor<1x2x9x9xf32>
   return %y : tensor<1x2x9x9xf32>
 }
@@ -63,5 +61,5 @@ def test_infinities_reach_their_neighbours_only():
     x[0, 1, 2, 2] = np.inf
     (found,) = compiled_results(TEXT, {"x": x}, "h200")
     finite = np.ones((1, 2, 9, 9), bool)
-    finite[0, 1, 2:6, 2:6] = False
+    finite[0, 1, 3:7, 3:7] = False
     assert (np.isfinite(found) == finite).all()
