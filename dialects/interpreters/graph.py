@@ -5,7 +5,7 @@ operation.
 A bf16 tensor is an array of `ml_dtypes.bfloat16`, an i1 tensor an array of `bool`.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.interpreter import (
@@ -65,15 +65,17 @@ def _register_reference_functions(
 _register_reference_functions(GraphFunctions, graph.Graph.operations)
 
 
-def reference_functions_of(module: ModuleOp) -> InterpreterFunctions:
+def find_reference_functions(module: ModuleOp) -> Sequence[InterpreterFunctions]:
     """
     Return interpreter functions of the operations of a module that have a reference but
-    are not of `graph`.
+    are not of `graph`; none if there are no such operations.
     """
+    kinds = {type(op) for op in module.walk()} - set(graph.Graph.operations)
+    if not any(issubclass(kind, ReferenceInterface) for kind in kinds):
+        return ()
 
     class OtherFunctions(InterpreterFunctions):
         pass
 
-    kinds = {type(op) for op in module.walk()}
-    _register_reference_functions(OtherFunctions, kinds - set(graph.Graph.operations))
-    return OtherFunctions()
+    _register_reference_functions(OtherFunctions, kinds)
+    return (OtherFunctions(),)

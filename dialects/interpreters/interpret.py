@@ -224,12 +224,12 @@ def _make_interpreter_functions(
     """
     Return the functions of the TLF dialects, which record undefined values in `poison`.
     """
-    from tlf.dialects.interpreters.graph import GraphFunctions, reference_functions_of
+    from tlf.dialects.interpreters.graph import GraphFunctions, find_reference_functions
     from tlf.dialects.interpreters.mem import make_mem_interpreter_functions
     from tlf.dialects.interpreters.tile import TileFunctions
 
     return (
-        reference_functions_of(module),
+        *find_reference_functions(module),
         GraphFunctions(),
         TileFunctions(poison),
         *make_mem_interpreter_functions(poison),
