@@ -284,7 +284,7 @@ EXTRA = ("resnet-50 f16", "transformer layer f32", "resnet-18 f32")
 
 RELAXED = (
     *("transformer layer", "bert block", "mixer block", "gpt-2", "vit"),
-    *("mobilenet-v2", "u-net", "u-net bilinear", "densenet-121"),
+    *("u-net", "u-net bilinear"),
 )
 """Networks that the core tier also runs with relaxed numerics, in bf16."""
 
