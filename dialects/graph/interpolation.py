@@ -48,6 +48,7 @@ from tlf.dialects.graph.tensor_types import (
 )
 from tlf.dialects.graph.weighted_sums import build_weighted_sums
 from tlf.dialects.interfaces import Array, DecompositionInterface, Scalar
+from tlf.dialects.slice_views import row_major_strides
 from tlf.dialects.types import dtype_of
 
 Neighbours: TypeAlias = tuple[NDArray[np.int64], NDArray[np.float64]]
@@ -70,8 +71,18 @@ class InterpolatedAxis:
     step: float
     has_half_pixels: bool
 
-    def neighbours(self) -> tuple[Neighbours, Neighbours]:
-        """Return the lower and the upper neighbour of the points, and their weights."""
+    @property
+    def is_kept(self) -> bool:
+        """True if the points are the elements."""
+        return self.count == self.extent and self.step == 1
+
+    def neighbours(self) -> tuple[Neighbours, ...]:
+        """
+        Return the lower and the upper neighbour of the points, and their weights; the
+        elements alone if the axis is kept.
+        """
+        if self.is_kept:
+            return ((np.arange(self.extent), np.ones(self.extent)),)
         centre = 0.5 if self.has_half_pixels else 0.0
         positions = (np.arange(self.count) + centre) * self.step - centre
         positions = np.maximum(positions, 0)
@@ -94,7 +105,8 @@ class InterpolateOp(IRDLOperation, DecompositionInterface, WindowRowsInterface):
     Linear interpolation of N x C x axes images at the points of a grid, in f32 if
     elements are narrower. Along each axis after the channels, point i lies at the
     position i * step, clamped to the image: between its two neighbours. With
-    `half_pixel`, the position is (i + 0.5) * step - 0.5.
+    `half_pixel`, the position is (i + 0.5) * step - 0.5. An axis is kept where the step
+    is 1 and the number of points that of the elements.
 
     ```mlir
     %y = graph.interpolate %x steps [0.5, 0.5] half_pixel
@@ -177,12 +189,13 @@ class InterpolateOp(IRDLOperation, DecompositionInterface, WindowRowsInterface):
         return (round_to_type(value, element_type_of_value(self.result)),)
 
     def decompose(self, builder: Builder) -> Sequence[SSAValue]:
-        """Build a product with the matrix of weights of each axis."""
+        """Build a product with the matrix of weights of each axis that is not kept."""
         program = TensorBuilder.for_operand(builder, self.operand)
         value = program.promote_to_builder_type(self.operand)
         for axis, points in enumerate(self.interpolated_axes, FIRST_SPATIAL_AXIS):
-            matrix = points.weight_matrix()
-            value = build_weighted_sums(builder, value, axis, matrix)
+            if not points.is_kept:
+                matrix = points.weight_matrix()
+                value = build_weighted_sums(program.insert, value, axis, matrix)
         return [program.cast_to_type(value, self.result.type)]
 
     @property
@@ -204,7 +217,7 @@ class InterpolateOp(IRDLOperation, DecompositionInterface, WindowRowsInterface):
     ) -> SSAValue:
         """Build the weighted sums of the neighbours of every point, per channel."""
         program = TensorBuilder.for_operand(builder, images.value)
-        count, channels, *_ = shape_of(self.result)
+        count, channels, *counts = shape_of(self.result)
         pixels, axis = prod(images.extents), 1 if images.is_channels_last else 2
         shape = (count, pixels, channels)
         flat = shape if images.is_channels_last else (count, channels, pixels)
@@ -221,18 +234,13 @@ class InterpolateOp(IRDLOperation, DecompositionInterface, WindowRowsInterface):
             )
         ]
         total = reduce(program.add, terms)
-        element, points = element_type_of_value(self.result), self._point_count
+        element, points = element_type_of_value(self.result), prod(counts)
         type_ = infer_result_type([total], shape_of(total), element)
         matrix = (count * points, channels)
         return program.reshape(
             program.cast_to_type(total, type_),
             matrix if images.is_channels_last else (count, channels, points),
         )
-
-    @property
-    def _point_count(self) -> int:
-        """Number of points of an image."""
-        return prod(points.count for points in self.interpolated_axes)
 
     def _build_neighbours(
         self, program: TensorBuilder, trailing_unit_axes: int
@@ -242,10 +250,7 @@ class InterpolateOp(IRDLOperation, DecompositionInterface, WindowRowsInterface):
         weights are followed by unit axes.
         """
         axes = self.interpolated_axes
-        pixel_strides = [
-            prod(other.extent for other in axes[position + 1 :])
-            for position in range(len(axes))
-        ]
+        pixel_strides = row_major_strides([points.extent for points in axes])
         for corner in product(*(points.neighbours() for points in axes)):
             pixels, weights = list[SSAValue](), list[SSAValue]()
             for position, (indices, shares) in enumerate(corner):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+
 import pytest
 import torch
 from torch import Tensor
@@ -54,6 +57,26 @@ def test_neighbours(rank: int, mode: str):
     with torch.no_grad():
         found = compiled_by_backend(resampled)(x)
     torch.testing.assert_close(found, resampled(x), equal_nan=True)
+
+
+@pytest.mark.parametrize("aligns_corners", [False, True])
+@pytest.mark.parametrize(
+    ("mode", "shape", "factors"),
+    [("linear", (5,), (1.1,)), ("bilinear", (5, 4), (1.1, 2.0))],
+)
+def test_axes_whose_extents_stay(
+    mode: str, shape: Sequence[int], factors: Sequence[float], aligns_corners: bool
+):
+    """PyTorch keeps them, whatever the factor."""
+
+    def resampled(x: Tensor) -> Tensor:
+        return functional.interpolate(
+            x, scale_factor=factors, mode=mode, align_corners=aligns_corners
+        )
+
+    x = T.arange(float(math.prod(shape))).reshape(1, 1, *shape) ** 2
+    with torch.no_grad():
+        torch.testing.assert_close(compiled_by_backend(resampled)(x), resampled(x))
 
 
 def test_shapes_that_vary():

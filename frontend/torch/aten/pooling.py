@@ -235,7 +235,7 @@ def _emit_adaptive_means(
     weights = np.zeros((window_count, extent))
     for index, (start, stop) in enumerate(adaptive_window_ranges(extent, window_count)):
         weights[index, start:stop] = 1 / (stop - start)
-    return build_weighted_sums(emitter.builder, x, axis, weights)
+    return build_weighted_sums(emitter.emit, x, axis, weights)
 
 
 @register_as_converter("adaptive_max_pool2d.default", "adaptive_max_pool3d.default")

@@ -170,8 +170,10 @@ def _step_of_axis(
 ) -> float:
     """
     Return the distance of the points of `result_extent` elements in an axis of `extent`
-    elements.
+    elements. PyTorch keeps an axis whose extent stays, whatever the scale factor.
     """
+    if extent == result_extent:
+        return 1.0
     if align_corners:
         return (extent - 1) / max(result_extent - 1, 1)
     return extent / result_extent if scale_factor is None else 1 / scale_factor

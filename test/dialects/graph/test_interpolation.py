@@ -11,7 +11,12 @@ from xdsl.ir import Attribute
 from tlf.dialects import graph
 from tlf.dialects.types import accumulator_type_of
 
-SIZES = [((5,), (11,)), ((5, 4), (3, 9)), ((3, 1, 4), (6, 2, 7))]
+SIZES = [
+    ((5,), (11,)),
+    ((5, 4), (3, 9)),
+    ((5, 4), (5, 9)),
+    ((3, 1, 4), (6, 2, 7)),
+]
 MODES = {1: "linear", 2: "bilinear", 3: "trilinear"}
 
 
