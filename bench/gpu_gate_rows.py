@@ -283,8 +283,13 @@ EXTRA = ("resnet-50 f16", "transformer layer f32", "resnet-18 f32")
 """Networks that the core tier also runs in an element type other than bf16."""
 
 RELAXED = (
-    *("transformer layer", "bert block", "mixer block", "gpt-2", "vit"),
-    *("u-net", "u-net bilinear"),
+    "transformer layer",
+    "bert block",
+    "mixer block",
+    "gpt-2",
+    "vit",
+    "u-net",
+    "u-net bilinear",
 )
 """Networks that the core tier also runs with relaxed numerics, in bf16."""
 
