@@ -7,10 +7,10 @@ be, remains a user of its operands. No text shows it, yet rewrites count and vis
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation
 from xdsl.utils.exceptions import VerifyException
+
+from tlf.dialects.defined_values import values_defined_by
 
 
 def verify_no_detached_users(op: Operation) -> None:
@@ -20,17 +20,9 @@ def verify_no_detached_users(op: Operation) -> None:
     """
     inside = set(map(id, op.walk()))
     for each in op.walk():
-        for value in _values_defined_by(each):
+        for value in values_defined_by(each):
             for use in value.uses:
                 if id(use.operation) in inside:
                     continue
                 message = f"a detached `{use.operation.name}` uses a value of it"
                 each.emit_error(message, VerifyException(message))
-
-
-def _values_defined_by(op: Operation) -> Iterator[SSAValue]:
-    """Yield the results of an operation and the arguments of its blocks."""
-    yield from op.results
-    for region in op.regions:
-        for block in region.blocks:
-            yield from block.args

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation
 from xdsl.traits import SymbolUserOpInterface
 
 from tlf.compiler.driver.detached_users import verify_no_detached_users
@@ -22,6 +22,7 @@ from tlf.compiler.driver.dominance import verify_dominance
 from tlf.compiler.driver.snapshot import Snapshot, take_snapshot
 from tlf.compiler.driver.verified_forms import FormReader, VerifiedForms
 from tlf.compiler.driver.verify_attributes import verify_no_stray_attributes
+from tlf.dialects.defined_values import values_defined_by
 
 
 def verify_module(module: ModuleOp) -> None:
@@ -119,10 +120,7 @@ def _affected_operations(
         if id(op.parent_op()) not in new:
             affected.update((id(each), each) for each in op.walk())
     for op in changed:
-        values: list[SSAValue] = [*op.results]
-        for region in op.regions:
-            for block in region.blocks:
-                values += block.args
+        values = values_defined_by(op)
         users = (use.operation for value in values for use in value.uses)
         affected.update((id(user), user) for user in users)
     for op in tuple(affected.values()):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import cast
 
@@ -12,6 +11,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
+from tlf.dialects.defined_values import values_defined_by
 from tlf.dialects.encoding_attribute import level_of
 from tlf.dialects.target import LevelKind, TargetSpec
 
@@ -37,16 +37,8 @@ class TileVerifyLevelsPass(ModulePass):
             return
         target = TargetSpec.read_from_module(op)
         for each in op.walk():
-            for value in _values_defined_by(each):
+            for value in values_defined_by(each):
                 _verify_level_of_value(each, value, target)
-
-
-def _values_defined_by(op: Operation) -> Iterator[SSAValue]:
-    """Yield the results of an operation, and the arguments of its blocks."""
-    yield from op.results
-    for region in op.regions:
-        for block in region.blocks:
-            yield from block.args
 
 
 def _verify_level_of_value(op: Operation, value: SSAValue, target: TargetSpec) -> None:
